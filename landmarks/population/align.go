@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
@@ -39,31 +40,21 @@ type Aligned struct {
 // A search starts where the centres of mass agree, in many rotations: as the subject lies, and turned about where the main axes agree, all
 // objects counting the same. These turns are multiples of 15° in the plane; in space they are the rotations of a cube and turns by 45°
 // between them. From the best three starts it minimises the distance, and the least of the three is the result.
-func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) ([]*Aligned, error) {
-	most, err := checkAlign(objects, to, subjects)
-	if err != nil {
-		return nil, fmt.Errorf("align: %w", err)
-	}
-	al := newAligner(objects, to, most, scaled)
+func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) (out []*Aligned, err error) {
+	defer try.Named(&err, "align")
+	al := newAligner(objects, to, checkAlign(objects, to, subjects), scaled)
 	defer al.objective.Free()
-	var out []*Aligned
 	for i, s := range subjects {
-		a, err := al.align(s)
-		if err == nil {
-			err = al.model.checkNormBounds(fmt.Sprintf("subject %d", i), a.Objects, to)
-		} else {
-			err = fmt.Errorf("subject %d: %w", i, err)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("align: %w", err)
-		}
+		name := fmt.Sprintf("subject %d", i)
+		a := al.align(name, s)
+		al.model.checkNormBounds(name, a.Objects, to)
 		out = append(out, a)
 	}
 	return out, nil
 }
 
 // checkAlign returns the largest numbers of vertices and cells of each object of a subject.
-func checkAlign(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh) ([][2]int, error) {
+func checkAlign(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh) [][2]int {
 	goal, model := "the one that the others are brought to", Model{Objects: objects}
 	most := make([][2]int, len(objects))
 	for i, s := range append([][]*mesh.Mesh{to}, subjects...) {
@@ -72,21 +63,17 @@ func checkAlign(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh) ([][
 			name = fmt.Sprintf("subject %d", i-1)
 		}
 		if len(s) != len(objects) || len(objects) == 0 {
-			return nil, text.Advise("give one of each", "%s has %d meshes for %d objects", name, len(s), len(objects))
+			text.Refuse("give one of each", "%s has %d meshes for %d objects", name, len(s), len(objects))
 		}
 		for o, m := range s {
-			if err := objects[o].Norm.Check(model.Label(name, o), m); err != nil {
-				return nil, err
-			}
-			if err := mesh.CheckAlike(model.Label(name, o), m, goal, to[o]); err != nil {
-				return nil, err
-			}
+			try.Do(objects[o].Norm.Check(model.Label(name, o), m))
+			try.Do(mesh.CheckAlike(model.Label(name, o), m, goal, to[o]))
 			if i > 0 {
 				most[o] = [2]int{max(most[o][0], len(m.Vertices)), max(most[o][1], len(m.Cells))}
 			}
 		}
 	}
-	return most, nil
+	return most
 }
 
 // aligner brings subjects to one shape.
@@ -154,14 +141,14 @@ func (al *aligner) distance(theta *Node, shapes []*Node) []*Node {
 }
 
 // align brings one subject to the target.
-func (al *aligner) align(s []*mesh.Mesh) (*Aligned, error) {
+func (al *aligner) align(name string, s []*mesh.Mesh) *Aligned {
 	middle, own, size := mesh.Moments(s)
 	scale := 1.0
 	if al.scaled {
 		scale = al.radius / size
 	}
 	// call evaluates the motion theta after the rotation r.
-	call := func(r *mat.Dense, theta []float64) (engine.Values, error) {
+	call := func(r *mat.Dense, theta []float64) engine.Values {
 		args := []any{theta}
 		for o, m := range s {
 			x := make([][]float64, al.most[o][0])
@@ -178,12 +165,9 @@ func (al *aligner) align(s []*mesh.Mesh) (*Aligned, error) {
 			}
 			args = append(args, x, at, al.target[o].Vertices, slices.Concat(al.target[o].Cells...))
 		}
-		return al.objective.Call(args...)
+		return try.Get(al.objective.Call(args...))
 	}
-	rotation, theta, least, status, err := al.search(ways(al.axes, own), call)
-	if err != nil {
-		return nil, err
-	}
+	rotation, theta, least, status := al.search(name, ways(al.axes, own), call)
 	a := &Aligned{Scale: scale, Centre: middle, Shift: slices.Clone(al.centre), Distance: least, Status: status}
 	if al.scaled {
 		a.Scale *= math.Exp(theta[al.turns+al.d])
@@ -203,27 +187,23 @@ func (al *aligner) align(s []*mesh.Mesh) (*Aligned, error) {
 	for _, m := range s {
 		a.Objects = append(a.Objects, m.Map(a.Move))
 	}
-	return a, nil
+	return a
 }
 
 // search minimises the distance from the best three of the rotations. Main axes that are about as long say nothing of how a shape lies:
 // all ways are tried, and the best few followed. The first is kept where another is better by no more than rounding.
-func (al *aligner) search(ways []*mat.Dense, call func(r *mat.Dense, theta []float64) (engine.Values, error)) (rotation *mat.Dense, theta []float64, least float64, status geom.Status, err error) {
+func (al *aligner) search(name string, ways []*mat.Dense, call func(r *mat.Dense, theta []float64) engine.Values) (rotation *mat.Dense, theta []float64, least float64, status geom.Status) {
 	const rounding, followed = 1e-12, 3
 	size := al.turns + al.d + 1
 	var starts []*mat.Dense
 	var values []float64
 	for _, r := range ways {
-		v, err := call(r, make([]float64, size))
-		if err != nil {
-			return nil, nil, 0, 0, err
-		}
-		if finite := v.Scalar(0); !math.IsNaN(finite) && !math.IsInf(finite, 0) {
+		if finite := call(r, make([]float64, size)).Scalar(0); !math.IsNaN(finite) && !math.IsInf(finite, 0) {
 			starts, values = append(starts, r), append(values, finite)
 		}
 	}
 	if starts == nil {
-		return nil, nil, 0, 0, text.Advise("see whether its coordinates and the kernel of the norm are in one unit", "no finite distance")
+		text.Refuse("see whether its coordinates and the kernel of the norm are in one unit", "%s: no finite distance", name)
 	}
 	least = math.Inf(1)
 	for range min(followed, len(starts)) {
@@ -236,10 +216,7 @@ func (al *aligner) search(ways []*mat.Dense, call func(r *mat.Dense, theta []flo
 		tolerance := math.Max(1e-9*values[k], rounding)
 		search := solve.NewBFGS(make([]float64, size), mat.NewSymDense(size, nil))
 		for evaluation := 0; !search.Done && evaluation < 200; evaluation++ {
-			v, err := call(starts[k], search.X)
-			if err != nil {
-				return nil, nil, 0, 0, err
-			}
+			v := call(starts[k], search.X)
 			g := v.Vector(1)
 			if evaluation == 0 { // a first step of at most 0.1
 				for i := range g {
@@ -256,7 +233,7 @@ func (al *aligner) search(ways []*mat.Dense, call func(r *mat.Dense, theta []flo
 		}
 		values[k] = math.Inf(1)
 	}
-	return rotation, theta, least, status, nil
+	return rotation, theta, least, status
 }
 
 // ways are rotations that a search may start from: none, and those by which own main axes come to lie along the axes of another shape

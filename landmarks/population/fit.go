@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/try"
 	"anatomy/landmarks/mesh"
 )
 
@@ -68,16 +69,14 @@ type evaluation struct {
 	motion      [][]float64 // K m_k
 }
 
-func newFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, design [][]float64) (*fit, error) {
-	f, err := compileFit(m, template, controls, subjects, design)
-	if err != nil {
-		return nil, err
-	}
-	return f, f.measureSubjects(subjects, f.perCall)
+func newFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, design [][]float64) *fit {
+	f := compileFit(m, template, controls, subjects, design)
+	f.measureSubjects(subjects, f.perCall)
+	return f
 }
 
 // compileFit returns a fit whose subjects are not measured yet.
-func compileFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, design [][]float64) (*fit, error) {
+func compileFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, design [][]float64) *fit {
 	m.Objects = slices.Clone(m.Objects)
 	f := &fit{Model: m, start: template, controls: controls, design: design}
 	f.scale = slices.Repeat([]float64{1}, len(m.Objects)+2)
@@ -91,11 +90,9 @@ func compileFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [
 	}
 	f.functions = f.compile()
 	f.perCall, f.common = f.subjectsPerCall(subjects), commonWeights(design)
-	var err error
-	if f.metric, err = newMetric(m.Space.Manifold.Kernel, controls); err != nil {
-		return nil, err
-	}
-	return f, f.checkReach()
+	f.metric = newMetric(m.Space.Manifold.Kernel, controls)
+	f.checkReach()
+	return f
 }
 
 func (f *fit) compile() functions {
@@ -176,7 +173,7 @@ func (f *fit) subjectsPerCall(subjects [][]*mesh.Mesh) int {
 }
 
 // measureSubjects computes the measures of the subjects once, in chunks of a size; or of some subjects only, padded as for all.
-func (f *fit) measureSubjects(subjects [][]*mesh.Mesh, size int, some ...int) error {
+func (f *fit) measureSubjects(subjects [][]*mesh.Mesh, size int, some ...int) {
 	f.squares, f.chunks = make([]float64, len(f.Objects)), nil
 	if some == nil {
 		for i := range subjects {
@@ -217,15 +214,11 @@ func (f *fit) measureSubjects(subjects [][]*mesh.Mesh, size int, some ...int) er
 					x = append(x, s.Vertices[min(i, len(s.Vertices)-1)])
 				}
 			}
-			out, err := measure.Call(x, all)
-			if err != nil {
-				return err
-			}
+			out := try.Get(measure.Call(x, all))
 			c.measures = append(c.measures, out.Array3(0), out.Array3(1), out.Vector(2))
 			f.squares[o] += floats.Sum(out.Vector(2))
 		}
 	}
-	return nil
 }
 
 // spacing is the least of those of the objects of the template.
@@ -298,7 +291,7 @@ func (f *fit) precision() []float64 {
 }
 
 // evaluate computes the objective and its gradient at x.
-func (f *fit) evaluate(x []float64) (*evaluation, error) {
+func (f *fit) evaluate(x []float64) *evaluation {
 	f.evaluations++
 	d := f.Space.Manifold.D
 	vertices, coefficients, controls := f.split(x)
@@ -314,10 +307,7 @@ func (f *fit) evaluate(x []float64) (*evaluation, error) {
 				p[b] = f.momentum(c.subjects[b], coefficients)
 			}
 		}
-		out, err := f.dataTerms.Call(append([]any{controls, p, z, precision}, c.measures...)...)
-		if err != nil {
-			return nil, err
-		}
+		out := try.Get(f.dataTerms.Call(append([]any{controls, p, z, precision}, c.measures...)...))
 		mismatch, end, byMomentum, byVertex := out.Matrix(0), out.Array3(1), out.Matrix(2), out.Flat(3)
 		for b, i := range c.subjects {
 			e.mismatch[i], e.deformed[i] = mismatch[b], end[b]
@@ -332,10 +322,7 @@ func (f *fit) evaluate(x []float64) (*evaluation, error) {
 			}
 		}
 	}
-	out, err := f.energy.Call(controls, coefficients)
-	if err != nil {
-		return nil, err
-	}
+	out := try.Get(f.energy.Call(controls, coefficients))
 	e.energy, e.motion = out.Vector(0), out.Matrix(1)
 	e.value += floats.Sum(e.energy)
 	for l, v := range e.motion {
@@ -345,17 +332,13 @@ func (f *fit) evaluate(x []float64) (*evaluation, error) {
 		floats.Sub(atControls, out.Vector(2))
 		copy(e.gradient[len(x)-k:], atControls)
 	}
-	return e, nil
+	return e
 }
 
 // at is the evaluation at x, which is remembered where x is that of the last one.
-func (f *fit) at(x []float64) (*evaluation, error) {
+func (f *fit) at(x []float64) *evaluation {
 	if f.last == nil || &f.last.x[0] != &x[0] {
-		e, err := f.evaluate(x)
-		if err != nil {
-			return nil, err
-		}
-		f.last = e
+		f.last = f.evaluate(x)
 	}
-	return f.last, nil
+	return f.last
 }

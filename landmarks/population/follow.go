@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 )
 
 // maxFollowed is the largest dimension of a momentum of which the second derivatives are kept whole.
@@ -86,17 +87,14 @@ type followed struct {
 // template and its momenta: it steps with the template alone (and free control points), and brings the momenta, those of each
 // subject by a search of their own, to their minimum at every step. So the search for the template sees the objective of the best
 // momenta (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
-func (f *fit) follow(name string, x []float64, opts []solve.Option) (*solve.Minimum, error) {
+func (f *fit) follow(name string, x []float64, opts []solve.Option) *solve.Minimum {
 	at := f.blocks()
-	o, err := f.dataHessianAt(x[:at[0][1]])
-	if err != nil {
-		return nil, err
-	}
+	o := f.dataHessianAt(x[:at[0][1]])
 	size := f.Space.Manifold.Dim()
 	hessian := o.posterior(f.weights(), 0.1*f.ridge)
 	v := &follower{response: response{fit: f, dataHessian: o}, goal: 0.03}
 	if !v.factor.Factorize(hessian) {
-		return &solve.Minimum{X: x, Status: solve.Stalled}, nil
+		return &solve.Minimum{X: x, Status: solve.Stalled}
 	}
 	v.base = followed{y: f.withoutMomenta(x)}
 	for l := range f.design[0] {
@@ -106,29 +104,24 @@ func (f *fit) follow(name string, x []float64, opts []solve.Option) (*solve.Mini
 		v.searches, v.base.momenta = append(v.searches, s), append(v.base.momenta, s.Best)
 	}
 	v.last = v.base
-	found, err := solve.Objective{
+	found := try.Get(solve.Objective{
 		Value: func(y []float64) (float64, []float64, error) {
-			if err := v.settle(y); err != nil {
-				return 0, nil, err
-			}
+			v.settle(y)
 			return bounded(v.last.e.value, v.last.gradient)
 		},
-		Precondition: f.preconditionTemplate,
+		Precondition: func(g []float64) ([]float64, error) { return f.preconditionTemplate(g), nil },
 		Residual: func(y []float64) (float64, error) {
 			v.base = v.known(y)
-			imbalance, unsettled, err := f.balance(v.base.e)
+			imbalance, unsettled := f.balance(v.base.e)
 			v.goal = 0.3 * math.Min(0.1, math.Max(imbalance, unsettled))
-			return max(imbalance, unsettled), err
+			return max(imbalance, unsettled), nil
 		},
 		FirstStep: 1,
 		Memory:    remembered,
-	}.Run(name, f.Space, v.base.y, limits(0.03), opts...)
-	if err != nil {
-		return nil, err
-	}
+	}.Run(name, f.Space, v.base.y, limits(0.03), opts...))
 	f.last = v.known(found.X).e
 	found.X = f.last.x
-	return found, nil
+	return found
 }
 
 // known is what was found at y, one of the last two templates.
@@ -140,7 +133,7 @@ func (v *follower) known(y []float64) followed {
 }
 
 // settle brings all momenta to their minimum for the template y, and sets last.
-func (v *follower) settle(y []float64) error {
+func (v *follower) settle(y []float64) {
 	size, at := v.Space.Manifold.Dim(), v.blocks()
 	shift := make([]float64, size)
 	if v.common != nil {
@@ -150,10 +143,7 @@ func (v *follower) settle(y []float64) error {
 		s.Best = floats.AddTo(make([]float64, size), v.base.momenta[l], shift)
 		s.Restart()
 	}
-	e, err := v.searchMomenta(y)
-	if err != nil {
-		return err
-	}
+	e := v.searchMomenta(y)
 	v.last = followed{y: y, gradient: v.withoutMomenta(e.gradient), e: e}
 	if v.common != nil {
 		// As momenta move with the template, what is left of the derivatives by them counts for it.
@@ -166,14 +156,13 @@ func (v *follower) settle(y []float64) error {
 	for _, s := range v.searches {
 		v.last.momenta = append(v.last.momenta, s.Best)
 	}
-	return nil
 }
 
 // searchMomenta goes on with the searches of all momenta for the template y until they have met the goal, and returns the evaluation
 // at the best momenta.
-func (v *follower) searchMomenta(y []float64) (*evaluation, error) {
+func (v *follower) searchMomenta(y []float64) *evaluation {
 	size, at := v.Space.Manifold.Dim(), v.blocks()[1]
-	evaluate := func(part func(s *solve.BFGS) []float64) (*evaluation, error) {
+	evaluate := func(part func(s *solve.BFGS) []float64) *evaluation {
 		x := slices.Clone(y[:at[0]])
 		for _, s := range v.searches {
 			x = append(x, part(s)...)
@@ -184,10 +173,7 @@ func (v *follower) searchMomenta(y []float64) (*evaluation, error) {
 	var e *evaluation
 	best := false // e is where every search was best
 	for range 100 {
-		var err error
-		if e, err = evaluate(func(s *solve.BFGS) []float64 { return s.X }); err != nil {
-			return nil, err
-		}
+		e = evaluate(func(s *solve.BFGS) []float64 { return s.X })
 		open := false
 		best = true
 		for l, s := range v.searches {
@@ -209,7 +195,7 @@ func (v *follower) searchMomenta(y []float64) (*evaluation, error) {
 		}
 	}
 	if best {
-		return e, nil
+		return e
 	}
 	return evaluate(func(s *solve.BFGS) []float64 { return s.Best })
 }

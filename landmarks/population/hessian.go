@@ -4,11 +4,11 @@ import (
 	"math"
 	"math/rand/v2"
 
-	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/try"
 )
 
 // dataHessian is how the data terms hold a template that is its own subject, to second order. For displacements u of the vertices,
@@ -25,23 +25,19 @@ type dataHessian struct {
 
 // dataHessianAt returns it at vertices of the template, by differences of gradients: that of the last call, if no coordinate has moved
 // by more than a twentieth of the spacing since.
-func (f *fit) dataHessianAt(vertices []float64) (*dataHessian, error) {
+func (f *fit) dataHessianAt(vertices []float64) *dataHessian {
 	const probes = 32
 	near, spacing := f.hessian != nil, f.spacing()
 	for o, t := range f.start {
 		near = near && floats.Distance(f.part(f.hessian.vertices, o), f.part(vertices, o), math.Inf(1)) <= 0.05*t.Spacing()
 	}
 	if near {
-		return f.hessian, nil
+		return f.hessian
 	}
 	n, d := len(f.controls), f.Space.Manifold.D
 	size, rows := n*d, len(vertices)
 	z, batch := engine.Unflatten(vertices, d), f.perCall
-	out, err := f.kernelSums.Call(z, f.controls, identity(n))
-	if err != nil {
-		return nil, err
-	}
-	reach := out.Flat(0) // [vertices, n]
+	reach := try.Get(f.kernelSums.Call(z, f.controls, identity(n))).Flat(0) // [vertices, n]
 	random := rand.New(rand.NewPCG(2, 1))
 	jacobian := mat.NewDense(rows, size+probes, nil) // J, and the random displacements
 	for v := range rows / d {
@@ -63,11 +59,7 @@ func (f *fit) dataHessianAt(vertices []float64) (*dataHessian, error) {
 			floats.Scale(steps[b], column)
 			shifts[b] = engine.Unflatten(column, d)
 		}
-		out, err := f.dataGradient.Call(z, shifts)
-		if err != nil {
-			return nil, err
-		}
-		for b, g := range engine.Unflatten(out.Flat(0), rows) {
+		for b, g := range engine.Unflatten(try.Get(f.dataGradient.Call(z, shifts)).Flat(0), rows) {
 			if from+b < size+probes {
 				floats.Scale(1/steps[b], g)
 				pulls.SetCol(from+b, g)
@@ -91,19 +83,16 @@ func (f *fit) dataHessianAt(vertices []float64) (*dataHessian, error) {
 		o.hessians, o.squares = append(o.hessians, symmetric(&hessian)), append(o.squares, symmetric(&squares))
 		from = end * d
 	}
-	if out, err = engine.Run(func(in []*Node) []*Node { return []*Node{f.Space.Manifold.Kernel.Gram(in[0], in[0])} }, f.controls); err != nil {
-		return nil, err
-	}
 	o.kernel = mat.NewSymDense(size, nil)
-	for i, row := range out.Matrix(0) {
+	for i := range n {
 		for j := range i + 1 {
 			for a := range d {
-				o.kernel.SetSym(i*d+a, j*d+a, row[j])
+				o.kernel.SetSym(i*d+a, j*d+a, f.gram.At(i, j))
 			}
 		}
 	}
 	f.hessian = o
-	return o, nil
+	return o
 }
 
 // symmetric is the symmetric part of a matrix.

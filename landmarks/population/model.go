@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/attachment"
@@ -59,20 +60,10 @@ type Atlas struct {
 	Mismatch  [][]float64 // ‖φ_i(T_o) − S_io‖²
 	Energy    []float64   // ½ p_iᵀ K(c, c) p_i; of a Regression one number for each column, whose sum is Σ_i ½ p_iᵀ K(c, c) p_i/N
 	Objective float64     // Σ_i (Σ_o Mismatch_io/2σ_o² + Energy_i/ρ²)
-	// Noise is σ of every object, as given or estimated. The estimate is σ² = Σ_i Mismatch_i/ν to 1 %, with the number ν of degrees of freedom
-	// that template and momenta leave to the residuals (MacKay, Neural Computation 4, 1992):
-	//
-	//	ν = (N − 1) Λ tr (1 − A)ᵀG(1 − A)/tr G for one object, in general (N − 1) E ‖(1 − A)u‖²/σ².
-	//
-	// G is the matrix of ‖T + u − T‖² = uᵀ G u for small displacements u of the vertices. If these are independent, this norm has
-	// Λ = (tr G)²/tr G² degrees of freedom (Satterthwaite, Biometrics Bulletin 2, 1946). The template takes the degrees of freedom of one
-	// of the N subjects. The momentum of a subject takes A u, A = J (Jᵀ W J + K/ρ²)⁻¹ Jᵀ W, where W has the blocks G/σ² of the objects and
-	// J is the kernel matrix between vertices and control points. The formula holds for small momenta, and it is an error if almost no
-	// degrees of freedom are left. Roughness that all subjects have in common is in the template, not in σ. In simulations of 16 to 30
-	// subjects σ of curves was up to 6 % too small, because vertices that slide along the template help momenta to follow the noise, and σ
-	// of surfaces 2 to 4 % too large.
+	// Noise is σ of every object, as given or estimated: see the section "Noise" of Model.Atlas. Roughness that all subjects have in common is
+	// in the template, not in σ.
 	Noise []float64
-	Parts []float64 // Λ of every object, where a σ was estimated
+	Parts []float64 // of every object, where a σ was estimated: Λ of the section "Noise"
 	// Reach is ρ, estimated with σ: deformations are ρ times as large as the kernel K says, and what is minimised is that of the kernel
 	// ρ²K. ρ² = Σ_i 2 Energy_i/γ, with the number γ = Σ_i tr (Jᵀ W J + K/ρ²)⁻¹ Jᵀ W J of parts of the momenta that the data
 	// determine (MacKay). It is 1 where all σ were given.
@@ -130,32 +121,47 @@ type Atlas struct {
 // reduced this to 0.3 % and 0.09 edges in four of the five cases. In the fifth, the kernel was twice as wide as the outlines'
 // radius and the noise small: the data hardly determined the template, which was 1.4 edges off, although it deformed to the same
 // outlines.
-func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Atlas, error) {
+//
+// # Noise
+//
+// A noise that is not given is estimated to 1 % by the method of MacKay (Neural Computation 4, 1992): σ² = Σ_i Mismatch_i/ν, where ν is how many
+// degrees of freedom the template and the momenta leave to the residuals. They are counted for small momenta, in four steps.
+//
+//  1. Displacements u of the vertices of an object change it by ‖T + u − T‖² = uᵀ G u. If all vertices move independently, this norm has
+//     Λ = (tr G)²/tr G² degrees of freedom (Satterthwaite, Biometrics Bulletin 2, 1946).
+//  2. The momentum of a subject follows the displacements as far as A u, with A = J (Jᵀ W J + K/ρ²)⁻¹ Jᵀ W. Here J is the kernel matrix
+//     between vertices and control points, and W has a block G/σ² for each object.
+//  3. To the residual of a subject (1 − A) u is left: for one object Λ tr (1 − A)ᵀ G (1 − A)/tr G degrees of freedom. For one of several
+//     objects they are the mean of ‖(1 − A) u‖²/σ² in its norm, where the vertices of each object have the variance σ² tr G/tr G².
+//  4. The template takes the degrees of freedom of one of the N subjects: ν is N − 1 times those of step 3.
+//
+// It is an error if almost none are left. In simulations of 16 to 30 subjects σ of curves was up to 6 % too small, because vertices that slide
+// along the template help momenta to follow the noise, and σ of surfaces was 2 to 4 % too large.
+func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (a *Atlas, err error) {
+	defer try.Named(&err, "atlas")
 	if len(subjects) < 2 {
-		return nil, text.Advise("give two or more: one is matched by landmarks.Space.MatchFrom", "atlas: %d subjects", len(subjects))
+		text.Refuse("give two or more: one is matched by landmarks.Space.MatchFrom", "%d subjects", len(subjects))
 	}
-	a, _, err := m.estimate("atlas", start{template: template, controls: controls, flowing: true}, subjects, identity(len(subjects)), opts)
-	return a, err
+	a, _ = m.estimate("atlas", start{template: template, controls: controls, flowing: true}, subjects, identity(len(subjects)), opts)
+	return a, nil
 }
 
 // Continue goes on from where an atlas of the same subjects ended, because it was cancelled (see geom.Context) or for a smaller
 // tolerance. The atlas may come from a file: encoding/json writes and reads it without loss. Before is that of the first start,
 // Iterations and Evaluations go on counting, and so does Folded, with what was folded already. The atlas of a Regression is an error.
-func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Atlas, error) {
+func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
+	defer try.Named(&err, "continue")
 	if a == nil || len(a.Momenta) != len(subjects) || len(subjects) < 2 {
-		return nil, text.Advise("give the two or more of the atlas", "continue: %d subjects", len(subjects))
+		text.Refuse("give the two or more of the atlas", "%d subjects", len(subjects))
 	}
 	if len(a.Energy) != len(subjects) {
-		return nil, text.Advise("start it again", "continue: this is not an atlas but a regression, whose subjects share one momentum")
+		text.Refuse("start it again", "this is not an atlas but a regression, whose subjects share one momentum")
 	}
 	if len(a.Noise) != len(m.Objects) {
-		return nil, text.Advise("give the model of the atlas", "continue: the atlas has %d objects, the model %d", len(a.Noise), len(m.Objects))
+		text.Refuse("give the model of the atlas", "the atlas has %d objects, the model %d", len(a.Noise), len(m.Objects))
 	}
 	noise := floats.ScaleTo(make([]float64, len(a.Noise)), 1/cmp.Or(a.Reach, 1), a.Noise)
-	out, _, err := m.estimate("continue", start{a.Template, a.Controls, a.Momenta, noise, a.Flowing}, subjects, identity(len(subjects)), opts)
-	if err != nil {
-		return nil, err
-	}
+	out, _ := m.estimate("continue", start{a.Template, a.Controls, a.Momenta, noise, a.Flowing}, subjects, identity(len(subjects)), opts)
 	out.Before = a.Before
 	if m.estimatesNoise() && out.Parts == nil { // cancelled before it was estimated anew
 		out.Noise, out.Reach, out.Parts = a.Noise, cmp.Or(a.Reach, 1), a.Parts
@@ -187,27 +193,19 @@ type Regression struct {
 
 // Regress returns the template and the momenta that minimise Σ_io ‖T_{c_i,o} − S_io‖²/2σ_o² + Σ_i ½ p_iᵀ K(c, c) p_i/N, for the columns of the
 // terms of a model, such as linear.Covariate("age", ages...), with a value for each of the N subjects. The options are those of Atlas.
-func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, model linear.Terms, opts ...solve.Option) (*Regression, error) {
+func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, model linear.Terms, opts ...solve.Option) (_ *Regression, err error) {
+	defer try.Named(&err, "regression")
 	if len(model) == 0 {
-		return nil, text.Advise("give a covariate, or take Atlas", "regression: the model has no terms")
+		text.Refuse("give a covariate, or take Atlas", "the model has no terms")
 	}
-	d, err := linear.NewDesign(len(subjects), nil, nil, model...)
-	if err != nil {
-		return nil, fmt.Errorf("regression: %w", err)
-	}
-	a, coefficients, err := m.estimate("regression", start{template: template, controls: controls, flowing: true}, subjects, d.Rows, opts)
-	if err != nil {
-		return nil, err
-	}
+	d := try.Get(linear.NewDesign(len(subjects), nil, nil, model...))
+	a, coefficients := m.estimate("regression", start{template: template, controls: controls, flowing: true}, subjects, d.Rows, opts)
 	rows := make([][]float64, len(coefficients))
 	for k, p := range coefficients {
 		rows[k] = slices.Concat(p...)
 	}
-	if rows, err = d.Slopes(rows); err != nil {
-		return nil, fmt.Errorf("regression: %w", err)
-	}
 	r := &Regression{Atlas: a, Columns: d.Columns, Origin: d.Origin}
-	for _, row := range rows {
+	for _, row := range try.Get(d.Slopes(rows)) {
 		r.Momenta = append(r.Momenta, slices.Collect(slices.Chunk(row, len(controls[0]))))
 	}
 	return r, nil
@@ -238,33 +236,19 @@ func (r *Regression) String() string {
 func (r *Regression) Err() error { return solve.NotNil(r).Atlas.Status.Err(r) }
 
 // Shape returns the template deformed by a momentum at the control points, [N][D], for the model of the atlas.
-func (a *Atlas) Shape(m Model, momentum [][]float64) ([]*mesh.Mesh, error) {
+func (a *Atlas) Shape(m Model, momentum [][]float64) (_ []*mesh.Mesh, err error) {
+	defer try.Catch(&err)
 	solve.NotNil(a)
-	g, err := m.Space.Shoot(a.Controls, momentum)
-	if err != nil {
-		return nil, err
-	}
-	path, err := m.Space.Carry(g, mesh.Vertices(a.Template))
-	if err != nil {
-		return nil, err
-	}
+	path := try.Get(m.Space.Carry(try.Get(m.Space.Shoot(a.Controls, momentum)), mesh.Vertices(a.Template)))
 	return with(a.Template, path[len(path)-1]), nil
 }
 
 // Flow returns the template at the times 0, 1/n, …, 1 of the flow of a momentum, as Shape, whatever the drift of its energy: see Drift.
-func (a *Atlas) Flow(m Model, momentum [][]float64) ([][]*mesh.Mesh, error) {
+func (a *Atlas) Flow(m Model, momentum [][]float64) (out [][]*mesh.Mesh, err error) {
+	defer try.Catch(&err)
 	solve.NotNil(a)
-	g, err := m.Space.ShootInexact(a.Controls, momentum)
-	if err != nil {
-		return nil, err
-	}
-	path, err := m.Space.Carry(g, mesh.Vertices(a.Template))
-	if err != nil {
-		return nil, err
-	}
-	out := make([][]*mesh.Mesh, len(path))
-	for k, x := range path {
-		out[k] = with(a.Template, x)
+	for _, x := range try.Get(m.Space.Carry(try.Get(m.Space.ShootInexact(a.Controls, momentum)), mesh.Vertices(a.Template))) {
+		out = append(out, with(a.Template, x))
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -30,24 +31,22 @@ func (s annealing) tolerance(last float64) float64 {
 
 // anneal estimates Noise, Reach and Parts of an atlas at the end of a search that took a number of iterations, and chooses f.sigma
 // for the next one. It is done if the noise holds, or was estimated too often.
-func (f *fit) anneal(s *annealing, e *evaluation, a *Atlas, iterations int) (done bool, err error) {
+func (f *fit) anneal(s *annealing, e *evaluation, a *Atlas, iterations int) (done bool) {
 	if iterations == 0 {
 		// Momenta that are as small as noise change with σ: where nothing was to do, neither noise nor reach are new.
 		s.Rough /= 3
 	}
-	if err := f.estimateNoise(e, a); err != nil {
-		return false, err
-	}
+	f.estimateNoise(e, a)
 	next, change := make([]float64, len(f.sigma)), 0.0
 	for o, sigma := range f.sigma {
 		next[o] = a.Noise[o] / a.Reach
 		change = math.Max(change, math.Abs(math.Log(next[o]/sigma)))
 	}
 	if !s.Loose && change < 0.02 {
-		return true, nil
+		return true
 	}
 	if s.Renewals++; s.Renewals > maxRenewals {
-		return true, nil
+		return true
 	}
 	// A small σ is approached from above: there the valleys are wide.
 	s.Loose = change > 0.1
@@ -55,16 +54,13 @@ func (f *fit) anneal(s *annealing, e *evaluation, a *Atlas, iterations int) (don
 		f.sigma[o] = math.Min(math.Max(next[o], sigma/2), sigma*2)
 	}
 	f.last = nil
-	return false, nil
+	return false
 }
 
 // initialNoise is a noise of every object to begin with, as of equal displacements of all vertices: where the data determine a quarter of a
 // momentum, whatever the unit of K.
-func (f *fit) initialNoise(vertices []float64) ([]float64, error) {
-	o, err := f.dataHessianAt(vertices)
-	if err != nil {
-		return nil, err
-	}
+func (f *fit) initialNoise(vertices []float64) []float64 {
+	o := f.dataHessianAt(vertices)
 	parts := 0.0
 	for k := range f.sigma {
 		parts += o.parts(k)
@@ -76,16 +72,12 @@ func (f *fit) initialNoise(vertices []float64) ([]float64, error) {
 			all[k] = sigma * math.Sqrt(o.square[k]/o.trace[k]*o.trace[0]/o.square[0])
 			weights[k] = 1 / (all[k] * all[k])
 		}
-		_, determined, err := o.countParts(weights)
-		if err != nil {
-			return nil, err
-		}
 		next := 2.0
-		if determined < quarter {
+		if _, determined := o.countParts(weights); determined < quarter {
 			next = 0.5
 		}
 		if factor*next == 1 {
-			return all, nil
+			return all
 		}
 		factor = next
 		sigma *= factor
@@ -94,21 +86,15 @@ func (f *fit) initialNoise(vertices []float64) ([]float64, error) {
 
 // estimateNoise estimates Noise, Reach and Parts of an atlas from an evaluation at f.sigma, which is the σ/ρ that the search took: its minimum
 // depends on no more. It is an error if template and deformations can follow the residuals, so that little of them is left.
-func (f *fit) estimateNoise(e *evaluation, a *Atlas) error {
+func (f *fit) estimateNoise(e *evaluation, a *Atlas) {
 	const share = 0.2
-	o, err := f.dataHessianAt(e.x[:f.blocks()[0][1]])
-	if err != nil {
-		return err
-	}
+	o := f.dataHessianAt(e.x[:f.blocks()[0][1]])
 	n, momenta := float64(len(f.design)), float64(len(f.design[0]))
 	following := momenta
 	if f.separate() {
 		following = n - 1
 	}
-	left, determined, err := o.countParts(f.weights())
-	if err != nil {
-		return err
-	}
+	left, determined := o.countParts(f.weights())
 	const none = 1e-3 // of what the data determine; there deformations are as large as the cells
 	unit := f.spacing() * f.spacing() / o.kernel.At(0, 0)
 	a.Reach = math.Sqrt((2*floats.Sum(e.energy) + none*unit) / (momenta*determined + none))
@@ -121,44 +107,36 @@ func (f *fit) estimateNoise(e *evaluation, a *Atlas) error {
 		}
 		free := (n-1)*a.Parts[k] - following*(a.Parts[k]-left[k])
 		if free < share*n*a.Parts[k] {
-			return text.Advise("give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", "%s cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f", f.Label("the noise", k), n*a.Parts[k], free)
+			text.Refuse("give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", "%s cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f", f.Label("the noise", k), n*a.Parts[k], free)
 		}
 		// Rounding bounds σ from below, as where all subjects are the template.
 		a.Noise[k] = math.Sqrt(math.Max(mismatch, 1e-8*f.squares[k]) / free)
 	}
-	return nil
 }
 
-// parts is Λ of an object: see Atlas.Noise.
+// parts is Λ of an object: see Model.Atlas.
 func (o *dataHessian) parts(k int) float64 { return o.trace[k] * o.trace[k] / o.square[k] }
 
 // countParts returns how many parts of the residual of a subject a momentum cannot follow, of every object, and how many of its own the
 // data determine. Of displacements u of the vertices it takes A u, for A = J P⁻¹ Jᵀ W, with P = K + Jᵀ W J and the blocks w_o G_o of
 // W. Left of object o is E ‖(1 − A)u‖²_o, where the vertices of each object q are displaced independently, with the variance
 // tr G_q/tr G_q²/w_q, and the unit is 1/w_o. Determined is tr P⁻¹ Jᵀ W J.
-func (o *dataHessian) countParts(weights []float64) (left []float64, determined float64, err error) {
+func (o *dataHessian) countParts(weights []float64) (left []float64, determined float64) {
 	var factor mat.Cholesky
 	if !factor.Factorize(o.posterior(weights, 1e-6*o.kernel.At(0, 0))) {
-		return nil, 0, text.Advise("give Noise, or take a wider kernel of the norm", "the second derivatives by a momentum are not positive definite")
+		text.Refuse("give Noise, or take a wider kernel of the norm", "the second derivatives by a momentum are not positive definite")
 	}
-	solved := func(of []*mat.SymDense) (all []*mat.Dense, err error) {
+	solved := func(of []*mat.SymDense) (all []*mat.Dense) {
 		for _, m := range of {
 			var x mat.Dense
 			if err := factor.SolveTo(&x, m); err != nil && !errors.As(err, new(mat.Condition)) {
-				return nil, err
+				try.Do(err)
 			}
 			all = append(all, &x)
 		}
-		return all, nil
+		return all
 	}
-	taken, err := solved(o.squares)
-	if err != nil {
-		return nil, 0, err
-	}
-	held, err := solved(o.hessians)
-	if err != nil {
-		return nil, 0, err
-	}
+	taken, held := solved(o.squares), solved(o.hessians)
 	for k, w := range weights {
 		l := o.parts(k) - 2*w*mat.Trace(taken[k])*o.trace[k]/o.square[k]
 		for q, v := range weights {
@@ -169,5 +147,5 @@ func (o *dataHessian) countParts(weights []float64) (left []float64, determined 
 		left = append(left, l)
 		determined += w * mat.Trace(held[k])
 	}
-	return left, determined, nil
+	return left, determined
 }

@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
@@ -24,11 +25,8 @@ type metric struct {
 	whole mat.Cholesky  // of K + ridge
 }
 
-func newMetric(kernel kernels.Kernel, controls [][]float64) (m metric, err error) {
-	out, err := engine.Run(func(in []*Node) []*Node { return []*Node{kernel.Gram(in[0], in[0])} }, controls)
-	if err != nil {
-		return m, err
-	}
+func newMetric(kernel kernels.Kernel, controls [][]float64) (m metric) {
+	out := try.Get(engine.Run(func(in []*Node) []*Node { return []*Node{kernel.Gram(in[0], in[0])} }, controls))
 	n := len(controls)
 	k := mat.NewSymDense(n, out.Flat(0))
 	m.ridge, m.gram = 0.1*k.At(0, 0), mat.NewSymDense(n, nil)
@@ -37,9 +35,9 @@ func newMetric(kernel kernels.Kernel, controls [][]float64) (m metric, err error
 		k.SetSym(i, i, k.At(i, i)+m.ridge)
 	}
 	if !m.whole.Factorize(k) {
-		return m, text.Advise("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
+		text.Refuse("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
 	}
-	return m, nil
+	return m
 }
 
 // solve sets out to (K + ridge)⁻¹ g.
@@ -75,17 +73,14 @@ func commonWeights(rows [][]float64) []float64 {
 }
 
 // squaredNorms are ‖g‖² of the parts of every object in derivatives g by the vertices z, in the norms of the smoothing kernels.
-func (f *fit) squaredNorms(z, g []float64) ([]float64, error) {
+func (f *fit) squaredNorms(z, g []float64) []float64 {
 	d := f.Space.Manifold.D
-	out, err := f.smooth.Call(engine.Unflatten(z, d), engine.Unflatten(g, d))
-	if err != nil {
-		return nil, err
-	}
+	out := try.Get(f.smooth.Call(engine.Unflatten(z, d), engine.Unflatten(g, d)))
 	s := make([]float64, len(f.Objects))
 	for o := range s {
 		s[o] = math.Max(0, floats.Dot(f.part(g, o), f.part(out.Flat(0), o)))
 	}
-	return s, nil
+	return s
 }
 
 // scaled are the ranges of the variables that the preconditioner scales one by one: of the objects' vertices, and of the rest.
@@ -102,17 +97,13 @@ func (f *fit) scaled() (ranges [][2]int) {
 // template, and (K + ridge)⁻¹ times those by the coefficients, each with its scale. A template that moves in the flow of common
 // momenta while all momenta change by the opposite keeps its distances, nearly: the last part of the inverse steps along this
 // valley, where the second derivative is that of the energies alone.
-func (f *fit) precondition(g []float64) ([]float64, error) {
+func (f *fit) precondition(g []float64) []float64 {
 	d := f.Space.Manifold.D
 	at := f.blocks()
 	out := make([]float64, len(g))
 	byVertex := engine.Unflatten(g[:at[0][1]], d)
 	start := mesh.Vertices(f.start)
-	v, err := f.smooth.Call(start, byVertex)
-	if err != nil {
-		return nil, err
-	}
-	copy(out, v.Flat(0))
+	copy(out, try.Get(f.smooth.Call(start, byVertex)).Flat(0))
 	size := f.Space.Manifold.Dim()
 	part := func(x []float64, l int) []float64 { return x[at[1][0]+l*size : at[1][0]+(l+1)*size] }
 	for l := range f.design[0] {
@@ -123,12 +114,9 @@ func (f *fit) precondition(g []float64) ([]float64, error) {
 		floats.Scale(f.scale[b], out[r[0]:r[1]])
 	}
 	if f.common == nil {
-		return out, nil
+		return out
 	}
-	if v, err = f.kernelSums.Call(f.controls, start, byVertex); err != nil {
-		return nil, err
-	}
-	valley := v.Flat(0)
+	valley := try.Get(f.kernelSums.Call(f.controls, start, byVertex)).Flat(0)
 	for l, w := range f.common {
 		floats.AddScaled(valley, -w, part(g, l))
 	}
@@ -137,11 +125,8 @@ func (f *fit) precondition(g []float64) ([]float64, error) {
 	for l, w := range f.common {
 		floats.AddScaled(part(out, l), -w, valley)
 	}
-	if v, err = f.kernelSums.Call(start, f.controls, engine.Unflatten(valley, d)); err != nil {
-		return nil, err
-	}
-	floats.Add(out[:at[0][1]], v.Flat(0))
-	return out, nil
+	floats.Add(out[:at[0][1]], try.Get(f.kernelSums.Call(start, f.controls, engine.Unflatten(valley, d))).Flat(0))
+	return out
 }
 
 // withoutMomenta is what x holds of the template and of free control points.
@@ -151,18 +136,14 @@ func (f *fit) withoutMomenta(x []float64) []float64 {
 }
 
 // preconditionTemplate takes a gradient by the variables of withoutMomenta to a step.
-func (f *fit) preconditionTemplate(g []float64) ([]float64, error) {
+func (f *fit) preconditionTemplate(g []float64) []float64 {
 	at := f.blocks()
-	step, err := f.precondition(slices.Concat(g[:at[1][0]], make([]float64, at[1][1]-at[1][0]), g[at[1][0]:]))
-	if err != nil {
-		return nil, err
-	}
-	return f.withoutMomenta(step), nil
+	return f.withoutMomenta(f.precondition(slices.Concat(g[:at[1][0]], make([]float64, at[1][1]-at[1][0]), g[at[1][0]:])))
 }
 
 // soft returns what solve.Objective.Soft is for one momentum, as for landmarks.Space.Match: of K + βK², whose β is that of the
 // preconditioner's scale, where covectors of all directions count the same.
-func (f *fit) soft() (func(g []float64) float64, error) {
+func (f *fit) soft() func(g []float64) float64 {
 	n := f.gram.SymmetricDim()
 	var stiff mat.Dense
 	stiff.Mul(f.gram, f.gram)
@@ -175,23 +156,14 @@ func (f *fit) soft() (func(g []float64) float64, error) {
 	}
 	soft := metric{gram: f.gram}
 	if !soft.whole.Factorize(whole) {
-		return nil, text.Advise("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
+		text.Refuse("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
 	}
-	return func(g []float64) float64 { return soft.squaredNorm(g) / (20 * 20) }, nil
+	return func(g []float64) float64 { return soft.squaredNorm(g) / (20 * 20) }
 }
 
 // calibrate sets the scales of the preconditioner by the second derivatives at x along a random step of each kind of variables.
-func (f *fit) calibrate(x []float64) error {
-	start, err := f.at(x)
-	if err != nil {
-		return err
-	}
-	expected, curvature, err := f.curvatures(start, func(int) bool { return true })
-	if err != nil {
-		return err
-	}
-	f.rescale(expected, curvature)
-	return nil
+func (f *fit) calibrate(x []float64) {
+	f.rescale(f.curvatures(f.at(x), func(int) bool { return true }))
 }
 
 // rescale sets those scales of the preconditioner for which the second derivatives have the sign of a minimum.
@@ -205,7 +177,7 @@ func (f *fit) rescale(expected, curvature []float64) {
 
 // curvatures returns the second derivatives at start along a random step of each of those kinds of variables that are wanted, in the order
 // of scaled, and what they would be if the preconditioner without its scales were their inverse. Other kinds have zeros.
-func (f *fit) curvatures(start *evaluation, wanted func(kind int) bool) (expected, curvature []float64, err error) {
+func (f *fit) curvatures(start *evaluation, wanted func(kind int) bool) (expected, curvature []float64) {
 	expected, curvature = make([]float64, len(f.scale)), make([]float64, len(f.scale))
 	x := start.x
 	random := rand.New(rand.NewPCG(1, 1))
@@ -225,27 +197,18 @@ func (f *fit) curvatures(start *evaluation, wanted func(kind int) bool) (expecte
 		length := floats.Norm(way, math.Inf(1))
 		switch objects := len(f.Objects); {
 		case b < objects:
-			v, err := f.smooth.Call(mesh.Vertices(f.start), engine.Unflatten(step[:f.blocks()[0][1]], d))
-			if err != nil {
-				return nil, nil, err
-			}
+			v := try.Get(f.smooth.Call(mesh.Vertices(f.start), engine.Unflatten(step[:f.blocks()[0][1]], d)))
 			smooth := f.part(v.Flat(0), b)
 			expected[b] = floats.Dot(way, smooth)
 			copy(way, smooth)
 			length = floats.Norm(way, math.Inf(1))
 		case b == objects:
-			out, err := f.energy.Call(geom.Numbers(geom.Shape(f.controls)), engine.Unflatten(way, size))
-			if err != nil {
-				return nil, nil, err
-			}
+			out := try.Get(f.energy.Call(geom.Numbers(geom.Shape(f.controls)), engine.Unflatten(way, size)))
 			length, expected[b] = floats.Norm(out.Flat(1), math.Inf(1)), 2*floats.Sum(out.Vector(0))
 		}
 		t := 1e-3 * spacing / length
-		after, err := f.evaluate(floats.AddScaledTo(make([]float64, len(x)), x, t, step))
-		if err != nil {
-			return nil, nil, err
-		}
+		after := f.evaluate(floats.AddScaledTo(make([]float64, len(x)), x, t, step))
 		curvature[b] = (floats.Dot(way, after.gradient[r[0]:r[1]]) - floats.Dot(way, start.gradient[r[0]:r[1]])) / t
 	}
-	return expected, curvature, nil
+	return expected, curvature
 }

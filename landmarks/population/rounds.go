@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
@@ -95,21 +95,14 @@ type Part struct {
 
 // Rounds prepares the rounds of an atlas. It has converged when Imbalance and Unsettled are at most solve.Tolerance (default 0.03), and
 // ends after solve.MaxIterations rounds (300) in any case. Arguments are otherwise those of Model.Atlas. Call Close at the end.
-func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (*Rounds, error) {
+func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (_ *Rounds, err error) {
+	defer try.Named(&err, "rounds")
 	if len(subjects) < 2 {
-		return nil, text.Advise("give two or more", "rounds: %d subjects", len(subjects))
+		text.Refuse("give two or more", "%d subjects", len(subjects))
 	}
-	limits, err := solve.Limits{Tolerance: 0.03, MaxIterations: 300}.With(opts...)
-	if err != nil {
-		return nil, fmt.Errorf("rounds: %w", err)
-	}
-	if err := m.check(template, controls, subjects); err != nil {
-		return nil, fmt.Errorf("rounds: %w", err)
-	}
-	f, err := compileFit(m, template, controls, subjects, identity(len(subjects)))
-	if err != nil {
-		return nil, fmt.Errorf("rounds: %w", err)
-	}
+	limits := try.Get(solve.Limits{Tolerance: 0.03, MaxIterations: 300}.With(opts...))
+	m.check(template, controls, subjects)
+	f := compileFit(m, template, controls, subjects, identity(len(subjects)))
 	return &Rounds{model: m, fit: f, subjects: subjects, limits: limits, own: map[int]*fit{}}, nil
 }
 
@@ -117,15 +110,13 @@ func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]
 func (r *Rounds) Close() { r.fit.free() }
 
 // First returns the first round: its template is the one given, and all momenta are 0.
-func (r *Rounds) First() (*AtlasRound, error) {
+func (r *Rounds) First() (_ *AtlasRound, err error) {
+	defer try.Named(&err, "rounds")
 	start := mesh.Vertices(r.fit.start)
 	first := &AtlasRound{From: -1, Template: start, Controls: r.fit.controls, Sigma: slices.Clone(r.fit.sigma)}
 	stage := annealing{}
 	if r.model.estimatesNoise() {
-		guess, err := r.fit.initialNoise(geom.Numbers(geom.Shape(start)))
-		if err != nil {
-			return nil, fmt.Errorf("rounds: %w", err)
-		}
+		guess := r.fit.initialNoise(geom.Numbers(geom.Shape(start)))
 		for o, object := range r.model.Objects {
 			first.Sigma[o] = cmp.Or(object.Noise, guess[o])
 		}
@@ -160,39 +151,27 @@ func (r *Rounds) place(now *AtlasRound, x []float64) {
 const momentaGoal = 0.1
 
 // fitOf is the fit of one subject, at the noise of a round.
-func (r *Rounds) fitOf(i int, now *AtlasRound) (*fit, error) {
+func (r *Rounds) fitOf(i int, now *AtlasRound) *fit {
 	f := r.own[i]
 	if f == nil {
 		own := *r.fit
-		if err := own.measureSubjects(r.subjects, 1, i); err != nil {
-			return nil, err
-		}
+		own.measureSubjects(r.subjects, 1, i)
 		own.design, own.chunks[0].subjects = identity(1), []int{0}
 		f = &own
 		r.own[i] = f
 	}
 	f.sigma, f.scale, f.last, f.evaluations = now.Sigma, slices.Clone(now.Scale), nil, 0
-	return f, nil
+	return f
 }
 
 // Match matches the template of a round to subject i, counted from 0. before is the subject's part of the round now.From, whose momentum it sets
 // out from, and nil if From is −1. It is an error if these do not belong together, if the atlas has ended, or if the context of the space ends.
-func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (*Part, error) {
-	part, err := r.match(now, i, before)
-	if err != nil {
-		return nil, fmt.Errorf("round %d, subject %d: %w", now.Number, i, err)
-	}
-	return part, nil
-}
-
-func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
+func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error) {
+	defer try.Named(&err, "round %d, subject %d", now.Number, i)
 	if now.Atlas != nil || i < 0 || i >= len(r.subjects) || (before == nil) != (now.From < 0) {
-		return nil, text.Advise("match the round that Reduce returned last, with its parts", "the atlas has ended, there is no such subject, or this is not its part of the round to set out from")
+		text.Refuse("match the round that Reduce returned last, with its parts", "the atlas has ended, there is no such subject, or this is not its part of the round to set out from")
 	}
-	f, err := r.fitOf(i, now)
-	if err != nil {
-		return nil, err
-	}
+	f := r.fitOf(i, now)
 	part := &Part{Round: now.Number, Subject: i, Scale: 1, Square: f.squares}
 	p := make([]float64, f.Space.Manifold.Dim())
 	if before != nil {
@@ -202,27 +181,20 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 	if f.Free {
 		x = append(x, geom.Numbers(geom.Shape(now.Controls))...)
 	}
-	first, err := f.at(x)
-	if err != nil {
-		return nil, err
-	}
+	first := f.at(x)
 	if before == nil {
 		part.Before = first.mismatch[0]
 	}
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		if before == nil {
-			return nil, text.Advise("see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
+			text.Refuse("see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
 		}
 		return &Part{Round: now.Number, Subject: i, Infinite: true, Evaluations: f.evaluations}, nil
 	}
 	momenta := len(f.Objects)
 	f.scale[momenta] = part.Scale
 	if now.Number == now.Stage {
-		expected, curvature, err := f.curvatures(first, func(kind int) bool { return kind == momenta })
-		if err != nil {
-			return nil, err
-		}
-		f.rescale(expected, curvature)
+		f.rescale(f.curvatures(first, func(kind int) bool { return kind == momenta }))
 		part.Scale = f.scale[momenta]
 	}
 	momentum := f.blocks()[1]
@@ -233,23 +205,16 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 	if now.Last != nil && !now.Last.Infinite {
 		energy = now.Last.Energy
 	}
-	found, e, err := f.match("match", x, now.Goal, func(e *evaluation) float64 {
+	found, e := f.match("match", x, now.Goal, func(e *evaluation) float64 {
 		return rootRatio(missed(e), 2*math.Max(e.energy[0], energy))
 	}, nil)
-	if err != nil {
-		return nil, err
-	}
 	if found.Status == geom.Cancelled {
-		return nil, text.Advise("match it again", "the search was stopped")
+		text.Refuse("match it again", "the search was stopped")
 	}
 	if now.Number == now.Stage {
-		if part.Expected, part.Curvature, err = f.curvatures(e, func(kind int) bool { return kind != momenta }); err != nil {
-			return nil, err
-		}
+		part.Expected, part.Curvature = f.curvatures(e, func(kind int) bool { return kind != momenta })
 	}
-	if part.Apart, err = f.squaredNorms(x[:momentum[0]], e.pulls[0]); err != nil {
-		return nil, err
-	}
+	part.Apart = f.squaredNorms(x[:momentum[0]], e.pulls[0])
 	part.Momentum, part.Mismatch, part.Energy, part.Pull = f.Space.Point(found.X), e.mismatch[0], e.energy[0], e.pulls[0]
 	part.Missed, part.Evaluations, part.Status = missed(e), f.evaluations, found.Status.String()
 	if f.Free {
@@ -259,11 +224,11 @@ func (r *Rounds) match(now *AtlasRound, i int, before *Part) (*Part, error) {
 }
 
 // total returns what parts come to, in the order of the subjects, and the gradient of F.
-func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64, error) {
+func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64) {
 	f := r.fit
 	for i := range r.subjects {
 		if i >= len(parts) || parts[i] == nil || parts[i].Round != now.Number || parts[i].Subject != i {
-			return nil, nil, text.Advise("match it first", "there is no part of subject %d in round %d", i, now.Number)
+			text.Refuse("match it first", "there is no part of subject %d in round %d", i, now.Number)
 		}
 	}
 	out := &Outcome{Infinite: slices.ContainsFunc(parts, func(p *Part) bool { return p.Infinite })}
@@ -274,7 +239,7 @@ func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64, err
 		out.Evaluations += p.Evaluations
 	}
 	if out.Infinite {
-		return out, nil, nil
+		return out, nil
 	}
 	z := geom.Numbers(geom.Shape(now.Template))
 	gradient := make([]float64, len(r.variables(now)))
@@ -289,40 +254,24 @@ func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64, err
 		missed += p.Missed
 		energy += p.Energy
 	}
-	total, err := f.squaredNorms(z, gradient[:len(z)])
-	if err != nil {
-		return nil, nil, err
-	}
+	total := f.squaredNorms(z, gradient[:len(z)])
 	out.Value = floats.Dot(f.precision(), mismatch) + energy
 	out.Energy = energy / float64(len(parts))
 	out.Imbalance, out.Unsettled = f.imbalance(total, apart, mismatch, missed, energy)
-	return out, gradient, nil
+	return out, gradient
 }
 
 // Reduce returns the round that follows a round. parts returns all parts of this or an earlier round by its number, in the order of the
 // subjects. The last round has the Atlas; to reduce that is an error, and so is a missing part.
-func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error)) (*AtlasRound, error) {
-	next, err := r.reduce(now, parts)
-	if err != nil {
-		return nil, fmt.Errorf("after round %d: %w", now.Number, err)
-	}
-	return next, nil
-}
-
-func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error)) (*AtlasRound, error) {
+func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error)) (_ *AtlasRound, err error) {
+	defer try.Named(&err, "after round %d", now.Number)
 	if now.Atlas != nil {
-		return nil, text.Advise("take its Atlas", "the atlas has ended")
+		text.Refuse("take its Atlas", "the atlas has ended")
 	}
 	f := r.fit
 	f.sigma, f.last, f.squares = slices.Clone(now.Sigma), nil, make([]float64, len(f.Objects))
-	own, err := parts(now.Number)
-	if err != nil {
-		return nil, err
-	}
-	last, gradient, err := r.total(now, own)
-	if err != nil {
-		return nil, err
-	}
+	own := try.Get(parts(now.Number))
+	last, gradient := r.total(now, own)
 	next := *now
 	next.Number, next.Last = now.Number+1, last
 	if now.Number == now.Stage && !last.Infinite {
@@ -334,10 +283,7 @@ func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 		stage = now.Estimate.annealing
 	}
 
-	search, err := r.step(now, last, gradient, stage.tolerance(r.limits.Tolerance))
-	if err != nil {
-		return nil, err
-	}
+	search := r.step(now, last, gradient, stage.tolerance(r.limits.Tolerance))
 	best := *now
 	best.Number = now.Stage + search.At
 	r.place(&best, search.Best)
@@ -349,12 +295,8 @@ func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 
 	// The search has ended, at one of the rounds.
 	if best.Number != now.Number {
-		if own, err = parts(best.Number); err != nil {
-			return nil, err
-		}
-		if _, _, err := r.total(&best, own); err != nil {
-			return nil, err
-		}
+		own = try.Get(parts(best.Number))
+		r.total(&best, own)
 	}
 	status, done := search.Status, true
 	switch {
@@ -369,9 +311,7 @@ func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 		}
 		a := &Atlas{Noise: slices.Clone(next.Estimate.Noise)}
 		f.hessian = nil // that of another process is not known
-		if done, err = f.anneal(&stage, e, a, search.Iterations); err != nil {
-			return nil, err
-		}
+		done = f.anneal(&stage, e, a, search.Iterations)
 		if stage.Renewals > maxRenewals {
 			status = geom.IterationLimit
 		}
@@ -388,8 +328,8 @@ func (r *Rounds) reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 		status = geom.IterationLimit
 	}
 	next.Search = nil
-	next.Atlas, err = r.end(&best, &next, own, status)
-	return &next, err
+	next.Atlas = r.end(&best, &next, own, status)
+	return &next, nil
 }
 
 // scaleOf returns the scales of the steps by the curvatures of all parts.
@@ -407,7 +347,7 @@ func (f *fit) scaleOf(parts []*Part) []float64 {
 var errTooShort = errors.New("a step that is too short for a round")
 
 // step returns the search of a round after it has learned what came of the round.
-func (r *Rounds) step(now *AtlasRound, last *Outcome, gradient []float64, tolerance float64) (*solve.LBFGS, error) {
+func (r *Rounds) step(now *AtlasRound, last *Outcome, gradient []float64, tolerance float64) *solve.LBFGS {
 	value := last.Value
 	if last.Infinite {
 		value = math.Inf(1)
@@ -426,20 +366,18 @@ func (r *Rounds) step(now *AtlasRound, last *Outcome, gradient []float64, tolera
 			}
 			return max(last.Imbalance, last.Unsettled), nil
 		},
-		Precondition: r.fit.preconditionTemplate,
+		Precondition: func(g []float64) ([]float64, error) { return r.fit.preconditionTemplate(g), nil },
 		FirstStep:    1,
 	}
-	err := search.Learn(context.Background(), objective, value, gradient, solve.Limits{Tolerance: tolerance, MaxIterations: math.MaxInt})
-	return &search, err
+	try.Do(search.Learn(context.Background(), objective, value, gradient, solve.Limits{Tolerance: tolerance, MaxIterations: math.MaxInt}))
+	return &search
 }
 
 // end returns the atlas of the best round and its parts.
-func (r *Rounds) end(best, next *AtlasRound, parts []*Part, status geom.Status) (*Atlas, error) {
+func (r *Rounds) end(best, next *AtlasRound, parts []*Part, status geom.Status) *Atlas {
 	f := *r.fit
 	f.sigma, f.last, f.evaluations = best.Sigma, nil, 0
-	if err := f.measureSubjects(r.subjects, 1); err != nil {
-		return nil, err
-	}
+	f.measureSubjects(r.subjects, 1)
 	x := slices.Clone(geom.Numbers(geom.Shape(best.Template)))
 	a := &Atlas{Noise: best.Sigma, Reach: 1, Iterations: next.Number, Status: status}
 	for _, p := range parts {
@@ -452,13 +390,7 @@ func (r *Rounds) end(best, next *AtlasRound, parts []*Part, status geom.Status) 
 	if next.Estimate != nil {
 		a.Noise, a.Reach, a.Parts = next.Estimate.Noise, next.Estimate.Reach, next.Estimate.Parts
 	}
-	e, err := f.evaluate(x)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.finish(a, e, r.subjects); err != nil {
-		return nil, err
-	}
+	f.finish(a, f.evaluate(x), r.subjects)
 	a.Evaluations = next.Last.Evaluations/len(parts) + f.evaluations
-	return a, nil
+	return a
 }

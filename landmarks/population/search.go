@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
@@ -44,65 +45,33 @@ type start struct {
 }
 
 // estimate minimises the objective, and returns what it found with the coefficients.
-func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, [][][]float64, error) {
-	a, coefficients, err := m.estimateFrom(name, from, subjects, design, opts)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return a, coefficients, nil
-}
-
-func (m Model) estimateFrom(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, [][][]float64, error) {
-	if err := m.check(from.template, from.controls, subjects); err != nil {
-		return nil, nil, err
-	}
+func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, [][][]float64) {
+	m.check(from.template, from.controls, subjects)
 	for i, p := range from.coefficients {
-		if err := m.Space.CheckNumbers(fmt.Sprintf("momentum %d", i), p); err != nil {
-			return nil, nil, err
-		}
+		try.Do(m.Space.CheckNumbers(fmt.Sprintf("momentum %d", i), p))
 	}
-	f, err := newFit(m, from.template, from.controls, subjects, design)
-	if err != nil {
-		return nil, nil, err
-	}
+	f := newFit(m, from.template, from.controls, subjects, design)
 	defer f.free()
-	x, err := f.begin(from)
-	if err != nil {
-		return nil, nil, err
-	}
-	first, err := f.at(x)
-	if err != nil {
-		return nil, nil, err
-	}
+	x := f.begin(from)
+	first := f.at(x)
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
-		return nil, nil, text.Advise("see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
+		text.Refuse("see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
 	}
 	a := &Atlas{Before: first.mismatch, Noise: slices.Clone(f.sigma), Reach: 1}
 	if from.flowing {
 		// When all subjects are near, the template takes the details that these have in common.
 		clear(f.scale[:len(f.Objects)])
-		rough, err := f.objective().Run(name, m.Space, x, limits(0.1), append(opts[:len(opts):len(opts)], solve.Tolerance(0.1))...)
-		if err != nil {
-			return nil, nil, err
-		}
+		rough := try.Get(f.objective().Run(name, m.Space, x, limits(0.1), append(opts[:len(opts):len(opts)], solve.Tolerance(0.1))...))
 		x, a.Iterations, a.Flowing = rough.X, rough.Iterations, rough.Status == geom.Cancelled
 	}
-	if x, err = f.searchWithNoise(name, x, a, opts); err != nil {
-		return nil, nil, err
-	}
-	e, err := f.at(x)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := f.finish(a, e, subjects); err != nil {
-		return nil, nil, err
-	}
+	x = f.searchWithNoise(name, x, a, opts)
+	f.finish(a, f.at(x), subjects)
 	_, flat, _ := f.split(x)
-	return a, m.Space.Points(flat), nil
+	return a, m.Space.Points(flat)
 }
 
 // begin returns the variables at the start, and sets the noise.
-func (f *fit) begin(from start) ([]float64, error) {
+func (f *fit) begin(from start) []float64 {
 	x := make([]float64, f.blocks()[2][1])
 	at := copy(x, geom.Numbers(geom.Shape(mesh.Vertices(from.template))))
 	for _, p := range from.coefficients {
@@ -112,63 +81,48 @@ func (f *fit) begin(from start) ([]float64, error) {
 		copy(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(from.controls)))
 	}
 	if !f.estimatesNoise() {
-		return x, nil
+		return x
 	}
 	noise := from.noise
 	if noise == nil {
-		var err error
-		if noise, err = f.initialNoise(x[:f.blocks()[0][1]]); err != nil {
-			return nil, err
-		}
+		noise = f.initialNoise(x[:f.blocks()[0][1]])
 	}
 	for o, object := range f.Objects {
 		f.sigma[o] = cmp.Or(object.Noise, noise[o])
 	}
-	return x, nil
+	return x
 }
 
 // searchWithNoise minimises the objective from x, where a noise is to be estimated again and again until the estimate holds. It sets Status,
 // Noise, Reach and Parts of an atlas, and adds to its Iterations.
-func (f *fit) searchWithNoise(name string, x []float64, a *Atlas, opts []solve.Option) ([]float64, error) {
+func (f *fit) searchWithNoise(name string, x []float64, a *Atlas, opts []solve.Option) []float64 {
 	estimates := f.estimatesNoise()
 	for stage := (annealing{Loose: estimates, Rough: 0.3}); ; {
 		now := opts
 		if rough := stage.tolerance(0); rough > 0 {
 			now = append(opts[:len(opts):len(opts)], solve.Tolerance(rough))
 		}
-		found, err := f.search(name, x, now)
-		if err != nil {
-			return nil, err
-		}
+		found := f.search(name, x, now)
 		x = found.X
 		a.Status = found.Status
 		a.Iterations += found.Iterations
 		if !estimates || found.Status == geom.Cancelled {
-			return x, nil
+			return x
 		}
-		e, err := f.at(x)
-		if err != nil {
-			return nil, err
-		}
-		done, err := f.anneal(&stage, e, a, found.Iterations)
-		if err != nil {
-			return nil, err
-		}
+		done := f.anneal(&stage, f.at(x), a, found.Iterations)
 		if stage.Renewals > maxRenewals {
 			a.Status = geom.IterationLimit
 		}
 		if done {
-			return x, nil
+			return x
 		}
 	}
 }
 
 // search minimises the objective from x, for a noise.
-func (f *fit) search(name string, x []float64, opts []solve.Option) (*solve.Minimum, error) {
+func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minimum {
 	found := &solve.Minimum{X: x, Status: geom.IterationLimit}
-	if err := f.calibrate(x); err != nil {
-		return nil, err
-	}
+	f.calibrate(x)
 	follows := f.Space.Manifold.Dim() <= maxFollowed
 	if !f.following {
 		most := jointIterations
@@ -177,42 +131,29 @@ func (f *fit) search(name string, x []float64, opts []solve.Option) (*solve.Mini
 		}
 		o := f.objective()
 		o.Residual = func(x []float64) (float64, error) {
-			e, err := f.at(x)
-			if err != nil {
-				return 0, err
-			}
-			imbalance, unsettled, err := f.balance(e)
-			return max(imbalance, unsettled), err
+			imbalance, unsettled := f.balance(f.at(x))
+			return max(imbalance, unsettled), nil
 		}
-		var err error
-		if found, err = o.Run(name, f.Space, x, solve.Limits{Tolerance: 0.03, MaxIterations: most}, opts...); err != nil {
-			return nil, err
-		}
+		found = try.Get(o.Run(name, f.Space, x, solve.Limits{Tolerance: 0.03, MaxIterations: most}, opts...))
 	}
 	if found.Status != geom.IterationLimit || !follows {
-		return found, nil
+		return found
 	}
 	f.following = true
 	before := found.Iterations
-	found, err := f.follow(name, found.X, opts)
-	if err != nil {
-		return nil, err
-	}
+	found = f.follow(name, found.X, opts)
 	found.Iterations += before
-	return found, nil
+	return found
 }
 
 // objective is that of all variables.
 func (f *fit) objective() solve.Objective {
 	return solve.Objective{
 		Value: func(x []float64) (float64, []float64, error) {
-			e, err := f.at(x)
-			if err != nil {
-				return 0, nil, err
-			}
+			e := f.at(x)
 			return bounded(e.value, e.gradient)
 		},
-		Precondition: f.precondition,
+		Precondition: func(g []float64) ([]float64, error) { return f.precondition(g), nil },
 		FirstStep:    1,
 		Memory:       remembered,
 	}
@@ -220,16 +161,13 @@ func (f *fit) objective() solve.Objective {
 
 // match minimises the objective over the one momentum of x. It has converged where unsettled of an evaluation is at most the tolerance;
 // without unsettled the test is that of solve.Minimise.
-func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(e *evaluation) float64, opts []solve.Option) (*solve.Minimum, *evaluation, error) {
+func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(e *evaluation) float64, opts []solve.Option) (*solve.Minimum, *evaluation) {
 	from, to := f.blocks()[1][0], f.blocks()[1][1]
-	at := func(p []float64) (*evaluation, error) { return f.evaluate(slices.Concat(x[:from], p, x[to:])) }
+	at := func(p []float64) *evaluation { return f.evaluate(slices.Concat(x[:from], p, x[to:])) }
 	seen := map[*float64]float64{}
 	o := solve.Objective{
 		Value: func(p []float64) (float64, []float64, error) {
-			e, err := at(p)
-			if err != nil {
-				return 0, nil, err
-			}
+			e := at(p)
 			if unsettled != nil {
 				seen[&p[0]] = unsettled(e)
 			}
@@ -245,64 +183,40 @@ func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(
 	if unsettled != nil {
 		o.Residual = func(p []float64) (float64, error) { return seen[&p[0]], nil }
 	} else {
-		soft, err := f.soft()
-		if err != nil {
-			return nil, nil, err
-		}
-		o.Soft = soft
+		o.Soft = f.soft()
 	}
-	found, err := o.Run(name, f.Space, x[from:to], limits(tolerance), opts...)
-	if err != nil {
-		return nil, nil, err
-	}
-	e, err := at(found.X)
-	return found, e, err
+	found := try.Get(o.Run(name, f.Space, x[from:to], limits(tolerance), opts...))
+	return found, at(found.X)
 }
 
 // Register returns the match of a template, which stays as it is, to one subject, as an atlas of that subject: it is
 // landmarks.Space.MatchFrom for several objects. Its Status does not speak of Imbalance, which is not 0. It is Stalled where cells of the
 // deformed template are folded, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too
 // few. The options are solve.Tolerance (default 0.003; see solve.Minimise) and solve.MaxIterations (500).
-func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (*Atlas, error) {
+func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	const name = "registration"
+	defer try.Named(&err, name)
 	subjects := [][]*mesh.Mesh{subject}
 	m.Free = false
-	if err := m.check(template, controls, subjects); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+	m.check(template, controls, subjects)
 	if m.estimatesNoise() {
-		return nil, text.Advise("give Noise", "%s: the noise of one subject cannot be estimated", name)
+		text.Refuse("give Noise", "the noise of one subject cannot be estimated")
 	}
-	f, err := newFit(m, template, controls, subjects, identity(1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+	f := newFit(m, template, controls, subjects, identity(1))
 	defer f.free()
 	x := append(slices.Clone(geom.Numbers(geom.Shape(mesh.Vertices(template)))), make([]float64, m.Space.Manifold.Dim())...)
-	before, err := f.at(x)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if err := f.calibrate(x); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	found, end, err := f.match(name, x, 0.003, nil, opts)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+	before := f.at(x)
+	f.calibrate(x)
+	found, end := f.match(name, x, 0.003, nil, opts)
 	a := &Atlas{Before: before.mismatch, Noise: f.sigma, Reach: 1, Iterations: found.Iterations, Status: found.Status}
-	if err := f.finish(a, end, subjects); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+	f.finish(a, end, subjects)
 	a.countFolds(a.Deformed[0], template)
 	return a, nil
 }
 
 // finish sets what an atlas, of which noise, status and iterations are known, is at an evaluation.
-func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) (err error) {
-	if a.Imbalance, a.Unsettled, err = f.balance(e); err != nil {
-		return err
-	}
+func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) {
+	a.Imbalance, a.Unsettled = f.balance(e)
 	z, flat, q := f.split(e.x)
 	for _, t := range with(f.start, f.Space.Point(z)) {
 		a.Template = append(a.Template, t.Copy())
@@ -318,20 +232,13 @@ func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) (err erro
 		a.Objective += mismatch / (2 * a.Noise[o] * a.Noise[o])
 	}
 	a.countFolds(a.Template, f.start)
-	if err := f.checkAtlasBounds(a, subjects); err != nil {
-		return err
-	}
+	f.checkAtlasBounds(a, subjects)
 	for _, p := range a.Momenta {
-		g, err := f.Space.ShootInexact(a.Controls, p)
-		if err != nil {
-			return err
-		}
-		a.Drift = math.Max(a.Drift, g.Drift)
+		a.Drift = math.Max(a.Drift, try.Get(f.Space.ShootInexact(a.Controls, p)).Drift)
 	}
 	if a.Drift > geom.MaxDrift && a.Status == geom.Converged {
 		a.Status = geom.Stalled
 	}
-	return nil
 }
 
 // maxFolded is the largest FoldedShare where a search has converged: integrals over the template miss twice as much at most.
@@ -389,25 +296,17 @@ func (f *fit) imbalance(total, apart, mismatch []float64, missed, energy float64
 }
 
 // balance returns Imbalance and Unsettled at an evaluation.
-func (f *fit) balance(e *evaluation) (imbalance, unsettled float64, err error) {
+func (f *fit) balance(e *evaluation) (imbalance, unsettled float64) {
 	at := f.blocks()
 	z := e.x[:at[0][1]]
-	total, err := f.squaredNorms(z, e.gradient[:at[0][1]])
-	if err != nil {
-		return 0, 0, err
-	}
+	total := f.squaredNorms(z, e.gradient[:at[0][1]])
 	apart := make([]float64, len(f.Objects))
 	for _, g := range e.pulls {
-		s, err := f.squaredNorms(z, g)
-		if err != nil {
-			return 0, 0, err
-		}
-		floats.Add(apart, s)
+		floats.Add(apart, f.squaredNorms(z, g))
 	}
 	missed := 0.0
 	for r := range slices.Chunk(e.gradient[at[1][0]:at[1][1]], f.Space.Manifold.Dim()) {
 		missed += f.squaredNorm(r)
 	}
-	imbalance, unsettled = f.imbalance(total, apart, sums(e.mismatch), missed, floats.Sum(e.energy))
-	return imbalance, unsettled, nil
+	return f.imbalance(total, apart, sums(e.mismatch), missed, floats.Sum(e.energy))
 }

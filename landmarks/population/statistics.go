@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
@@ -21,7 +22,8 @@ import (
 // PCA returns the principal components of the momenta p_i about their mean p̄, in the metric pᵀ K(c, c) p: see stats.TangentPCA. The
 // modes are momenta and velocities at the control points; Mode and At make meshes of them. This and the following functions take
 // the model of the atlas.
-func (a *Atlas) PCA(m Model) (*stats.PCA[geom.Shape], error) {
+func (a *Atlas) PCA(m Model) (_ *stats.PCA[geom.Shape], err error) {
+	defer try.Catch(&err)
 	solve.NotNil(a)
 	space := m.Space
 	mean := &stats.Mean[geom.Shape]{Point: a.Controls, Status: a.Status}
@@ -31,12 +33,9 @@ func (a *Atlas) PCA(m Model) (*stats.PCA[geom.Shape], error) {
 		mean.Weights = append(mean.Weights, 1/float64(len(a.Momenta)))
 		centred[i] = floats.SubTo(make([]float64, len(centre)), space.Vector(p), centre)
 	}
-	out, err := engine.Run(func(in []*Node) []*Node {
+	out := try.Get(engine.Run(func(in []*Node) []*Node {
 		return []*Node{space.Manifold.Sharp(BroadcastPrefix(in[0], len(centred)), in[1])}
-	}, space.Vector(a.Controls), centred)
-	if err != nil {
-		return nil, err
-	}
+	}, space.Vector(a.Controls), centred))
 	mean.Momenta, mean.Velocities = space.Points(centred), space.Points(out.Matrix(0))
 	return stats.TangentPCA(mean)
 }
@@ -52,25 +51,22 @@ func (a *Atlas) MeanMomentum() [][]float64 {
 }
 
 // scored is the momentum p̄ + Σ_k s_k u_k.
-func (a *Atlas) momentumOf(modes *stats.PCA[geom.Shape], scores []float64) (geom.Vec, error) {
+func (a *Atlas) momentumOf(modes *stats.PCA[geom.Shape], scores []float64) geom.Vec {
 	if len(scores) > len(modes.Momenta) {
-		return nil, text.Advise("give one for each", "%d scores for %d modes", len(scores), len(modes.Momenta))
+		text.Refuse("give one for each", "%d scores for %d modes", len(scores), len(modes.Momenta))
 	}
 	p := append([]float64{}, geom.Numbers(geom.Shape(a.MeanMomentum()))...)
 	for k, s := range scores {
 		floats.AddScaled(p, s, geom.Numbers(modes.Momenta[k]))
 	}
-	return p, nil
+	return p
 }
 
 // At returns the template deformed by the momentum p̄ + Σ_k s_k u_k, for scores s_k of the first modes u_k of PCA.
-func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) ([]*mesh.Mesh, error) {
+func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) (_ []*mesh.Mesh, err error) {
+	defer try.Catch(&err)
 	solve.NotNil(a)
-	p, err := a.momentumOf(modes, scores)
-	if err != nil {
-		return nil, err
-	}
-	return a.Shape(m, m.Space.Point(p))
+	return a.Shape(m, m.Space.Point(a.momentumOf(modes, scores)))
 }
 
 // Mode returns At along mode k, counted from 0, for each number of standard deviations of its scores.
@@ -94,36 +90,23 @@ func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ..
 
 // Reconstruction returns the mean of ‖At(scores of S_i along the first k modes) − S_i‖² over the subjects, for k = 0, 1, …, of every
 // object.
-func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [][]*mesh.Mesh) ([][]float64, error) {
+func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [][]*mesh.Mesh) (out [][]float64, err error) {
+	defer try.Catch(&err)
 	solve.NotNil(a)
 	if len(subjects) != len(modes.Scores) {
-		return nil, text.Advise("give those of the modes", "%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
+		text.Refuse("give those of the modes", "%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
 	}
 	m.Free = false
-	if err := m.check(a.Template, a.Controls, subjects); err != nil {
-		return nil, err
-	}
-	f, err := newFit(m, a.Template, a.Controls, subjects, identity(len(subjects)))
-	if err != nil {
-		return nil, err
-	}
+	m.check(a.Template, a.Controls, subjects)
+	f := newFit(m, a.Template, a.Controls, subjects, identity(len(subjects)))
 	defer f.free()
 	f.sigma = a.Noise
-	var out [][]float64
 	for k := range len(modes.Modes) + 1 {
 		x := append([]float64{}, geom.Numbers(geom.Shape(mesh.Vertices(a.Template)))...)
 		for i := range subjects {
-			p, err := a.momentumOf(modes, modes.Scores[i][:k])
-			if err != nil {
-				return nil, err
-			}
-			x = append(x, p...)
+			x = append(x, a.momentumOf(modes, modes.Scores[i][:k])...)
 		}
-		e, err := f.evaluate(x)
-		if err != nil {
-			return nil, err
-		}
-		mean := sums(e.mismatch)
+		mean := sums(f.evaluate(x).mismatch)
 		floats.Scale(1/float64(len(subjects)), mean)
 		out = append(out, mean)
 	}
@@ -144,20 +127,18 @@ type Difference struct {
 // two in each, have the same mean. The groups are the categories of a factor, linear.Factor("sex", sexes...). Permutations of the groups
 // give the distribution of the largest T² of all vertices (Nichols and Holmes, Human Brain Mapping 15, 2001): if the groups do not differ, P
 // is below 5 % anywhere with a probability of 5 %.
-func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (*Difference, error) {
+func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Difference, err error) {
+	defer try.Named(&err, "compare")
 	solve.NotNil(a)
 	template := mesh.Vertices(a.Template)
 	n, d := len(a.Deformed), len(template[0])
-	names, members, err := linear.Cells(n, nil, groups)
-	if err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
-	}
+	names, members := try.Get2(linear.Cells(n, nil, groups))
 	if len(names) != 2 {
-		return nil, text.Advise("give subjects of two groups", "compare: %d groups", len(names))
+		text.Refuse("give subjects of two groups", "%d groups", len(names))
 	}
 	count := len(members[0])
 	if count < 2 || n-count < 2 || n < d+2 {
-		return nil, text.Advise("give at least 2 subjects in each, and more than coordinates in all", "compare: groups of %d and %d, where %d are needed in all", count, n-count, d+2)
+		text.Refuse("give at least 2 subjects in each, and more than coordinates in all", "groups of %d and %d, where %d are needed in all", count, n-count, d+2)
 	}
 	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
 	deformed := make([][][]float64, n)
@@ -179,7 +160,7 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (*Difference,
 		scatter.Mul(moves[v].T(), moves[v])
 		inverse[v] = new(mat.Dense)
 		if err := inverse[v].Inverse(&scatter); err != nil {
-			return nil, fmt.Errorf("compare: the displacements of vertex %d have no spread in some direction: %w", v, err)
+			try.Fail("the displacements of vertex %d have no spread in some direction: %w", v, err)
 		}
 	}
 	share := slices.Repeat([]float64{-1 / float64(n-count)}, n)
@@ -203,13 +184,10 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (*Difference,
 		order[i] = i
 	}
 	statistic, shift := of(order)
-	tests, err := p.Test("compare", n, linear.Order, statistic, func(draw *linear.Draw) ([]float64, error) {
+	tests := try.Get(p.Test("compare", n, linear.Order, statistic, func(draw *linear.Draw) ([]float64, error) {
 		squares, _ := of(draw.Order)
 		return slices.Repeat([]float64{floats.Max(squares)}, len(squares)), nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
-	}
+	}))
 	out := &Difference{Groups: names, Least: 1, Permutations: tests[0].Permutations}
 	for _, t := range a.Template {
 		n := len(t.Vertices)
