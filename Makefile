@@ -68,9 +68,10 @@ kernel: # install the kernel "Anatomy (Go)" of this folder into your own Jupyter
 	@$(VENV)/python -m jupyter_client.kernelspecapp install $(if $(and $(filter command,$(origin PREFIX)),$(PREFIX)),--prefix="$(PREFIX)",--user) --name=anatomy .anatomy/venv/share/jupyter/kernels/anatomy
 	@echo 'to remove it: jupyter kernelspec remove anatomy'
 
-test-kernel: # the Jupyter protocol: completion, inspection, errors, interrupts
+test-kernel: # the Jupyter protocol: completion, inspection, errors, interrupts; and every notebook cell by cell, where make test executes them as programs
 	$(SETUP) test
 	@$(VENV)/python -m unittest discover -s kernels/jupyter
+	@$(VENV)/python notebooks/report/run.py --check --cells
 
 test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports on a phone and about hostile data
 	$(SETUP) test

@@ -77,6 +77,7 @@ class Study:
     parameters: dict = dataclasses.field(default_factory=dict)
     covariates: pathlib.Path | None = None  # a table about the data
     title: str = ""  # of the reports
+    at_once: bool = True  # execute notebooks as programs where that shows the same
     copy: pathlib.Path | None = None
     table: pathlib.Path | None = None  # the copy of the covariates
     checksum: str = ""
@@ -266,7 +267,60 @@ progress = Progress()
 
 async def execute(nb, path, timeout, folder, study):
     """Executes the notebook of a path; folder is for temporary files of the kernel and its cells. Each code cell is given
-    the checks that it made, as its metadata "checks": nb writes them to a file, one line of JSON each."""
+    the checks that it made, as its metadata "checks". A notebook of the project about the standard data is executed as one program, which takes a
+    fraction of the time; if the program fails, cell by cell, so that messages are those of JupyterLab."""
+    if study.at_once and not study.own and path.parent == NOTEBOOKS:
+        try:
+            return await execute_at_once(nb, path, timeout, folder, study)
+        except Failure as e:
+            progress.clear()
+            print(f"     {path.name} is executed cell by cell, for as one program it fails: {str(e)[:200]}", flush=True)
+    await execute_cells(nb, path, timeout, folder, study)
+
+
+async def execute_at_once(nb, path, timeout, folder, study):
+    """Executes a notebook as one program, see kernels/jupyter/tools/program, and gives its cells what they have shown, printed and checked: the
+    program marks where each begins, see nb.Cell."""
+    cells = [cell for cell in nb.cells if cell.cell_type == "code"]
+    for cell in cells:
+        if re.search("^[%!]", cell.source, flags=re.M) or "raises-exception" in cell.metadata.get("tags", []):
+            raise Failure("it holds commands, or cells that may fail")
+    file = folder / "program" / "main.go"
+    file.parent.mkdir()
+    done = await asyncio.to_thread(ran, "run", "-C", ROOT / "kernels" / "jupyter" / "tools", "./program", ROOT, path, file)
+    if done.returncode:
+        raise Failure(done.stderr.strip())
+    whole = nbformat.v4.new_code_cell(file.read_text(encoding="utf-8"), metadata={"facts": {"shows": 0, "prints": False}})
+    await execute_cells(nbformat.v4.new_notebook(cells=[whole]), path, timeout, folder, study)
+    for cell in cells:
+        cell.outputs, cell.metadata["checks"] = [], []
+    for count, cell in enumerate((cell for cell in cells if cell.source.strip()), 1):
+        cell.execution_count = count
+    shown = printed = checked = 0
+    for out in whole.outputs:
+        if out.output_type == "stream" and out.name == "stdout":
+            text, *marked = re.split(r"\0cell (\d+)\n", out.text)
+            for printed, text in [(printed, text), *zip(map(int, marked[::2]), marked[1::2])]:
+                if text:
+                    cells[printed - 1].outputs.append(nbformat.v4.new_output("stream", name="stdout", text=text))
+        elif "application/vnd.anatomy.cell" in out.get("data", {}):
+            shown = int(out.data["application/vnd.anatomy.cell"])
+        else:
+            cells[shown - 1].outputs.append(out)
+    for check in whole.metadata["checks"]:
+        if "cell" in check:
+            checked = check["cell"]
+        else:
+            cells[checked - 1].metadata["checks"].append(check)
+    if {shown, printed, checked} != {len(cells)}:
+        raise Failure(f"marks of its cells were lost: {shown}, {printed} and {checked} of {len(cells)}")
+    for i, cell in enumerate(nb.cells):
+        if cell.cell_type == "code" and (wrong := what_went_wrong(cell, cell.metadata["facts"])):
+            raise Failure(describe(cell, i + 1, wrong))
+
+
+async def execute_cells(nb, path, timeout, folder, study):
+    """Executes a notebook in a kernel cell by cell. What cells check nb writes to a file, one line of JSON each."""
     record = folder / "record"
     client = NotebookClient(nb, kernel_name="anatomy", timeout=timeout, startup_timeout=120,
                             resources={"metadata": {"path": str(path.parent)}})
@@ -687,6 +741,7 @@ def parameters(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="throw the reports away, and fail if a notebook file holds outputs or too long lines of code")
+    parser.add_argument("--cells", action="store_true", help="execute notebooks cell by cell, as JupyterLab does")
     parser.add_argument("--gallery", action="store_true", help="write the covers of the notebooks to notebooks/gallery, too")
     parser.add_argument("--strip", action="store_true", help="only remove the outputs from the notebook files")
     parser.add_argument("--timeout", type=int, metavar="SECONDS", help="for each cell: with --check 300 if not given, else as long as it takes")
@@ -727,7 +782,7 @@ def main():
         print(f"no notebooks in {NOTEBOOKS}")
         return
     study = Study(args.data and located(args.data), {name: value for text in args.set for name, value in parameters(text).items()},
-                  args.covariates and located(args.covariates), args.title)
+                  args.covariates and located(args.covariates), args.title, not args.cells)
     try:
         known = facts(paths)
         if study.own:

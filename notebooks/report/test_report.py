@@ -108,6 +108,28 @@ class Runner(unittest.TestCase):
         self.assertEqual(status, 0, printed)
         self.assertIn("ok   kept.ipynb", printed)
 
+    def test_a_program_shows_what_its_cells_show(self):
+        """Executed as one program, a notebook has the outputs and checks that its cells have one by one; and a program that fails gives way to them."""
+        sources = ['kept := 2.5\nnb.Printf("%g", kept)\nfmt.Println("printed", kept)', "func twice() float64 { return 2 * kept }\ntwice()", " ",
+                   'fmt.Print("twice")\nnb.Check("kept", kept, 2.5, 0)\nkept = 7\nnb.True("set", twice() == 14)',
+                   "kept := []int{3}\nviz.Show(viz.Points([][]float64{{0, 1}, {1, 2}}))", "viz.Outline([][]float64{{0, 1}, {1, 2}, {0, 2}})", 'fmt.Fprintln(os.Stderr, "said", kept)']
+
+        async def executed(execute, cells):
+            with run.workplace() as folder, unittest.mock.patch.object(run, "NOTEBOOKS", folder):
+                nb = new_notebook(cells=[new_code_cell(source, metadata={"facts": {"shows": 0, "prints": False}}) for source in cells])
+                nbformat.write(nb, folder / "both.ipynb")
+                await execute(nb, folder / "both.ipynb", 60, folder, run.Study())
+            return [(cell.execution_count, cell.metadata.get("checks", []), run.stream(cell, "stdout"), run.stream(cell, "stderr"),
+                     [out for out in cell.outputs if out.output_type != "stream"]) for cell in nb.cells]
+
+        whole, cells = (asyncio.run(executed(execute, sources)) for execute in (run.execute_at_once, run.execute_cells))
+        self.assertEqual(whole, cells)
+        self.assertEqual([len(outputs) for *_, outputs in whole], [1, 1, 0, 2, 1, 1, 0])
+        self.assertEqual([len("".join(streams)) for _, _, *streams, _ in whole], [12, 0, 0, 5, 0, 0, 9])
+        with contextlib.redirect_stdout(io.StringIO()) as said, self.assertRaisesRegex(run.Failure, r"(?s)^cell 2:.*cell \[2\], line 1.*bad"):
+            asyncio.run(executed(run.execute, ["1", 'panic("bad")']))
+        self.assertIn("both.ipynb is executed cell by cell", said.getvalue())
+
     def test_own_data(self):
         cells = [new_markdown_cell("# Here", metadata={"tags": ["standard"]}), new_code_cell("%%\npanic(3)", metadata={"tags": ["standard"]}),
                  new_code_cell('%%\nfmt.Println(nb.Data(morpho.CorpusCallosum(), morpho.Read).Scale(nb.Param("scale", 1.0)).Specimens)')]

@@ -23,6 +23,7 @@ type notebook struct {
 	closure map[string]bool // functions that are declared in main
 	other   map[string]bool // statements whose variables get another type, by their marks
 	plain   map[string]bool // last expressions without a value
+	kernel  bool            // executes the program
 }
 
 type cellParts struct {
@@ -36,9 +37,9 @@ var complaint = regexp.MustCompile(`main\.go:(\d+):\d+: (.*)`)
 var mark = regexp.MustCompile(`// nb:(\S+)$`)
 
 // Program returns the program that does what the cells of a notebook do from the first to the last; lines of commands, such as %env, are left
-// out. Compile returns what the compiler says of a program, nil if nothing.
-func (w *Workspace) Program(cells []string, compile func(source []byte) (output []byte, err error)) ([]byte, error) {
-	n := &notebook{w: w, closure: map[string]bool{}, other: map[string]bool{}, plain: map[string]bool{}}
+// out. If a kernel is to execute it, each cell begins with a call of nb.Cell. Compile returns what the compiler says of a program, nil if nothing.
+func (w *Workspace) Program(cells []string, kernel bool, compile func(source []byte) (output []byte, err error)) ([]byte, error) {
+	n := &notebook{w: w, closure: map[string]bool{}, other: map[string]bool{}, plain: map[string]bool{}, kernel: kernel}
 	for _, source := range cells {
 		lines := strings.Split(source, "\n")
 		marker := -1
@@ -191,8 +192,12 @@ func (n *notebook) source() string {
 			block()
 		}
 	}
+	begin, show, start := "// Cell %d.", "nb.Display", "func main() {\nwatch.Terminal(os.Stderr) // long computations say what they do"
+	if n.kernel { // in a function of its own, for what main assigns is kept for the next cell
+		begin, show, start = displayAlias+".Cell(%d)", displayAlias+".Display", "func main() { nb_cells() }\n\nfunc nb_cells() {"
+	}
 	for k, c := range n.cells {
-		fmt.Fprintf(&main, "\n\n// Cell %d.", k+1)
+		fmt.Fprintf(&main, "\n\n"+begin, k+1)
 		for i, p := range n.ordered(c.declarations) {
 			id := fmt.Sprintf("%d.%d", k+1, i)
 			all := parts(p)
@@ -245,7 +250,7 @@ func (n *notebook) source() string {
 		for i, p := range c.statements {
 			id := fmt.Sprintf("%d.s%d", k+1, i)
 			if end := p.expression(); i == last && end > 0 && !n.plain[id] && !n.w.silent(p.text[:end]) {
-				fmt.Fprintf(&main, "\n%s.Display(%s) // nb:%s", "nb", p.text[:end], id)
+				fmt.Fprintf(&main, "\n%s(%s) // nb:%s", show, p.text[:end], id)
 				continue
 			}
 			all := statementsOf(p)
@@ -281,7 +286,7 @@ func (n *notebook) source() string {
 			use(names...)
 		}
 	}
-	return fmt.Sprintf("package main\n%s\n%s\n\nfunc main() {\nwatch.Terminal(os.Stderr) // long computations say what they do%s%s\n}\n", imports.String(), head.String(), main.String(), strings.Repeat("\n}", blocks))
+	return fmt.Sprintf("package main\n%s\n%s\n\n%s%s%s\n}\n", imports.String(), head.String(), start, main.String(), strings.Repeat("\n}", blocks))
 }
 
 // single are the variables of a group each by itself.

@@ -36,7 +36,7 @@ func TestProgram(t *testing.T) {
 		command.Dir = root
 		return command.CombinedOutput()
 	}
-	source, err := NewWorkspace([]string{root}).Program(cells, func(source []byte) ([]byte, error) {
+	source, err := NewWorkspace([]string{root}).Program(cells, false, func(source []byte) ([]byte, error) {
 		if err := os.WriteFile(file, source, 0o600); err != nil {
 			return nil, err
 		}

@@ -1,8 +1,8 @@
 // Command program makes a program of a notebook:
 //
-//	program ROOT NOTEBOOK
+//	program ROOT NOTEBOOK [FILE]
 //
-// ROOT is the folder of the module anatomy. The program of x.ipynb is .anatomy/programs/x/main.go there.
+// ROOT is the folder of the module anatomy. The program of x.ipynb is .anatomy/programs/x/main.go there; or FILE, as the kernel is to execute it.
 package main
 
 import (
@@ -18,20 +18,21 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 || filepath.Ext(os.Args[2]) != ".ipynb" {
+	if len(os.Args) < 3 || filepath.Ext(os.Args[2]) != ".ipynb" {
 		fmt.Fprintln(os.Stderr, "which notebook: make program NOTEBOOK=notebooks/02_geodesics.ipynb")
 		os.Exit(2)
 	}
 	name := strings.TrimSuffix(filepath.Base(os.Args[2]), ".ipynb")
 	folder := filepath.Join(".anatomy", "programs", name)
-	if err := write(os.Args[1], os.Args[2], filepath.Join(os.Args[1], folder, "main.go")); err != nil {
+	file := append(os.Args, filepath.Join(os.Args[1], folder, "main.go"))[3]
+	if err := write(os.Args[1], os.Args[2], file, len(os.Args) > 3); err != nil {
 		fmt.Fprintf(os.Stderr, "program: %s: %v\n", os.Args[2], err)
 		os.Exit(1)
 	}
 	fmt.Printf("go run ./%s\n", filepath.ToSlash(folder))
 }
 
-func write(root, notebook, file string) error {
+func write(root, notebook, file string, kernel bool) error {
 	text, err := os.ReadFile(notebook)
 	if err != nil {
 		return err
@@ -54,11 +55,11 @@ func write(root, notebook, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
 	}
-	source, err := cell.NewWorkspace([]string{root}).Program(cells, func(source []byte) ([]byte, error) {
+	source, err := cell.NewWorkspace([]string{root}).Program(cells, kernel, func(source []byte) ([]byte, error) {
 		if err := os.WriteFile(file, source, 0o666); err != nil {
 			return nil, err
 		}
-		command := exec.Command("go", "build", "-gcflags=-e", "-o", os.DevNull, ".")
+		command := exec.Command("go", "list", "-export", "-gcflags=-e -l -dwarf=false", ".") // go build would link it
 		command.Dir = filepath.Dir(file)
 		output, err := command.CombinedOutput()
 		if _, failed := errors.AsType[*exec.ExitError](err); failed {
