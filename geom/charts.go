@@ -55,13 +55,6 @@ type Quotient interface {
 	Horizontal(z, v *Node) *Node
 }
 
-// SubRiemannian marks a cometric whose rank is smaller than the dimension at every point. Momenta have geodesics there
-// (Space.Shoot); vectors have no covectors, so Exp, Log and transport return errors.
-type SubRiemannian interface {
-	Cometric
-	Rank() int
-}
-
 // Kind says how a part of a state changes with the chart: like a tangent vector or like a covector.
 type Kind int
 

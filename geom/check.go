@@ -176,7 +176,7 @@ func (s *Space[P]) CheckRegular(name string, x ...P) error {
 
 func (s *space) checkRegular(name string, x ...Vec) error {
 	if m, ok := s.M.(SubRiemannian); ok {
-		return fmt.Errorf("the cometric has rank %d in dimension %d, so vectors have no momenta and points no logarithms: use Shoot", m.Rank(), m.Dim())
+		return fmt.Errorf("the cometric has rank %d in dimension %d, so vectors have no momenta: use Shoot, or Log between points", m.Rank(), m.Dim())
 	}
 	at := func(i int) string { return numbered(name, i, len(x)) }
 	if m, ok := s.M.(metricFunc); ok && len(x) > 0 {

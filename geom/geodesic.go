@@ -34,6 +34,9 @@ type Geodesic[P Point] struct {
 	// by is shorter. It is 0 if Log did not search for conjugate points: it does so in up to 8 dimensions, without closed forms, and
 	// not from a guess. It is NaN where Drift is more than 1 %, or geodesics close by diverge.
 	Conjugate float64
+	// Corank, of Log on a SubRiemannian manifold, is the number of directions in which the end cannot be moved to first order by other paths
+	// close by. Where it is not 0 the geodesic is abnormal, too: its momentum is not unique, and a path that is no geodesic may be shorter.
+	Corank int
 }
 
 // String returns one line with the length of the geodesic, its status and, from Log, the residual.
@@ -91,7 +94,7 @@ func converted[P Point](s *Space[P], shoot func(x, v any) (*Geodesic[Vec], error
 
 func (s *Space[P]) geodesic(g *Geodesic[Vec]) *Geodesic[P] {
 	out := &Geodesic[P]{Velocity: s.Point(g.Velocity), Momentum: s.Point(g.Momentum), Path: s.Points(g.Path), Momenta: s.Points(g.Momenta), Length: g.Length,
-		Steps: g.Steps, Drift: g.Drift, StepError: g.StepError, Residual: g.Residual, Iterations: g.Iterations, Status: g.Status, Conjugate: g.Conjugate}
+		Steps: g.Steps, Drift: g.Drift, StepError: g.StepError, Residual: g.Residual, Iterations: g.Iterations, Status: g.Status, Conjugate: g.Conjugate, Corank: g.Corank}
 	if last := len(out.Path) - 1; last >= 0 {
 		out.Start, out.End = out.Path[0], out.Path[last]
 	} else {

@@ -33,6 +33,10 @@ type Regulariser interface {
 // with it. The result is a shortest geodesic if y is within the injectivity radius of x, and usually a little beyond;
 // Geodesic.Conjugate says whether it has a conjugate point.
 //
+// On a SubRiemannian manifold Log solves for the momentum. The derivative of Exp at momentum 0 reaches the distribution only, so the
+// search begins with paths of 24 random controls, which the end point map leads to y, and continues with Newton's method from their
+// momenta. The result is the shortest of the geodesics found; Geodesic.Corank tells where the end point map is singular.
+//
 // It is an error if x or y is not a point, if the metric is singular at x or y, if a closed form shows that y is in the cut
 // locus of x, or if the chart at y does not contain x. The options of the space apply: Integrator, Context, OnProgress.
 //
@@ -64,6 +68,11 @@ func (s *space) log(x, y any) (*Geodesic[Vec], error) {
 		return nil, err
 	}
 	found.Start, found.End, found.Path, found.Momenta = g.Start, g.End, g.Path, g.Momenta
+	if _, ok := s.M.(SubRiemannian); ok {
+		if found.Corank, err = s.corank(found); err != nil {
+			return nil, fmt.Errorf("Log: %w", err)
+		}
+	}
 	return found, nil
 }
 
@@ -92,12 +101,23 @@ func (s *space) logFrom(starts, ends []any, guess []Vec) ([]*Geodesic[Vec], erro
 	if err := s.checkAll("end", ends); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
+	if _, ok := s.M.(SubRiemannian); ok {
+		if guess != nil {
+			return nil, fmt.Errorf("Log: guesses are vectors, which have no momenta on a sub-Riemannian manifold")
+		}
+		return s.steered(x, y)
+	}
 	if err := s.checkRegular("start", x...); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
 	if err := s.checkRegular("end", y...); err != nil {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
+	return s.searched(x, y, guess)
+}
+
+// searched are the geodesics that the search finds, from guesses or, with nil, from velocity 0.
+func (s *space) searched(x, y, guess []Vec) ([]*Geodesic[Vec], error) {
 	task := s.Begin(logarithms(len(x)))
 	defer task.End()
 	l := newLogarithm(s, task, x, y, math.Inf(1))
@@ -237,6 +257,14 @@ func (l *logarithm) stations(z, p *Node) ode.State {
 	return ode.State{y[0], MulScalar(y[1], float64(k))}
 }
 
+// momentum is that of an unknown v at points z: v♭ of a velocity; on a SubRiemannian manifold the momentum itself is unknown.
+func (l *logarithm) momentum(z, v *Node) *Node {
+	if _, ok := l.space.M.(SubRiemannian); ok {
+		return v
+	}
+	return flatAt(l.space.M, z, v)
+}
+
 // begin returns the roots at 0.
 func (l *logarithm) begin() ([]*solve.Root, error) {
 	s := l.space
@@ -293,8 +321,10 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := eq.Broyden(l.task.Context(), roots, 80); err != nil {
-		return nil, err
+	if _, ok := s.M.(SubRiemannian); !ok { // where the derivative is no identity anywhere
+		if err := eq.Broyden(l.task.Context(), roots, 80); err != nil {
+			return nil, err
+		}
 	}
 	for i, r := range roots { // where rounding has the last word
 		r.Done = r.Done || l.arrived(i, r, 1e-10)
@@ -551,7 +581,7 @@ func (l *logarithm) residual(which []int, v [][]float64) ([][]float64, error) {
 		var out [][]float64
 		var err error
 		if step == 1 {
-			out, err = l.call("Log", func(in []*Node) *Node { return l.part(in[0], in[1], in[0], flatAt(l.space.M, in[0], in[2])) },
+			out, err = l.call("Log", func(in []*Node) *Node { return l.part(in[0], in[1], in[0], l.momentum(in[0], in[2])) },
 				pick(which, on), pick(shares, on))
 		} else {
 			out, err = l.call("Log, next part", func(in []*Node) *Node {
@@ -604,7 +634,7 @@ func (l *logarithm) derivative(which []int, v, dv [][]float64) ([][]float64, err
 	if IsCharted(s.M) {
 		return l.call("DExp", func(in []*Node) *Node {
 			_, df := autodiff.Pushforward(func(v []*Node) []*Node {
-				end := Flow(s.M, Geodesics, s.method, s.steps, ode.State{in[0], flatAt(s.M, in[0], v[0])}, Covector)[0]
+				end := Flow(s.M, Geodesics, s.method, s.steps, ode.State{in[0], l.momentum(in[0], v[0])}, Covector)[0]
 				f, _ := gap(s.M, in[0], in[1], end)
 				return []*Node{f}
 			}, in[2:3], in[3:4])
@@ -613,7 +643,7 @@ func (l *logarithm) derivative(which []int, v, dv [][]float64) ([][]float64, err
 	}
 	return l.call("DExp", func(in []*Node) *Node {
 		z, v, dv := in[0], in[2], in[3]
-		state := ode.State{z, flatAt(s.M, z, v), ZerosLike(z), flatAt(s.M, z, dv)}
+		state := ode.State{z, l.momentum(z, v), ZerosLike(z), l.momentum(z, dv)}
 		return ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)[2]
 	}, which, v, dv)
 }
@@ -680,12 +710,11 @@ func (l *logarithm) measure(roots []*solve.Root) error {
 	}
 	out, err := s.Call(operation{name: "Log, result"}, func(in []*Node) []*Node {
 		at := At(s.M, in[0])
-		p := flatAt(s.M, in[0], in[1])
-		covector := at.Enter(Covector, p)
+		covector := at.Enter(Covector, l.momentum(in[0], in[1]))
 		v := Sharp(at.Manifold, at.X, covector)
 		out := []*Node{at.Leave(Vector, v), at.Leave(Covector, covector), Sqrt(ReduceSum(Mul(v, covector), -1))}
 		if !closed {
-			out = append(out, drift(ReduceSum(Mul(in[1], p), -1), squares(s.M, ode.State{Transpose(in[2], 0, 1), Transpose(in[3], 0, 1)})))
+			out = append(out, drift(ReduceSum(Mul(v, covector), -1), squares(s.M, ode.State{Transpose(in[2], 0, 1), Transpose(in[3], 0, 1)})))
 		}
 		return out
 	}, args...)

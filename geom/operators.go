@@ -65,10 +65,12 @@ func metricTrace(m Manifold, x, a *Node) *Node {
 }
 
 // LogVolume returns log √det g, [...], the logarithm of the density of the Riemannian volume, at points x, [..., d], in
-// coordinates.
+// coordinates; on a SubRiemannian manifold that of Popp's volume.
 func LogVolume(m Manifold, x *Node) *Node {
 	checkPoint(m, "LogVolume", x)
 	switch m := m.(type) {
+	case SubRiemannian:
+		return logPopp(m, x)
 	case Metric:
 		return MulScalar(linalg.LogDet(m.G(x)), 0.5)
 	case PointCometric:
@@ -79,9 +81,18 @@ func LogVolume(m Manifold, x *Node) *Node {
 }
 
 // Orthonormal returns a matrix E, [..., d, d], whose columns are an orthonormal basis of the tangent space at points x, [..., d],
-// in coordinates: E Eᵀ = g* and Eᵀ g E = 1. It is the Cholesky factor of the cometric, lower triangular.
+// in coordinates: E Eᵀ = g* and Eᵀ g E = 1. It is the Cholesky factor of the cometric, lower triangular. On a SubRiemannian manifold the
+// columns are its Frame, [..., d, k].
 func Orthonormal(m Manifold, x *Node) *Node {
 	checkPoint(m, "Orthonormal", x)
+	if m, ok := m.(SubRiemannian); ok {
+		frame := m.Frame(x)
+		perm := make([]int, 0, frame.Rank())
+		for a := 1; a < frame.Rank(); a++ {
+			perm = append(perm, a)
+		}
+		return TransposeAllDims(frame, append(perm, 0)...)
+	}
 	p, ok := m.(PointCometric)
 	if !ok {
 		return linalg.Cholesky(CometricMatrix(m, x))

@@ -37,8 +37,8 @@ const (
 //   - Geodesics keep their energy; Log is the inverse of Exp; transport is an isometry and keeps the velocity.
 //   - Geodesics and curvature are the same in a tilted chart; closed forms agree with the generic functions.
 //
-// For a geom.SubRiemannian manifold: the cometric is symmetric with the given rank, geodesics keep their energy and can
-// be run backwards, vectors are refused.
+// For a geom.SubRiemannian manifold: the cometric is symmetric, that of the frame and of the given rank, geodesics can be run backwards, Log
+// finds one to their ends that is not longer, vectors are refused.
 func Run(t *testing.T, m geom.Manifold, points ...[]float64) {
 	t.Helper()
 	if len(points) == 0 {
@@ -302,25 +302,31 @@ func runSubRiemannian(t *testing.T, m geom.SubRiemannian, points [][]float64) {
 	var r residuals
 	out, err := engine.Run(func(in []*Node) []*Node {
 		r = residuals{}
-		k := geom.CometricMatrix(m, in[0])
+		at := geom.At(m, in[0])
+		k, e := geom.CometricMatrix(at.Manifold, at.X), geom.Orthonormal(at.Manifold, at.X)
 		r.compare("the cometric is symmetric", k, linalg.T(k))
+		r.compare("the cometric is that of the frame", k, linalg.MatMul(e, linalg.T(e)))
 		return append(r.values, linalg.SymEig(k).Values)
 	}, points)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if residual := out.Scalar(0); !(residual <= identity) {
-		t.Errorf("%s: relative difference %.3g, want at most %.3g", r.names[0], residual, identity)
+	for k, name := range r.names {
+		if residual := out.Scalar(k); !(residual <= identity) {
+			t.Errorf("%s: relative difference %.3g, want at most %.3g", name, residual, identity)
+		}
 	}
 	space := geom.On(m, geom.Integrator(ode.RK4, steps))
 	s := suite{t: t, m: m}
-	for i, eigenvalues := range out.Matrix(1) {
+	var ends [][]float64
+	var lengths []float64
+	for i, eigenvalues := range out.Matrix(len(r.names)) {
 		for k, e := range eigenvalues {
 			if null := m.Dim() - m.Rank(); k < null && math.Abs(e) > identity || k >= null && !(e > identity) {
 				t.Errorf("the cometric has eigenvalues %.3g at point %d, want %d positive ones", eigenvalues, i, m.Rank())
 			}
 		}
-		p := make([]float64, m.Dim())
+		p := make([]float64, geom.PointDim(m))
 		for k := range p {
 			p[k] = math.Sin(1.3 * float64(k+1))
 		}
@@ -328,18 +334,25 @@ func runSubRiemannian(t *testing.T, m geom.SubRiemannian, points [][]float64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back := floats.ScaleTo(make([]float64, m.Dim()), -1, there.Momenta[steps])
+		back := floats.ScaleTo(make([]float64, len(p)), -1, there.Momenta[steps])
 		again, err := space.Shoot(there.End, back)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.check("length of a geodesic run backwards", i, []float64{again.Length}, []float64{there.Length})
 		s.check("start of a geodesic, run backwards", i, again.End, points[i])
+		ends, lengths = append(ends, there.End), append(lengths, there.Length)
 	}
 	if _, err := space.Exp(points[0], points[0]); err == nil {
 		t.Error("Exp of a vector: no error")
 	}
-	if _, err := space.Log(points[0], points[0]); err == nil {
-		t.Error("Log: no error")
+	logs, err := space.LogAll(points, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range logs {
+		if g.Status != geom.Converged || g.Length > lengths[i]*(1+identity) {
+			t.Errorf("Log to the end of a geodesic, point %d: %s, residual %.3g, length %.9g where that of the geodesic is %.9g", i, g.Status, g.Residual, g.Length, lengths[i])
+		}
 	}
 }

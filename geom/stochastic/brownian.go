@@ -19,11 +19,12 @@ import (
 //
 //	dx^i = −½ g^kl Γ^i_kl dt + E^i_a dW^a,  E Eᵀ = g*, E the Cholesky factor,
 //
-// with W in R^d (E. Hsu, Stochastic analysis on manifolds, 2002, section 3.3). Nothing is computed here: Paths, Sample and
+// with W in R^d (E. Hsu, Stochastic analysis on manifolds, 2002, section 3.3). On a geom.SubRiemannian manifold W is in R^k, the columns of
+// E are its frame, and Δ is the Laplacian of Popp's volume. Nothing is computed here: Paths, Sample and
 // Along simulate it.
 func Brownian[P geom.Point](on geom.Of[P], start P) Process[P] {
 	s := on.Geometry()
-	return Process[P]{Space: s, Name: "Brownian motion", Scheme: ode.EulerMaruyama, Noise: s.M.Dim(), Start: start, Dynamics: brownian{}}
+	return Process[P]{Space: s, Name: "Brownian motion", Scheme: ode.EulerMaruyama, Noise: geom.Rank(s.M), Start: start, Dynamics: brownian{}}
 }
 
 type brownian struct{}

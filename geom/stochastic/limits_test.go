@@ -11,7 +11,6 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
-	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
 )
 
@@ -99,21 +98,15 @@ func TestDensityOfSingular(t *testing.T) {
 	expect.Rel(t, "density with an antipode", both[0], alone[0]/2, 1e-14)
 }
 
-// Horizontal Brownian motion of the Heisenberg group needs no inverse of its cometric: x and y are Brownian motions, and z is Lévy's area,
-// of variance T²/4, less 1/n of it in n steps.
-func TestHorizontalBrownianMotion(t *testing.T) {
-	const T, n, paths = 1.3, 20, 4000
-	space := geom.On(manifold.Heisenberg())
-	process := stochastic.Process[geom.Vec]{Space: space, Name: "horizontal", Scheme: ode.EulerMaruyama, Noise: 2, Start: geom.Vec{0, 0, 0},
-		Dynamics: stochastic.EquationOf(func(geom.Local, []*Node) ode.Equation {
-			return func(_ *Node, y ode.State, _, dw *Node) ode.State {
-				column := func(a *Node, k int) *Node { return SliceAxis(a, -1, AxisRange(k, k+1)) }
-				area := Sub(Mul(column(y[0], 0), column(dw, 1)), Mul(column(y[0], 1), column(dw, 0)))
-				return ode.State{Concatenate([]*Node{dw, MulScalar(area, 0.5)}, -1)}
-			}
-		})}
+// Brownian motion of the Heisenberg group needs no inverse of its cometric: x and y are Brownian motions, and z is Lévy's area, of variance
+// T²/4, less 1/n of it in n steps. Its density is Gaveau's integral, with respect to dx dy dz (B. Gaveau, Acta Mathematica 139, 1977).
+func TestHeisenbergBrownianMotion(t *testing.T) {
+	const T, n, paths = 1.3, 100, 4000
+	process := stochastic.Brownian(geom.On(manifold.Heisenberg()), geom.Vec{0, 0, 0})
 	out := expect.Must(process.Paths(stochastic.Run{Paths: paths, Steps: n, Time: T, Seed: 4}))
 	squares := make([]float64, paths)
+	const R, Z = 1.0, 0.3
+	low, high := make([]float64, paths), make([]float64, paths) // whether paths end within the radius R, below and above the height Z
 	for k, w := range out.Noise {
 		area := 0.
 		for i := range n {
@@ -121,7 +114,26 @@ func TestHorizontalBrownianMotion(t *testing.T) {
 		}
 		expect.Abs(t, "end", out.Points[k][n], []float64{w[n][0], w[n][1], area}, 1e-12)
 		squares[k] = area * area
+		if math.Hypot(w[n][0], w[n][1]) < R {
+			if math.Abs(area) < Z {
+				low[k] = 1
+			} else {
+				high[k] = 1
+			}
+		}
 	}
 	expect.Mean(t, "square of the area", squares, T*T/4*(1-1./n))
-	expect.Refused(t, expect.Error(stochastic.Brownian(space, geom.Vec{0, 0, 0}).Sample(stochastic.Run{Paths: 1, Steps: 1})), "rank 2")
+	// ∫ cos λz dz and ∫ r exp(−r² c/2T) dr are known.
+	share := 0.
+	const step = 0.02
+	for k := -5000; k <= 5000; k++ {
+		l := step * float64(k)
+		over, c, heights := 1., 1., 2*Z
+		if h := l * T / 2; h != 0 {
+			over, c, heights = h/math.Sinh(h), h/math.Tanh(h), 2*math.Sin(l*Z)/l
+		}
+		share += step * heights * over * (1 - math.Exp(-R*R/(2*T)*c)) / c / (2 * math.Pi)
+	}
+	expect.Mean(t, "ends near the axis and low", low, share)
+	expect.Mean(t, "ends near the axis and high", high, 1-math.Exp(-R*R/(2*T))-share)
 }

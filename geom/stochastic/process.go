@@ -225,7 +225,7 @@ func watching(m geom.Manifold, dynamics Dynamics, scheme ode.Scheme, kinds []geo
 		before, same := sums[0], sums[1]
 		next := geom.InChart(m, kinds, func(at geom.Local, y ode.State) ode.State {
 			end := scheme.Step(dynamics.Equation(at, params), Add(t0, t), dt, dw, y)
-			if geom.IsCharted(m) {
+			if _, sub := m.(geom.SubRiemannian); geom.IsCharted(m) && !sub {
 				dx := Sub(end[0], y[0])
 				first, last := geom.Inner(at.Manifold, y[0], dx, dx), geom.Inner(at.Manifold, end[0], dx, dx)
 				still := IsZero(last)
@@ -315,7 +315,11 @@ func (p Process[P]) valid() {
 		}
 	}
 	try.Do(p.Space.Check("start", p.Start, tangent...))
-	if _, ok := p.Dynamics.(*equation); !ok { // one that divides by a singular metric diverges
+	_, free := p.Dynamics.(*equation) // one that divides by a singular metric diverges
+	if p.Dynamics == (brownian{}) {
+		_, free = p.Space.M.(geom.SubRiemannian) // needs no inverse of the cometric
+	}
+	if !free {
 		try.Do(p.Space.CheckRegular("start", p.Start))
 	}
 }
