@@ -23,14 +23,16 @@ gpu-check: # compare what the GPU computes with the CPU, with times; OPTIONS="-l
 	@go run ./docker/gpucheck $(OPTIONS)
 
 # NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them; DATA=my.csv COVARIATES=table.csv SET="width=3 from=Homo sapiens" for one's own
-# landmarks and parameters; TITLE and AUTHORS="A. Name; B. Name" stand on the reports. Neither make nor a shell looks into these values.
+# landmarks and parameters; DATA=meshes LANDMARKS=template.mrk.json for meshes and the landmarks of some of them; TITLE and
+# AUTHORS="A. Name; B. Name" stand on the reports. Neither make nor a shell looks into these values.
 override DATA := $(value DATA)
 override COVARIATES := $(value COVARIATES)
+override LANDMARKS := $(value LANDMARKS)
 override TITLE := $(value TITLE)
 override SET := $(value SET)
 override AUTHORS := $(value AUTHORS)
 override NOTEBOOKS := $(value NOTEBOOKS)
-export DATA COVARIATES SET TITLE AUTHORS NOTEBOOKS
+export DATA COVARIATES LANDMARKS SET TITLE AUTHORS NOTEBOOKS
 report: # execute the notebooks, write notebooks/reports
 	$(SETUP) run
 	@$(VENV)/python notebooks/report/run.py --make

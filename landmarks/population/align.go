@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
@@ -32,25 +33,46 @@ type Aligned struct {
 // moves all objects of a subject. Noise and smoothing of the objects play no part. Shapes that leave the box of a kernel with fast sums
 // are an error.
 //
-// The result is a local minimum of Distance, and may not be the least one if the kernel of the norm is narrow or a shape is nearly
-// symmetric: of 14 simulated bodies close to ellipsoids, 7 were turned by 22° to 180°. Look at such shapes after alignment.
+// The result is a local minimum of Distance, and may not be the least one if the kernel of the norm is narrow. Of a nearly symmetric body
+// the least one may not be the true pose: of 14 simulated bodies close to ellipsoids, 7 were turned by 22° to 180°. Model.Poses chooses
+// among several minima by deformations.
 //
 // # Algorithm
 //
 // A search starts where the centres of mass agree, in many rotations: as the subject lies, and turned about where the main axes agree, all
 // objects counting the same. These turns are multiples of 15° in the plane; in space they are the rotations of a cube and turns by 45°
-// between them. From the best three starts it minimises the distance, and the least of the three is the result.
-func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) (out []*Aligned, err error) {
+// between them. From the best three starts, which are 40° or more apart, it minimises the distance, and the least of the three is the result.
+func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) (_ []*Aligned, err error) {
 	defer try.Named(&err, "align")
-	al := newAligner(objects, to, checkAlign(objects, to, subjects), scaled)
-	defer al.objective.Free()
+	return alignFrom(nil, objects, to, subjects, scaled), nil
+}
+
+// Refine is Align from the rotation of a pose of each subject: it finds the minimum that is near.
+func Refine(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, poses []*Aligned, scaled bool) (_ []*Aligned, err error) {
+	defer try.Named(&err, "align")
+	if len(poses) != len(subjects) {
+		text.Refuse("give one for each", "%d poses for %d subjects", len(poses), len(subjects))
+	}
+	return alignFrom(poses, objects, to, subjects, scaled), nil
+}
+
+// alignFrom aligns subjects from the rotations of poses, or where there are none from ways.
+func alignFrom(poses []*Aligned, objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) (out []*Aligned) {
+	const followed, evaluations = 3, 200
+	al := newAligner(objects, to, subjects, scaled)
+	defer al.free()
 	for i, s := range subjects {
+		_, own, _ := mesh.Moments(s)
+		starts := ways(al.axes, own)
+		if poses != nil {
+			starts = []*mat.Dense{poses[i].rotation()}
+		}
 		name := fmt.Sprintf("subject %d", i)
-		a := al.align(name, s)
+		a := al.align(name, s, starts, followed, evaluations)[0]
 		al.model.checkNormBounds(name, a.Objects, to)
 		out = append(out, a)
 	}
-	return out, nil
+	return out
 }
 
 // checkAlign returns the largest numbers of vertices and cells of each object of a subject.
@@ -78,77 +100,78 @@ func checkAlign(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh) [][2
 
 // aligner brings subjects to one shape.
 type aligner struct {
+	similarity
 	model     Model
-	d, turns  int // numbers of coordinates and of angles
-	scaled    bool
-	most      [][2]int // see checkAlign
-	objective *engine.Func
+	most      [][2]int     // see checkAlign
+	objective *engine.Func // (θ, subject, target) → the distance and its gradient
+	overlap   *engine.Func // Σ_o ⟨S_o, T_o⟩/‖T_o‖²
 
-	target []*mesh.Mesh // centred
-	centre []float64    // of the shape
-	axes   *mat.Dense
-	radius float64
+	target   []*mesh.Mesh // centred
+	measures [][]any      // of the target, with their squares
+	axes     *mat.Dense
 }
 
-func newAligner(objects []Object, to []*mesh.Mesh, most [][2]int, scaled bool) *aligner {
-	d := len(to[0].Vertices[0])
-	al := &aligner{model: Model{Objects: objects}, d: d, turns: d * (d - 1) / 2, scaled: scaled, most: most}
-	al.centre, al.axes, al.radius = mesh.Moments(to)
-	for _, m := range to {
-		al.target = append(al.target, m.Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, d), x, al.centre) }))
+func newAligner(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) *aligner {
+	al := &aligner{model: Model{Objects: objects}, most: checkAlign(objects, to, subjects)}
+	al.similarity = newSimilarity(to, scaled)
+	_, al.axes, _ = mesh.Moments(to)
+	for o, m := range to {
+		m = m.Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, al.d), x, al.centre) })
+		out := try.Get(engine.Run(func(in []*Node) []*Node {
+			e, f := objects[o].Norm.Measure(in[0], Const(in[0].Graph(), m.Cells))
+			return []*Node{e, f, objects[o].Norm.Square(e, f)}
+		}, m.Vertices))
+		al.target, al.measures = append(al.target, m), append(al.measures, []any{out.Matrix(0), out.Matrix(1), out.Scalar(2)})
 	}
-	al.objective = engine.Compile(func(in []*Node) []*Node { return al.distance(in[0], in[1:]) }, engine.Name("align"))
+	al.objective = engine.Compile(func(in []*Node) []*Node {
+		distance := al.distance(in[0], in[1:])
+		return []*Node{distance, Gradient(distance, in[0])[0]}
+	}, engine.Name("align"))
+	al.overlap = engine.Compile(func(in []*Node) []*Node {
+		sum := ScalarZero(in[0].Graph(), in[0].DType())
+		al.each(in[0], in[1:], func(norm attachment.Norm, c, b, e, f, whole *Node) {
+			sum = Add(sum, Div(norm.Inner(c, b, e, f), whole))
+		})
+		return []*Node{sum}
+	}, engine.Name("align"))
 	return al
 }
 
-// each visits the planes of rotations with the numbers of their angles.
-func (al *aligner) each(visit func(angle, i, j int)) {
-	for i, k := 0, 0; i < al.d; i++ {
-		for j := i + 1; j < al.d; j, k = j+1, k+1 {
-			visit(k, i, j)
-		}
-	}
+func (al *aligner) free() {
+	al.objective.Free()
+	al.overlap.Free()
 }
 
-// distance returns the distance, with its gradient, after the motion exp(w) (e^c x) + r·t of centred points x, for parameters theta =
-// (w, t, c). Of every object the shapes are its vertices and cells, and those of the target.
-func (al *aligner) distance(theta *Node, shapes []*Node) []*Node {
-	w := ZerosLike(linalg.Eye(theta.Graph(), theta.DType(), al.d))
-	al.each(func(k, i, j int) {
-		unit := make([][]float64, al.d)
-		for a := range unit {
-			unit[a] = make([]float64, al.d)
-		}
-		unit[i][j], unit[j][i] = -1, 1
-		w = Add(w, Mul(Const(w.Graph(), unit), Reshape(Slice(theta, AxisElem(k)))))
-	})
-	turn := linalg.T(linalg.Expm(w))
+// distance returns the distance after the similarity theta of centred points.
+func (al *aligner) distance(theta *Node, shapes []*Node) *Node {
 	distance := ScalarZero(theta.Graph(), theta.DType())
-	for o, object := range al.model.Objects {
-		x, at, other, others := shapes[4*o], shapes[4*o+1], shapes[4*o+2], shapes[4*o+3]
-		moved := linalg.MatMul(x, turn)
-		if al.scaled {
-			moved = Mul(moved, Exp(Reshape(Slice(theta, AxisElem(al.turns+al.d)))))
-		}
-		moved = Add(moved, MulScalar(Reshape(Slice(theta, AxisRange(al.turns, al.turns+al.d)), 1, al.d), al.radius))
-		order := len(al.target[o].Cells[0])
-		c, b := object.Norm.Measure(moved, Reshape(at, -1, order))
-		e, f := object.Norm.Measure(other, Reshape(others, -1, order))
-		whole := object.Norm.Square(e, f)
-		distance = Add(distance, Div(Add(Sub(object.Norm.Square(c, b), MulScalar(object.Norm.Inner(c, b, e, f), 2)), whole), whole))
-	}
-	return []*Node{distance, Gradient(distance, theta)[0]}
+	al.each(theta, shapes, func(norm attachment.Norm, c, b, e, f, whole *Node) {
+		distance = Add(distance, Div(Add(Sub(norm.Square(c, b), MulScalar(norm.Inner(c, b, e, f), 2)), whole), whole))
+	})
+	return distance
 }
 
-// align brings one subject to the target.
-func (al *aligner) align(name string, s []*mesh.Mesh) *Aligned {
-	middle, own, size := mesh.Moments(s)
-	scale := 1.0
-	if al.scaled {
-		scale = al.radius / size
+// each visits the norms of the objects with the measures of a subject after the similarity theta of centred points, those of the target,
+// and the square of the target. Of every object the shapes are its vertices and cells, the measures of the target and their square.
+func (al *aligner) each(theta *Node, shapes []*Node, visit func(norm attachment.Norm, c, b, e, f, whole *Node)) {
+	turn, shift := al.graph(theta)
+	for o, object := range al.model.Objects {
+		x, at := shapes[5*o], shapes[5*o+1]
+		c, b := object.Norm.Measure(Add(linalg.MatMul(x, linalg.T(turn)), shift), Reshape(at, -1, len(al.target[o].Cells[0])))
+		visit(object.Norm, c, b, shapes[5*o+2], shapes[5*o+3], shapes[5*o+4])
 	}
-	// call evaluates the motion theta after the rotation r.
-	call := func(r *mat.Dense, theta []float64) engine.Values {
+}
+
+// align returns minima of the distance of one subject from the target, the least first, from the best few of the rotations, each after at
+// most so many evaluations. Those that turn by less than 20° from a lesser one are left out.
+func (al *aligner) align(name string, s []*mesh.Mesh, starts []*mat.Dense, followed, evaluations int) (out []*Aligned) {
+	middle, _, size := mesh.Moments(s)
+	first := &Aligned{Scale: 1, Centre: middle, Shift: al.centre}
+	if al.scaled {
+		first.Scale = al.radius / size
+	}
+	// call evaluates a function of the distance at the motion theta after the rotation r.
+	call := func(f *engine.Func, r *mat.Dense, theta []float64) engine.Values {
 		args := []any{theta}
 		for o, m := range s {
 			x := make([][]float64, al.most[o][0])
@@ -156,84 +179,95 @@ func (al *aligner) align(name string, s []*mesh.Mesh) *Aligned {
 				v := mat.NewVecDense(al.d, floats.SubTo(make([]float64, al.d), m.Vertices[min(i, len(m.Vertices)-1)], middle))
 				var y mat.VecDense
 				y.MulVec(r, v)
-				y.ScaleVec(scale, &y)
+				y.ScaleVec(first.Scale, &y)
 				x[i] = y.RawVector().Data
 			}
 			at := slices.Concat(m.Cells...)
 			for len(at) < al.most[o][1]*len(m.Cells[0]) {
 				at = append(at, 0) // cells without size
 			}
-			args = append(args, x, at, al.target[o].Vertices, slices.Concat(al.target[o].Cells...))
+			args = append(append(args, x, at), al.measures[o]...)
 		}
-		return try.Get(al.objective.Call(args...))
+		return try.Get(f.Call(args...))
 	}
-	rotation, theta, least, status := al.search(name, ways(al.axes, own), call)
-	a := &Aligned{Scale: scale, Centre: middle, Shift: slices.Clone(al.centre), Distance: least, Status: status}
-	if al.scaled {
-		a.Scale *= math.Exp(theta[al.turns+al.d])
+	for _, f := range al.search(name, starts, call, followed, evaluations) {
+		first.Rotation = rows(f.rotation)
+		a := al.at(f.theta).after(first)
+		a.Distance, a.Status = f.value, f.status
+		if slices.ContainsFunc(out, func(b *Aligned) bool { return angle(a.rotation(), b.rotation()) < apart }) {
+			continue
+		}
+		for _, m := range s {
+			a.Objects = append(a.Objects, m.Map(a.Move))
+		}
+		out = append(out, a)
 	}
-	floats.AddScaled(a.Shift, al.radius, theta[al.turns:al.turns+al.d])
-	w := mat.NewDense(al.d, al.d, nil)
-	al.each(func(k, i, j int) {
-		w.Set(i, j, -theta[k])
-		w.Set(j, i, theta[k])
-	})
-	var turn, r mat.Dense
-	turn.Exp(w)
-	r.Mul(&turn, rotation)
-	for i := range al.d {
-		a.Rotation = append(a.Rotation, mat.Row(nil, i, &r))
-	}
-	for _, m := range s {
-		a.Objects = append(a.Objects, m.Map(a.Move))
-	}
-	return a
+	return out
 }
 
-// search minimises the distance from the best three of the rotations. Main axes that are about as long say nothing of how a shape lies:
-// all ways are tried, and the best few followed. The first is kept where another is better by no more than rounding.
-func (al *aligner) search(name string, ways []*mat.Dense, call func(r *mat.Dense, theta []float64) engine.Values) (rotation *mat.Dense, theta []float64, least float64, status geom.Status) {
-	const rounding, followed = 1e-12, 3
-	size := al.turns + al.d + 1
+// minimum is one of the distance.
+type minimum struct {
+	rotation *mat.Dense // where the search started
+	theta    []float64  // the similarity after it
+	value    float64
+	status   geom.Status
+}
+
+// search minimises the distance from the best few of the rotations, and returns the minima, the least first. Main axes that are about as
+// long say nothing of how a shape lies: all ways are tried, and the best few followed that are apart. Of those that differ by no more than
+// rounding the first stays first.
+func (al *aligner) search(name string, ways []*mat.Dense, call func(f *engine.Func, r *mat.Dense, theta []float64) engine.Values, followed, evaluations int) (found []minimum) {
+	const rounding, near = 1e-12, 40 * math.Pi / 180
+	size := al.size()
 	var starts []*mat.Dense
-	var values []float64
+	var overlaps []float64
 	for _, r := range ways {
-		if finite := call(r, make([]float64, size)).Scalar(0); !math.IsNaN(finite) && !math.IsInf(finite, 0) {
-			starts, values = append(starts, r), append(values, finite)
+		if finite := call(al.overlap, r, make([]float64, size)).Scalar(0); !math.IsNaN(finite) && !math.IsInf(finite, 0) {
+			starts, overlaps = append(starts, r), append(overlaps, finite)
 		}
 	}
 	if starts == nil {
 		text.Refuse("see whether its coordinates and the kernel of the norm are in one unit", "%s: no finite distance", name)
 	}
-	least = math.Inf(1)
-	for range min(followed, len(starts)) {
+	for range followed {
 		k := 0
-		for i, value := range values {
-			if value < values[k]-rounding {
+		for i, overlap := range overlaps {
+			if overlap > overlaps[k]+rounding {
 				k = i
 			}
 		}
-		tolerance := math.Max(1e-9*values[k], rounding)
+		if math.IsInf(overlaps[k], -1) {
+			break
+		}
+		tolerance := rounding
 		search := solve.NewBFGS(make([]float64, size), mat.NewSymDense(size, nil))
-		for evaluation := 0; !search.Done && evaluation < 200; evaluation++ {
-			v := call(starts[k], search.X)
+		for evaluation := 0; !search.Done && evaluation < evaluations; evaluation++ {
+			v := call(al.objective, starts[k], search.X)
 			g := v.Vector(1)
 			if evaluation == 0 { // a first step of at most 0.1
+				tolerance = math.Max(1e-9*v.Scalar(0), rounding)
 				for i := range g {
-					search.Hessian.SetSym(i, i, math.Max(10*floats.Norm(g, 2), 1e-12*(1+values[k])))
+					search.Hessian.SetSym(i, i, math.Max(10*floats.Norm(g, 2), 1e-12*(1+v.Scalar(0))))
 				}
 			}
 			search.Learn(v.Scalar(0), g, tolerance)
 		}
-		if search.Value < least-tolerance {
-			rotation, theta, least, status = starts[k], search.Best, search.Value, geom.Converged
-			if search.Excess > tolerance {
-				status = geom.Stalled
+		m := minimum{starts[k], search.Best, search.Value, geom.Converged}
+		if search.Excess > tolerance {
+			m.status = geom.Stalled
+		}
+		at := len(found)
+		for at > 0 && m.value < found[at-1].value-tolerance {
+			at--
+		}
+		found = slices.Insert(found, at, m)
+		for i, r := range starts { // the search from here would end there, too
+			if angle(starts[k], r) < near {
+				overlaps[i] = math.Inf(-1)
 			}
 		}
-		values[k] = math.Inf(1)
 	}
-	return rotation, theta, least, status
+	return found
 }
 
 // ways are rotations that a search may start from: none, and those by which own main axes come to lie along the axes of another shape
@@ -300,4 +334,60 @@ func (a *Aligned) Move(x []float64) []float64 {
 		y[i] += a.Scale * floats.Dot(row, from)
 	}
 	return y
+}
+
+// Back returns where the motion takes a point from.
+func (a *Aligned) Back(y []float64) []float64 {
+	x := append([]float64{}, solve.NotNil(a).Centre...)
+	from := floats.SubTo(make([]float64, len(y)), y, a.Shift)
+	for i, row := range a.Rotation {
+		floats.AddScaled(x, from[i]/a.Scale, row)
+	}
+	return x
+}
+
+// inverse returns the motion back, without Objects.
+func (a *Aligned) inverse() *Aligned {
+	return &Aligned{Rotation: rows(a.rotation().T()), Scale: 1 / a.Scale, Centre: a.Shift, Shift: a.Centre, Distance: a.Distance, Status: a.Status}
+}
+
+// after returns the motion of another, b, and then a, without Objects.
+func (a *Aligned) after(b *Aligned) *Aligned {
+	var r mat.Dense
+	r.Mul(solve.NotNil(a).rotation(), solve.NotNil(b).rotation())
+	return &Aligned{Rotation: rows(&r), Scale: a.Scale * b.Scale, Centre: b.Centre, Shift: a.Move(b.Shift), Distance: a.Distance, Status: a.Status}
+}
+
+// Turn is the angle of the rotation.
+func (a *Aligned) Turn() float64 {
+	solve.NotNil(a)
+	unit := mat.NewDense(len(a.Rotation), len(a.Rotation), nil)
+	for i := range a.Rotation {
+		unit.Set(i, i, 1)
+	}
+	return angle(a.rotation(), unit)
+}
+
+func (a *Aligned) rotation() *mat.Dense {
+	return mat.NewDense(len(a.Rotation), len(a.Rotation), slices.Concat(a.Rotation...))
+}
+
+// apart is how far one pose is turned from another one at least.
+const apart = 20 * math.Pi / 180
+
+// angle is that of the rotation between two.
+func angle(a, b *mat.Dense) float64 {
+	var off mat.Dense
+	off.Sub(a, b)
+	return 2 * math.Asin(math.Min(1, mat.Norm(&off, 2)/math.Sqrt(8))) // in two and three dimensions ‖a − b‖² = 8 sin²(angle/2)
+}
+
+// rows are those of a matrix.
+func rows(m mat.Matrix) [][]float64 {
+	n, _ := m.Dims()
+	out := make([][]float64, n)
+	for i := range out {
+		out[i] = mat.Row(nil, i, m)
+	}
+	return out
 }

@@ -54,6 +54,9 @@ func TestAlign(t *testing.T) {
 				return y.RawVector().Data
 			})
 			got := expect.Must(population.Align([]population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(c.width)}}}, []*mesh.Mesh{c.to}, [][]*mesh.Mesh{{moved}, {c.to}}, scale != 1))
+			for _, x := range c.m.Vertices[:3] {
+				expect.Abs(t, "there and back", got[0].Back(got[0].Move(x)), x, 1e-12)
+			}
 			off := 0.0
 			for i, x := range got[0].Objects[0].Vertices {
 				off = max(off, floats.Distance(x, c.m.Vertices[i], 2))

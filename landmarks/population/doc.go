@@ -10,7 +10,7 @@
 //
 // Subjects may be made of several objects, as the bones of a skull, each with its norm and its noise: one deformation carries all.
 // Rounds estimates an atlas on many machines, or goes on where one was switched off. Align brings the subjects together before, without
-// correspondences. Model.Register matches a template to one subject, Model.Regress follows one deformation through time, Atlas.Compare
+// correspondences. Model.Landmarks places the landmarks of digitised subjects on the others, with standard errors. Model.Register matches a template to one subject, Model.Regress follows one deformation through time, Atlas.Compare
 // says where two groups differ. Package study reads a folder of meshes or a study of Deformetrica, chooses a model, and writes for
 // ParaView.
 package population

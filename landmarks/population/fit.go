@@ -122,18 +122,23 @@ func (f *fit) dataTermsGraph(in []*Node) []*Node {
 	batch := p.Shape().Dim(0)
 	qs, zs := BroadcastPrefix(q, batch), BroadcastPrefix(z, batch)
 	end := f.Space.CarryOnGraph(qs, p, zs)
-	var mismatch []*Node
-	for o, object := range f.Objects {
-		middles, weights, square := subjects[3*o], subjects[3*o+1], subjects[3*o+2]
-		c, b := f.measure(end, o)
-		mismatch = append(mismatch, Add(Sub(object.Norm.Square(c, b), MulScalar(object.Norm.Inner(c, b, middles, weights), 2)), square))
-	}
-	all := Stack(mismatch, -1)
+	all := f.mismatches(end, subjects)
 	by := []*Node{p, zs}
 	if f.Free {
 		by = append(by, qs)
 	}
 	return append([]*Node{all, end}, Gradient(ReduceAllSum(Mul(all, BroadcastPrefix(precision, batch))), by...)...)
+}
+
+// mismatches are ‖T_o − S_io‖² of subjects i and objects o, for the measures of a chunk and vertices of all of them, [size, n, D].
+func (f *fit) mismatches(vertices *Node, subjects []*Node) *Node {
+	var mismatch []*Node
+	for o, object := range f.Objects {
+		middles, weights, square := subjects[3*o], subjects[3*o+1], subjects[3*o+2]
+		c, b := f.measure(vertices, o)
+		mismatch = append(mismatch, Add(Sub(object.Norm.Square(c, b), MulScalar(object.Norm.Inner(c, b, middles, weights), 2)), square))
+	}
+	return Stack(mismatch, -1)
 }
 
 func (f *fit) dataGradientGraph(in []*Node) []*Node {

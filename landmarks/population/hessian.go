@@ -13,7 +13,8 @@ import (
 
 // dataHessian is how the data terms hold a template that is its own subject, to second order. For displacements u of the vertices,
 // ‖T + u − T‖² is uᵀ G u, one block of G an object; a momentum p moves them by J p, for the kernels J between vertices and control
-// points.
+// points. Parameters of other motions, which cost no energy, are counted after the momentum: their displacements are the last columns of J, and
+// K is 0 there.
 type dataHessian struct {
 	vertices      []float64
 	trace, square []float64       // tr G and tr G² of every object, estimated along random displacements
@@ -21,11 +22,12 @@ type dataHessian struct {
 	hessians      []*mat.SymDense // H = Jᵀ G J of every object
 	squares       []*mat.SymDense // Jᵀ G² J of every object
 	kernel        *mat.SymDense   // K of the control points, for all coordinates
+	free          int             // how many parameters of other motions there are
 }
 
 // dataHessianAt returns it at vertices of the template, by differences of gradients: that of the last call, if no coordinate has moved
-// by more than a twentieth of the spacing since.
-func (f *fit) dataHessianAt(vertices []float64) *dataHessian {
+// by more than a twentieth of the spacing since. The displacements of other motions are given.
+func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessian {
 	const probes = 32
 	near, spacing := f.hessian != nil, f.spacing()
 	for o, t := range f.start {
@@ -35,7 +37,8 @@ func (f *fit) dataHessianAt(vertices []float64) *dataHessian {
 		return f.hessian
 	}
 	n, d := len(f.controls), f.Space.Manifold.D
-	size, rows := n*d, len(vertices)
+	momenta, rows := n*d, len(vertices)
+	size := momenta + len(others)
 	z, batch := engine.Unflatten(vertices, d), f.perCall
 	reach := try.Get(f.kernelSums.Call(z, f.controls, identity(n))).Flat(0) // [vertices, n]
 	random := rand.New(rand.NewPCG(2, 1))
@@ -49,6 +52,9 @@ func (f *fit) dataHessianAt(vertices []float64) *dataHessian {
 				jacobian.Set(v*d+a, size+k, float64(1-2*random.IntN(2)))
 			}
 		}
+	}
+	for k, motion := range others {
+		jacobian.SetCol(momenta+k, motion)
 	}
 	pulls := mat.NewDense(rows, size+probes, nil)
 	for from := 0; from < size+probes; from += batch {
@@ -66,7 +72,7 @@ func (f *fit) dataHessianAt(vertices []float64) *dataHessian {
 			}
 		}
 	}
-	o := &dataHessian{vertices: vertices, pulls: mat.DenseCopyOf(pulls.Slice(0, rows, 0, size))}
+	o := &dataHessian{vertices: vertices, free: len(others), pulls: mat.DenseCopyOf(pulls.Slice(0, rows, 0, size))}
 	from := 0
 	for _, end := range f.ends {
 		trace, square := 0.0, 0.0

@@ -120,7 +120,8 @@ func (o *dataHessian) parts(k int) float64 { return o.trace[k] * o.trace[k] / o.
 // countParts returns how many parts of the residual of a subject a momentum cannot follow, of every object, and how many of its own the
 // data determine. Of displacements u of the vertices it takes A u, for A = J P⁻¹ Jᵀ W, with P = K + Jᵀ W J and the blocks w_o G_o of
 // W. Left of object o is E ‖(1 − A)u‖²_o, where the vertices of each object q are displaced independently, with the variance
-// tr G_q/tr G_q²/w_q, and the unit is 1/w_o. Determined is tr P⁻¹ Jᵀ W J.
+// tr G_q/tr G_q²/w_q, and the unit is 1/w_o. Determined is tr P⁻¹ Jᵀ W J less the number of other motions, which are
+// determined but cost no energy.
 func (o *dataHessian) countParts(weights []float64) (left []float64, determined float64) {
 	var factor mat.Cholesky
 	if !factor.Factorize(o.posterior(weights, 1e-6*o.kernel.At(0, 0))) {
@@ -147,5 +148,5 @@ func (o *dataHessian) countParts(weights []float64) (left []float64, determined 
 		left = append(left, l)
 		determined += w * mat.Trace(held[k])
 	}
-	return left, determined
+	return left, determined - float64(o.free)
 }

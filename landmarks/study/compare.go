@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"anatomy/kernels"
-	"anatomy/landmarks/attachment"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 )
@@ -69,15 +68,15 @@ func sides(m *mesh.Mesh) (longest, median float64) {
 	return all[len(all)-1], all[len(all)/2]
 }
 
-// noteMirrored notes subjects whose mirror images fit the first one clearly better than they do themselves, both aligned. Thinned meshes
-// tell.
-func (s *Study) noteMirrored() error {
-	const cells, clearly = 400, 0.7
-	objects, thin := make([]population.Object, len(s.Subjects[0])), make([][]*mesh.Mesh, len(s.Subjects))
+// thinned returns the subjects with few cells, and objects with norms and a noise for them.
+func (s *Study) thinned() ([]population.Object, [][]*mesh.Mesh) {
+	const cells = 400
+	objects, thin := slices.Clone(s.Model.Objects), make([][]*mesh.Mesh, len(s.Subjects))
 	for o, first := range s.Subjects[0] {
 		side := math.Pow(2*first.Size()/cells, 1/float64(len(first.Cells[0])-1))
 		_, _, own := mesh.Moments(s.Subjects[0][o : o+1])
-		objects[o].Norm = attachment.Norm{Kernel: kernels.Gaussian(math.Max(0.3*own, 2*side)), Varifold: true}
+		objects[o].Norm.Kernel = kernels.Gaussian(math.Max(0.3*own, 2*side))
+		objects[o].Noise /= 2
 		for i, shape := range s.Subjects {
 			m := shape[o]
 			if len(m.Cells) > cells {
@@ -88,25 +87,43 @@ func (s *Study) noteMirrored() error {
 			thin[i] = append(thin[i], m)
 		}
 	}
-	mirrored := make([][]*mesh.Mesh, len(thin)-1)
-	for i, shape := range thin[1:] {
-		for _, m := range shape {
-			mirrored[i] = append(mirrored[i], m.Map(func(x []float64) []float64 { return append([]float64{-x[0]}, x[1:]...) }))
+	return objects, thin
+}
+
+// choosePoses returns a pose of each subject but the first, by rough matches of thinned meshes: see population.Model.Poses. It notes
+// subjects of which another pose is nearly as good, and those whose mirror images fit the first one clearly better than they do themselves.
+func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned, err error) {
+	const clearly, nearly, alike = 0.9, 1.2, 1.02
+	objects, thin := s.thinned()
+	model, controls, err := s.deformations(objects, deformation)
+	if err != nil {
+		return nil, err
+	}
+	poses, err := model.Poses(thin[0], controls, thin[1:])
+	if err != nil {
+		return nil, err
+	}
+	for i, all := range poses {
+		var own []population.Pose
+		for _, p := range all {
+			if !p.Mirrored {
+				own = append(own, p)
+			}
+		}
+		best := own[0]
+		for _, p := range own { // as of a shape that is the same in several poses
+			if p.Objective < alike*own[0].Objective && p.Turn() < best.Turn() {
+				best = p
+			}
+		}
+		chosen = append(chosen, best.Aligned)
+		switch {
+		case all[0].Objective < clearly*own[0].Objective:
+			s.doubt(i+1, "its mirror image fits %s with the objective %.2g, and itself with %.2g: see whether it is of the other side, or two axes were exchanged",
+				s.Names[0], all[0].Objective, own[0].Objective)
+		case len(own) > 1 && own[1].Objective < nearly*own[0].Objective:
+			s.doubt(i+1, "its pose is ambiguous: two of them fit %s with the objectives %.2g and %.2g; see whether it lies as the others do, or turn it by hand", s.Names[0], own[0].Objective, own[1].Objective)
 		}
 	}
-	as, err := population.Align(objects, thin[0], thin[1:], true)
-	if err != nil {
-		return err
-	}
-	turned, err := population.Align(objects, thin[0], mirrored, true)
-	if err != nil {
-		return err
-	}
-	for i, a := range as {
-		if turned[i].Distance < clearly*a.Distance {
-			s.note("%s: its mirror image is at a distance of %.2g from %s, and itself at %.2g: see whether it is of the other side, or two axes were exchanged",
-				s.Names[i+1], turned[i].Distance, s.Names[0], a.Distance)
-		}
-	}
-	return nil
+	return chosen, nil
 }

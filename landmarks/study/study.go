@@ -6,6 +6,8 @@
 //	err = s.Start(0.5, 0.2, false)         // widths of the deformations and of the norms, in sizes of the first subject
 //	atlas, err := s.Estimate()             // s.Notes say what was chosen and repaired
 //	err = s.Write("results", atlas)
+//
+// ReadLandmarks reads the landmarks of some of the subjects, and Place places them on the others.
 package study
 
 import (
@@ -55,10 +57,22 @@ type Study struct {
 	Controls [][]float64
 	Model    population.Model // before Start its objects have at most names
 	Notes    []string         // what was repaired, chosen or passed over, in sentences
+
+	Landmarks [][][]float64                 // of every subject, nil where there are none: for Place. Start moves them with the subjects
+	Labels    []string                      // of the landmarks, or nil
+	motions   map[int]*population.Aligned   // of the subjects that were moved
+	doubts    []population.PlacementFailure // about the alignment
 }
 
 func (s *Study) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+// doubt notes what speaks against a subject.
+func (s *Study) doubt(subject int, format string, args ...any) {
+	reason := fmt.Sprintf(format, args...)
+	s.note("%s: %s", s.Names[subject], reason)
+	s.doubts = append(s.doubts, population.PlacementFailure{Subject: subject, Landmark: -1, Reason: reason})
 }
 
 // maxSizeRatio is how many times as large as the median a subject may be; in another unit it is 10 or 25.4 times as large, or 1000 times.
@@ -166,7 +180,7 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 				return nil, nil, nil, err
 			}
 			names, meshes = append(names, name), append(meshes, m)
-		case beside && slices.Contains(append(morpho.Extensions(), ".txt"), strings.ToLower(filepath.Ext(name))):
+		case beside && landmarkFile(name):
 			stems[stem(name)] = true
 			marked = append(marked, name)
 		case strings.EqualFold(filepath.Ext(name), ".csv"):
@@ -198,7 +212,7 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 				bare = append(bare, name)
 			}
 		}
-		note := fmt.Sprintf("landmarks of meshes, which an atlas does not use (morpho.Read reads them): %s%s", prefix, strings.Join(marked, ", "))
+		note := fmt.Sprintf(unusedLandmarks+" (morpho.Read reads them): %s%s", prefix, strings.Join(marked, ", "))
 		if len(bare) > 0 {
 			note += "; the following have none: " + strings.Join(slices.Sorted(slices.Values(bare)), ", ")
 		}
@@ -223,6 +237,8 @@ func (s *Study) clean(name string, m *mesh.Mesh) error {
 	}
 	return nil
 }
+
+const unusedLandmarks = "landmarks of meshes, which an atlas does not use"
 
 // stem is the name of a file without extension.
 func stem(name string) string {
@@ -311,7 +327,10 @@ func (s *Study) Validate() error {
 const fastFrom = 2000
 
 // Start aligns the subjects of a folder to the first, and chooses a model by their size r, the root mean square distance of the
-// first from its centre; a study of Deformetrica has its own, and stays as it is. The deformations are Gaussian of width
+// first from its centre; a study of Deformetrica has its own, and stays as it is. Several poses of each subject, and of its mirror image, are
+// tried by rough matches of thinned meshes (see population.Model.Poses), and the alignment starts from the best. Where Landmarks are given there is
+// no alignment after this, because Place takes the pose as unknown. Notes name subjects whose best two poses are so near that they cannot be told apart,
+// and those whose mirror images fit better. The deformations are Gaussian of width
 // r·deformation. The norm of an object is that of varifolds of width r·detail, for the r of the object itself, but no finer than its
 // edges; its noise is a share of what would be all: 0.2·r for surfaces and 0.3 for curves. Notes say the numbers. The Smoothing of a
 // curve is twice as wide as its norm. With similarity subjects may also be scaled. The template starts as the first subject, and control
@@ -323,9 +342,23 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	if err := s.chooseNorms(deformation, detail); err != nil {
 		return err
 	}
-	if err := s.noteMirrored(); err != nil {
+	poses, err := s.choosePoses(deformation)
+	if err != nil {
 		return err
 	}
+	if s.Landmarks == nil {
+		if poses, err = s.refine(poses, similarity); err != nil {
+			return err
+		}
+	}
+	for i, pose := range poses {
+		s.move(i+1, pose)
+	}
+	return s.chooseDeformations(deformation)
+}
+
+// refine returns the rigid alignments of the subjects to the first that are near poses.
+func (s *Study) refine(poses []*population.Aligned, similarity bool) ([]*population.Aligned, error) {
 	motion := "rotations"
 	if similarity {
 		motion = "similarities"
@@ -354,20 +387,19 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	for o := range objects {
 		centred := s.Subjects[0][o].Map(func(x []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, centre) })
 		if err := s.useFastSums(objects, o, slices.Concat(centred.Vertices, around)); err != nil { // one shape: the corners are few
-			return err
+			return nil, err
 		}
 	}
-	aligned, err := population.Align(objects, s.Subjects[0], s.Subjects[1:], similarity)
+	aligned, err := population.Refine(objects, s.Subjects[0], s.Subjects[1:], poses, similarity)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, a := range aligned {
 		if a.Status != geom.Converged {
-			s.note("%s: the alignment %s", s.Names[i+1], a.Status)
+			s.doubt(i+1, "the alignment %s", a.Status)
 		}
-		s.Subjects[i+1] = a.Objects
 	}
-	return s.chooseDeformations(deformation)
+	return aligned, nil
 }
 
 // StartAligned is Start where the subjects are aligned already, as when Start did so in another process.
@@ -422,8 +454,7 @@ func (s *Study) useFastSums(objects []population.Object, o int, points ...[][]fl
 
 // chooseDeformations chooses the sums of the norms, the first template, control points and deformations.
 func (s *Study) chooseDeformations(deformation float64) error {
-	first, objects := s.Subjects[0], s.Model.Objects
-	_, _, r := mesh.Moments(first)
+	objects := s.Model.Objects
 	for o := range objects {
 		var points [][][]float64
 		for _, shape := range s.Subjects {
@@ -433,22 +464,34 @@ func (s *Study) chooseDeformations(deformation float64) error {
 			return err
 		}
 	}
-	s.Template = first
+	var err error
+	if s.Model, s.Controls, err = s.deformations(objects, deformation); err != nil {
+		return err
+	}
+	s.Template = s.Subjects[0]
+	_, _, r := mesh.Moments(s.Template)
+	s.note("deformations have a kernel of width %.3g and %d control points", deformation*r, len(s.Controls))
+	return nil
+}
+
+// deformations returns a model of objects, with the control points.
+func (s *Study) deformations(objects []population.Object, deformation float64) (m population.Model, controls [][]float64, err error) {
+	first := s.Subjects[0]
+	_, _, r := mesh.Moments(first)
 	grid, err := Grid(mesh.Vertices(first), deformation*r)
 	if err != nil {
-		return err
+		return m, nil, err
 	}
 	for _, c := range grid {
 		near := slices.ContainsFunc(mesh.Vertices(first), func(x []float64) bool {
 			return floats.Distance(x, c, 2) < deformation*r
 		})
 		if near {
-			s.Controls = append(s.Controls, c)
+			controls = append(controls, c)
 		}
 	}
-	s.Model = population.Model{Objects: objects, Space: landmarks.New(len(s.Controls), len(first[0].Vertices[0]), kernels.Gaussian(deformation*r), geom.Integrator(ode.Heun, 5))}
-	s.note("deformations have a kernel of width %.3g and %d control points", deformation*r, len(s.Controls))
-	return nil
+	space := landmarks.New(len(controls), len(first[0].Vertices[0]), kernels.Gaussian(deformation*r), geom.Integrator(ode.Heun, 5))
+	return population.Model{Objects: objects, Space: space}, controls, nil
 }
 
 // Estimate estimates what the study is for: population.Model.Atlas, the atlas of population.Model.Regress, or population.Model.Register.

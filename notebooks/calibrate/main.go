@@ -37,6 +37,7 @@ var sections = []section{
 	{"bridges", "Posteriors of bridges", bridges},
 	{"cohorts", "Posteriors of regressions", cohorts},
 	{"atlases", "Atlases of simulated populations", atlases},
+	{"placements", "Landmarks placed on simulated families", placements},
 	{"published", "A published posterior", published},
 }
 
@@ -69,7 +70,7 @@ func main() {
 	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, shapes, coverage, recovery, logarithms, counts, trees, bridges, cohorts, atlases, published")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, shapes, coverage, recovery, logarithms, counts, trees, bridges, cohorts, atlases, placements, published")
 	flag.Parse()
 	wanted, err := b.check(*only)
 	if err == nil {

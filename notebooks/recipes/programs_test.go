@@ -172,6 +172,19 @@ func Example_study() {
 	// 3 converged <nil>
 }
 
+// How do I place the landmarks of one mesh on a folder of others?
+func Example_place() {
+	s := nb.Must(study.Read("bones"))
+	nb.Must(0, s.ReadLandmarks("landmarks.csv")) // of some of the bones, by their names
+	nb.Must(0, s.Start(0.5, 0.2, true))
+	placed := nb.Must(s.Place())
+	fmt.Println(len(placed.Placed[1]), "landmarks", placed.Placed[1][0].StandardError() > 0)
+	fmt.Println(morpho.Write("placed.csv", s.PlacedData("bones", placed)))
+	// Output:
+	// 4 landmarks true
+	// <nil>
+}
+
 // How do I continue an estimate that was stopped?
 func Example_resume() {
 	s := nb.Must(study.Read("bones"))

@@ -41,7 +41,7 @@ var pages = []struct{ source, page, text string }{
 var home string
 
 // TestMain makes the files that the recipes read: heads.csv and heads.tps of salamanders, specimens.csv with what is known of them, bone.ply, the
-// folder bones of three outlines, and the program anatomy.
+// folder bones of three outlines, landmarks.csv of the first, and the program anatomy.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "recipes")
 	must := func(err error) {
@@ -68,9 +68,12 @@ func TestMain(m *testing.M) {
 	must(os.WriteFile("specimens.csv", []byte(table), 0o600))
 	must(mesh.Write("bone.ply", mesh.Icosphere(3)))
 	must(os.Mkdir("bones", 0o700))
-	for _, bone := range morpho.MouseVertebrae().Specimens[30:33] {
+	for i, bone := range morpho.MouseVertebrae().Specimens[30:33] {
 		outline := nb.Must(morpho.Resample(bone.Points, 20, true))
 		must(morpho.Write("bones/"+bone.Name+".csv", &morpho.Dataset{Specimens: []morpho.Specimen{{Name: bone.Name, Points: outline}}}))
+		if i == 0 {
+			must(morpho.Write("landmarks.csv", &morpho.Dataset{Specimens: []morpho.Specimen{{Name: bone.Name, Points: [][]float64{outline[0], outline[5], outline[10], outline[15]}}}}))
+		}
 	}
 	state := m.Run()
 	must(os.Chdir(home))

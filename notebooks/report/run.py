@@ -749,21 +749,25 @@ def main():
                         help="landmarks (a file, or a folder with one a specimen), a mesh or a folder of meshes to compute from instead of the standard data")
     parser.add_argument("--set", action="append", default=[], metavar="'NAME=VALUE …'", help="parameters of the notebooks, any number of times")
     parser.add_argument("--covariates", type=pathlib.Path, metavar="PATH", help="a table with more columns of the landmarks of --data, by the names of the specimens")
+    parser.add_argument("--landmarks", type=pathlib.Path, metavar="PATH", help="landmarks of some of the meshes of --data: a file or a folder")
     parser.add_argument("--title", default="", help="of the reports")
     parser.add_argument("--authors", default="", help="of the reports, separated by semicolons")
-    parser.add_argument("--make", action="store_true", help="take DATA, COVARIATES, SET, TITLE, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
+    parser.add_argument("--make", action="store_true", help="take DATA, COVARIATES, LANDMARKS, SET, TITLE, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
     parser.add_argument("notebook", nargs="*", type=pathlib.Path, help="default: all of notebooks/, with the index")
     args = parser.parse_args()
     if args.make:
         # Of DATA=~/my.csv not every shell makes a path.
-        args.data, args.covariates = (pathlib.Path(os.path.expanduser(os.environ[name])) if os.environ.get(name) else None for name in ("DATA", "COVARIATES"))
+        args.data, args.covariates, args.landmarks = (
+            pathlib.Path(os.path.expanduser(os.environ[name])) if os.environ.get(name) else None for name in ("DATA", "COVARIATES", "LANDMARKS"))
         args.set, args.title, args.authors = [os.environ.get("SET", "")], os.environ.get("TITLE", ""), os.environ.get("AUTHORS", "")
         args.notebook = [pathlib.Path(p) for word in map(os.path.expanduser, shlex.split(os.environ.get("NOTEBOOKS", ""))) for p in sorted(glob.glob(word)) or [word]]
     if args.covariates and not args.data:
         sys.exit("COVARIATES: they are columns of the landmarks that DATA names")
-    for file in args.notebook + [f for f in (args.data, args.covariates) if f]:
+    if args.landmarks and not args.data:
+        sys.exit("LANDMARKS: they are those of meshes in the folder that DATA names")
+    for file in args.notebook + [f for f in (args.data, args.covariates, args.landmarks) if f]:
         try:
-            if not file.is_file() and not (file == args.data and file.is_dir()):
+            if not file.is_file() and not (file in (args.data, args.landmarks) and file.is_dir()):
                 sys.exit(f"{file}: {'not a regular file' if file.exists() else 'no such file'}")
         except OSError as e:
             sys.exit(f"{file}: {e.strerror}")
@@ -783,6 +787,8 @@ def main():
         return
     study = Study(args.data and located(args.data), {name: value for text in args.set for name, value in parameters(text).items()},
                   args.covariates and located(args.covariates), args.title, not args.cells)
+    if args.landmarks:
+        study.parameters["landmarks"] = str(located(args.landmarks))
     try:
         known = facts(paths)
         if study.own:

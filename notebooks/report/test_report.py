@@ -211,6 +211,8 @@ class Runner(unittest.TestCase):
                 run.look({path: fact}, study)
         with unittest.mock.patch.object(sys, "argv", ["run.py", "--covariates", "x.csv"]), self.assertRaisesRegex(SystemExit, "^COVARIATES: "):
             run.main()
+        with unittest.mock.patch.object(sys, "argv", ["run.py", "--landmarks", "x.fcsv"]), self.assertRaisesRegex(SystemExit, "^LANDMARKS: "):
+            run.main()
 
     def test_the_start_is_quick(self):
         # A wrong file is told in a second or two: no parser of a grammar is built, which JupyterLab brings along.
@@ -473,7 +475,7 @@ class Runner(unittest.TestCase):
             run.parameters("sigma 3")
 
     def test_make_passes_values_as_they_are(self):
-        values = {"DATA": "-`id` $(shell touch pwned) $$x \"q\" 'p'.csv", "COVARIATES": "$(shell touch pwned).csv", "TITLE": "$(shell touch pwned) $$x", "SET": "from=Homo sapiens to=$(shell touch pwned)`touch pwned`", "AUTHORS": 'A "B" $C; D'}
+        values = {"DATA": "-`id` $(shell touch pwned) $$x \"q\" 'p'.csv", "COVARIATES": "$(shell touch pwned).csv", "LANDMARKS": "$$x `id`.mrk.json", "TITLE": "$(shell touch pwned) $$x", "SET": "from=Homo sapiens to=$(shell touch pwned)`touch pwned`", "AUTHORS": 'A "B" $C; D'}
         with tempfile.TemporaryDirectory() as folder:
             python = pathlib.Path(folder, "venv", "python")
             python.parent.mkdir()

@@ -17,22 +17,27 @@ func Body(seed uint64, n int, noise, spacing float64) *mesh.Mesh {
 	random := rand.New(rand.NewPCG(seed, 7))
 	vary := func() float64 { return 1 + 0.08*random.NormFloat64() }
 	a, b, c, bend, branch := 0.75*vary(), 0.42*vary(), 0.34*vary(), 0.3*vary(), 0.5*vary()
-	voxel := 2.4 / float64(n)
-	inside := func(x, y, z float64) float64 { // below 0 inside, about the distance
-		z -= bend * (x*x - 0.2)
+	return Surface(func(p []float64) float64 { // about the distance
+		x, y, z := p[0], p[1], p[2]-bend*(p[0]*p[0]-0.2)
 		body := (math.Sqrt(x*x/(a*a)+y*y/(b*b)+z*z/(c*c)) - 1) * min(a, b, c)
 		along := math.Max(0, math.Min(branch, z)) // a process
 		process := math.Sqrt((x-0.3)*(x-0.3)+y*y+(z-along)*(z-along)) - 0.16
 		hole := 0.12 - math.Hypot(x+0.25, y) // through the body
 		return math.Max(math.Min(body, process), hole)
-	}
+	}, n, noise, spacing, random)
+}
+
+// Surface is that of a body within the cube from −1.2 to 1.2 in a volume of n³ voxels with noise: where inside is negative. Its unit is
+// that of coordinates, for the noise. See Body.
+func Surface(inside func(x []float64) float64, n int, noise, spacing float64, random *rand.Rand) *mesh.Mesh {
+	voxel := 2.4 / float64(n)
 	at := func(i int) float64 { return (float64(i) - float64(n)/2) * voxel }
 	values := make([]float64, (n+1)*(n+1)*(n+1))
 	number := func(i, j, k int) int { return (i*(n+1)+j)*(n+1) + k }
 	for i := range n + 1 {
 		for j := range n + 1 {
 			for k := range n + 1 {
-				values[number(i, j, k)] = inside(at(i), at(j), at(k)) + noise*voxel*random.NormFloat64()
+				values[number(i, j, k)] = inside([]float64{at(i), at(j), at(k)}) + noise*voxel*random.NormFloat64()
 			}
 		}
 	}

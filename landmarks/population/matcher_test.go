@@ -1,0 +1,138 @@
+package population
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/ode"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
+	"anatomy/landmarks/mesh"
+)
+
+// potato is a template of few cells with control points and a model.
+func potato() (Model, *mesh.Mesh, [][]float64) {
+	ball := mesh.Icosphere(1).Map(func(x []float64) []float64 {
+		return []float64{1.3*x[0] + 0.2*x[1]*x[1], x[1], 0.7*x[2] + 0.1*x[0]*x[0]}
+	})
+	var controls [][]float64
+	for i := range 8 {
+		controls = append(controls, []float64{float64(i&1) - 0.5, float64(i>>1&1) - 0.5, float64(i>>2&1) - 0.5})
+	}
+	space := landmarks.New(8, 3, kernels.Gaussian(1), geom.Integrator(ode.RK4, 5))
+	return Model{Space: space, Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.6), Varifold: true}, Noise: 0.3}}}, ball, controls
+}
+
+// The gradient by momenta and pose is that of differences.
+func TestMatcherGradient(t *testing.T) {
+	m, ball, controls := potato()
+	c := m.newMatcher(Single([]*mesh.Mesh{ball})[0], controls, Single([]*mesh.Mesh{mesh.Icosphere(1)}))
+	defer c.free()
+	x := make([]float64, len(c.x[0]))
+	for i := range x {
+		x[i] = 0.2 * math.Sin(float64(3*i+1))
+	}
+	e := c.evaluate(0, x)
+	for i := range x {
+		const h = 1e-5
+		at := func(by float64) float64 {
+			y := append([]float64{}, x...)
+			y[i] += by
+			return c.evaluate(0, y).value
+		}
+		expect.Abs(t, "derivative", e.gradient[i], (at(h)-at(-h))/(2*h), 1e-6*(1+math.Abs(e.gradient[i])))
+	}
+	// The motions of two parameters, one after the other and back.
+	a, b := c.pose.at(x[24:]), c.pose.at(x[:7])
+	for _, y := range ball.Vertices[:3] {
+		expect.Abs(t, "two motions", a.after(b).Move(y), a.Move(b.Move(y)), 1e-12)
+		expect.Abs(t, "there and back", a.inverse().after(a).Move(y), y, 1e-12)
+	}
+}
+
+// The covariance of a landmark, which the parameters of the match give, is that of a Gaussian process of displacements with a prior of
+// similarities so wide that it is flat: C − C (1 + W C)⁻¹ W C, with W = G/σ² between all vertices.
+func TestPlacedCovarianceIsThatOfAProcess(t *testing.T) {
+	m, ball, controls := potato()
+	surfaces := []*located{}
+	for _, s := range Single([]*mesh.Mesh{ball, ball.Copy()}) {
+		surfaces = append(surfaces, &located{objects: s, locators: []*mesh.Locator{expect.Must(s[0].Locator())}})
+	}
+	marks := [][]float64{ball.Vertices[3], ball.Vertices[20]}
+	c := m.newCarrier(0, marks, controls, surfaces)
+	defer c.free()
+	// G is what the pulls of unit displacements of all coordinates are.
+	rows := 3 * len(ball.Vertices)
+	f := *c.fit
+	f.hessian = nil
+	o := f.dataHessianAt(geom.Numbers(geom.Shape(ball.Vertices)), identity(rows)...)
+	w := mat.DenseCopyOf(o.pulls.Slice(0, rows, 24, 24+rows))
+	w.Scale(1/(0.3*0.3), w)
+	at := append(append([][]float64{}, ball.Vertices...), marks...)
+	n := 3 * len(at)
+	// The displacements are spanned by kernels about the control points and by similarities.
+	span := mat.NewDense(n, 24+7, nil)
+	gram := mat.NewDense(24+7, 24+7, nil)
+	kernel := func(x, y []float64) float64 { return math.Exp(-math.Pow(floats.Distance(x, y, 2), 2) / 2) }
+	for i, x := range at {
+		for j, y := range controls {
+			for a := range 3 {
+				span.Set(3*i+a, 3*j+a, kernel(x, y))
+			}
+		}
+		for k, v := range c.pose.derivatives(x) {
+			for a := range 3 {
+				span.Set(3*i+a, 24+k, v[a])
+			}
+		}
+	}
+	for i, x := range controls {
+		for j, y := range controls {
+			for a := range 3 {
+				gram.Set(3*i+a, 3*j+a, kernel(x, y))
+			}
+		}
+	}
+	for k := range 7 {
+		gram.Set(24+k, 24+k, 1e-5)
+	}
+	var inverse, prior, taken, solved, posterior mat.Dense
+	if err := inverse.Inverse(gram); err != nil {
+		t.Fatal(err)
+	}
+	prior.Product(span, &inverse, span.T())
+	half := prior.Slice(0, rows, 0, n)
+	taken.Mul(w, prior.Slice(0, rows, 0, rows))
+	for i := range rows {
+		taken.Set(i, i, taken.At(i, i)+1)
+	}
+	var pulled mat.Dense
+	pulled.Mul(w, half)
+	if err := solved.Solve(&taken, &pulled); err != nil {
+		t.Fatal(err)
+	}
+	posterior.Mul(half.T(), &solved)
+	posterior.Sub(&prior, &posterior)
+	placed := c.place(0, surfaces[1], 1.7)
+	for l, mark := range placed {
+		frame := mat.NewDense(3, 3, nil)
+		for a := range 3 {
+			for b := range 3 {
+				frame.Set(a, b, posterior.At(rows+3*l+a, rows+3*l+b))
+			}
+			frame.Set(a, a, frame.At(a, a)+c.beyond[l])
+		}
+		frame.Scale(1.7*1.7, frame)
+		_, tangents := surfaces[1].locators[0].Nearest(marks[l])
+		want := inTangent(frame, tangents)
+		for a := range 3 {
+			expect.Abs(t, "covariance", mark.Covariance[a], want[a], 1e-2*mark.StandardError()*mark.StandardError())
+		}
+	}
+}

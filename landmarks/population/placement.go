@@ -1,0 +1,613 @@
+package population
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/mesh"
+)
+
+// Placement is landmarks that templates placed on subjects, with the standard errors of their places.
+type Placement struct {
+	Templates []int // the subjects whose landmarks were given
+	// Placed has the landmarks of every subject as the other templates place them. It is nil for the only template, and for a subject that
+	// no template could be matched to: see Failures.
+	Placed [][]PlacedLandmark
+	// Mismatch has for every template and subject Σ_o ‖h φ(T_o) − S_o‖²/‖S_o‖², and NaN where there is no match.
+	Mismatch [][]float64
+	Noise    [][]float64 // σ of every object, of every template: see Atlas
+	Reach    []float64   // ρ of every template
+	// Calibration is f_l, the mean square of the errors of landmark l on templates that others place, divided by the mean square that the
+	// matches expect, shrunk towards the mean of all landmarks. With one template it is 1.
+	Calibration []float64
+	// Shared is the share s of the variance that is the subject's own and does not become smaller with more templates. It is estimated from
+	// three templates on, and else ½.
+	Shared   float64
+	Failures []PlacementFailure
+}
+
+// PlacedLandmark is a landmark on a subject, which was not digitised there.
+type PlacedLandmark struct {
+	Point      []float64   // on the subject
+	Covariance [][]float64 // of its error, [D][D], in the tangent of the subject
+	Gap        float64     // how far flows ended from the subject, the mean of the templates
+	Stretch    float64     // the logarithm of the ratio of volumes after and before the flow, the mean of the templates
+}
+
+// StandardError is the root mean square error along one direction of the tangent: √(tr Covariance/(D − 1)).
+func (p PlacedLandmark) StandardError() float64 {
+	sum := 0.0
+	for a, row := range p.Covariance {
+		sum += row[a]
+	}
+	return math.Sqrt(sum / float64(len(p.Covariance)-1))
+}
+
+// Ellipse returns n points on the ellipse in the tangent that has the true place with a probability; on a curve the two ends of the
+// interval.
+func (p PlacedLandmark) Ellipse(probability float64, n int) [][]float64 {
+	d := len(p.Covariance)
+	var eigen mat.EigenSym
+	eigen.Factorize(symmetric(mat.NewDense(d, d, slices.Concat(p.Covariance...))), true) // in ascending order, the normal first
+	var axes mat.Dense
+	eigen.VectorsTo(&axes)
+	at := func(along ...float64) []float64 {
+		x := slices.Clone(p.Point)
+		for k, c := range along {
+			floats.AddScaled(x, c*math.Sqrt(math.Max(0, eigen.Values(nil)[k+1])), mat.Col(nil, k+1, &axes))
+		}
+		return x
+	}
+	if d == 2 {
+		r := math.Sqrt2 * math.Erfinv(probability)
+		return [][]float64{at(-r), at(r)}
+	}
+	r := math.Sqrt(-2 * math.Log(1-probability))
+	out := make([][]float64, n)
+	for i := range out {
+		s, c := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		out[i] = at(r*c, r*s)
+	}
+	return out
+}
+
+// PlacementFailure says why a subject or one of its landmarks is to be looked at.
+type PlacementFailure struct {
+	Subject  int
+	Landmark int // −1 for all of the subject
+	Reason   string
+}
+
+// String says how many landmarks were placed, and how well.
+func (p *Placement) String() string {
+	placed, landmarks := 0, 0
+	var errs []float64
+	for i, s := range solve.NotNil(p).Placed {
+		if s != nil && !slices.Contains(p.Templates, i) {
+			placed, landmarks = placed+1, len(s)
+			for _, l := range s {
+				errs = append(errs, l.StandardError())
+			}
+		}
+	}
+	s := fmt.Sprintf("%s placed on %s from %s", text.Counted(landmarks, "landmarks"), text.Counted(placed, "subjects"), text.Counted(len(p.Templates), "templates"))
+	if errs != nil {
+		slices.Sort(errs)
+		s += fmt.Sprintf(", median standard error %.3g", errs[len(errs)/2])
+	}
+	return s + fmt.Sprintf(", %s to look at", text.Counted(len(p.Failures), "places"))
+}
+
+// Landmarks places the landmarks of templates on all other subjects. The templates are those subjects whose landmarks are given; for the
+// others these are nil. Subjects are about in one pose and size: see Align and Poses.
+//
+// Each template T is matched to each subject S by the flow φ of a momentum p at the control points and by a similarity h, which costs
+// nothing: they minimise ‖h φ(T) − S‖²/2w² + ½ pᵀ K p. Landmarks y are carried by h φ and go to the nearest point of the subject. Where
+// Noise is 0, w = σ/ρ is estimated for each template from all of its matches, by σ² = Σ_i Mismatch_i/ν and ρ² = Σ_i 2 Energy_i/γ as in
+// Atlas, but the template takes no degrees of freedom.
+//
+// The covariance of the error of one template is that of the posterior at the minimum, with a flat prior of h, with D(h φ) and the
+// projection on the tangent of the subject,
+//
+//	Σ(y) = ρ² [ R(y) (JᵀGJ/w² + K)⁻¹ R(y)ᵀ + K(y, y) − K(y, c) K⁻¹ K(c, y) ].
+//
+// G and J are those of Atlas.Noise at the template, where J has columns for the parameters of h beside those for p, and K is 0 there. R(y) is
+// the row of J at y. The last two parts are what the control points miss. Points of several templates t are averaged with weights
+// ω_t ∝ 1/tr Σ_t. The covariance of their mean is f (s + (1 − s) Σ ω_t²) Σ_t ω_t Σ_t, with Calibration f and Shared s. These come from
+// placing each template's landmarks by the others.
+//
+// The covariance holds to first order. It is too small where deformations stretch by half and more, and for one template it
+// believes in the kernel of the model: see notebooks/limits.md. A subject that cannot be matched is named in Failures, as are subjects
+// and landmarks that differ from the others, and does not stop the rest. The options are solve.Tolerance (default 0.01; see
+// solve.Minimise) and solve.MaxIterations (500).
+func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given [][][]float64, opts ...solve.Option) (_ *Placement, err error) {
+	defer try.Named(&err, "placement")
+	p := &Placement{Placed: make([][]PlacedLandmark, len(subjects)), Shared: 0.5}
+	if len(given) != len(subjects) {
+		text.Refuse("give nil for subjects without landmarks", "landmarks of %d subjects for %d subjects", len(given), len(subjects))
+	}
+	for i, marks := range given {
+		if marks == nil {
+			continue
+		}
+		p.Templates = append(p.Templates, i)
+		if first := given[p.Templates[0]]; len(marks) != len(first) || len(marks) == 0 {
+			text.Refuse("give all of them", "subject %d has %d landmarks, subject %d has %d", i, len(marks), p.Templates[0], len(first))
+		}
+		for l, x := range marks {
+			if d := m.Space.Manifold.D; len(x) != d || floats.HasNaN(x) || !(floats.Norm(x, math.Inf(1)) <= math.MaxFloat64) {
+				text.Refuse("digitise it, or leave it out of all templates", "landmark %d of subject %d is %v, want %d finite coordinates", l, i, x, d)
+			}
+		}
+	}
+	if p.Templates == nil {
+		text.Refuse("digitise landmarks on at least one", "no subject has landmarks")
+	}
+	surfaces := p.surfaces(m, controls, subjects)
+	// placed[t] are the landmarks of template t on every subject, nil on itself and where there is no match.
+	placed := make([][][]PlacedLandmark, len(p.Templates))
+	for k, t := range p.Templates {
+		try.Do(try.Name(try.Run(func() {
+			c := m.newCarrier(t, given[t], controls, surfaces)
+			defer c.free()
+			placed[k] = c.placeAll(p, surfaces, opts)
+		}), "template %d", t))
+	}
+	p.calibrate(surfaces, given, placed)
+	for i, s := range surfaces {
+		if s != nil {
+			p.Placed[i] = p.combine(i, s, placed)
+		}
+	}
+	p.compare(surfaces, placed)
+	return p, nil
+}
+
+// fail notes that a subject or a landmark is to be looked at.
+func (p *Placement) fail(subject, landmark int, format string, args ...any) {
+	p.Failures = append(p.Failures, PlacementFailure{subject, landmark, fmt.Sprintf(format, args...)})
+}
+
+// located is a subject whose nearest points can be found.
+type located struct {
+	objects  []*mesh.Mesh
+	locators []*mesh.Locator
+	border   [][][]float64 // of each object the vertices on its border
+}
+
+// object is the one that a subject's point lies on.
+func (s *located) object(x []float64) int {
+	object, least := 0, math.Inf(1)
+	for o, locator := range s.locators {
+		point, _ := locator.Nearest(x)
+		if far := floats.Distance(point, x, 2); far < least {
+			object, least = o, far
+		}
+	}
+	return object
+}
+
+// surfaces returns the subjects that can be matched, and nil for those that fail alone. A template that fails is an error.
+func (p *Placement) surfaces(m Model, controls [][]float64, subjects [][]*mesh.Mesh) []*located {
+	first := p.Templates[0]
+	out := make([]*located, len(subjects))
+	for i, s := range subjects {
+		l := &located{objects: s}
+		err := try.Run(func() {
+			m.check(subjects[first], controls, subjects[i:i+1])
+			for _, object := range s {
+				border, seen := [][]float64{}, map[int]bool{}
+				for _, v := range slices.Concat(object.Boundary()...) {
+					if !seen[v] {
+						border, seen[v] = append(border, object.Vertices[v]), true
+					}
+				}
+				l.locators, l.border = append(l.locators, try.Get(object.Locator())), append(l.border, border)
+			}
+		})
+		switch {
+		case err == nil:
+			out[i] = l
+		case slices.Contains(p.Templates, i):
+			try.Do(try.Name(err, "template %d", i))
+		default:
+			p.fail(i, -1, "it was not matched: %v", strings.ReplaceAll(err.Error(), "subject 0", "it"))
+		}
+	}
+	return out
+}
+
+// carrier takes the landmarks of a template to subjects.
+type carrier struct {
+	*matcher
+	template int
+	marks    [][]float64
+	objects  []int        // that each landmark lies on
+	reach    []*mat.Dense // the derivatives of the place of every landmark by the variables, [size][D]
+	beyond   []float64    // K(y, y) − K(y, c) K⁻¹ K(c, y) of every landmark
+	subjects []int        // that it is matched to
+}
+
+func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []*located) *carrier {
+	c := &carrier{template: template, marks: marks}
+	var subjects [][]*mesh.Mesh
+	for i, s := range surfaces {
+		if s != nil && i != template {
+			c.subjects, subjects = append(c.subjects, i), append(subjects, s.objects)
+		}
+	}
+	if subjects == nil {
+		text.Refuse("give others", "there is no subject that it can be matched to")
+	}
+	shape := surfaces[template]
+	c.matcher = m.newMatcher(shape.objects, controls, subjects)
+	for _, y := range marks {
+		c.objects = append(c.objects, shape.object(y))
+	}
+	c.reachMarks()
+	return c
+}
+
+// reachMarks sets reach and beyond.
+func (c *carrier) reachMarks() {
+	n, d := len(c.controls), c.Space.Manifold.D
+	out := try.Get(c.kernelSums.Call(c.marks, c.controls, identity(n)))
+	k := mat.NewSymDense(n, nil)
+	k.CopySym(c.gram)
+	one := k.At(0, 0)
+	for i := range n {
+		k.SetSym(i, i, one*(1+1e-6))
+	}
+	var factor mat.Cholesky
+	if !factor.Factorize(k) {
+		text.Refuse("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
+	}
+	for l, row := range engine.Unflatten(out.Flat(0), n) {
+		to, reach := mat.NewVecDense(n, row), mat.NewDense(n*d+c.pose.size(), d, nil)
+		for i, v := range row {
+			for a := range d {
+				reach.Set(i*d+a, a, v)
+			}
+		}
+		for k, v := range c.pose.derivatives(c.marks[l]) {
+			reach.SetRow(n*d+k, v)
+		}
+		var w mat.VecDense
+		if err := factor.SolveVecTo(&w, to); err != nil && !errors.As(err, new(mat.Condition)) {
+			try.Do(err)
+		}
+		c.reach, c.beyond = append(c.reach, reach), append(c.beyond, math.Max(0, one-mat.Dot(to, &w)))
+	}
+}
+
+// placeAll matches the template to all subjects and moves the landmarks there. With the noise estimated, it matches them roughly until the
+// estimate holds.
+func (c *carrier) placeAll(p *Placement, surfaces []*located, opts []solve.Option) [][]PlacedLandmark {
+	const holds, rough = 0.05, 0.05 // of the logarithm of w; the tolerance
+	last := try.Get(limits(0.01).With(opts...)).Tolerance
+	tolerance := math.Max(rough, last)
+	var noise []float64
+	var reach, change float64
+	settled := !c.estimatesNoise()
+	for renewal := 0; ; renewal++ {
+		done := settled || renewal == maxRenewals
+		if done {
+			tolerance = last
+		}
+		c.hold()
+		for k, i := range c.subjects {
+			c.match(k, fmt.Sprintf("match of template %d to subject %d", c.template, i), append(slices.Clone(opts), solve.Tolerance(tolerance)))
+		}
+		if noise, reach, change = c.estimate(); done {
+			break
+		}
+		settled = change < holds
+		for o := range c.sigma {
+			c.sigma[o] = math.Min(math.Max(noise[o]/reach, c.sigma[o]/2), c.sigma[o]*2)
+		}
+	}
+	p.Noise, p.Reach = append(p.Noise, noise), append(p.Reach, reach)
+	out, mismatches := make([][]PlacedLandmark, len(surfaces)), slices.Repeat([]float64{math.NaN()}, len(surfaces))
+	for k, i := range c.subjects {
+		if c.ends[k] == nil {
+			p.fail(i, -1, "it was not matched: the search from template %d found no finite distance", c.template)
+			continue
+		}
+		if c.status[k] != geom.Converged {
+			p.fail(i, -1, "the match of template %d %s", c.template, c.status[k])
+		}
+		mismatches[i] = 0
+		for o, square := range c.sizes(k) {
+			mismatches[i] += c.ends[k].mismatch[o] / square
+		}
+		if err := try.Run(func() { out[i] = c.place(k, surfaces[i], reach) }); err != nil {
+			p.fail(i, -1, "the landmarks of template %d could not be placed: %v", c.template, err)
+		}
+	}
+	p.Mismatch = append(p.Mismatch, mismatches)
+	return out
+}
+
+// estimate returns σ of every object and ρ, see Atlas, from the matches to all subjects, of which the template takes no degrees of
+// freedom, and the largest logarithm of a change of σ/ρ.
+func (c *carrier) estimate() (noise []float64, reach, change float64) {
+	left, determined := c.hessian.countParts(c.weights())
+	n, energy := 0.0, 0.0
+	noise, squares := make([]float64, len(c.sigma)), make([]float64, len(c.sigma))
+	for k, e := range c.ends {
+		if e != nil {
+			n++
+			energy += e.energy
+			floats.Add(noise, e.mismatch)
+			floats.Add(squares, c.sizes(k))
+		}
+	}
+	const none, share = 1e-3, 0.1 // see estimateNoise
+	unit := c.spacing() * c.spacing() / c.hessian.kernel.At(0, 0)
+	reach = math.Sqrt((2*energy + none*unit) / (n*determined + none))
+	for o, sigma := range c.sigma {
+		if parts := c.hessian.parts(o); c.Objects[o].Noise == 0 && left[o] < share*parts {
+			text.Refuse("give Noise, or take a wider kernel of the deformations or a narrower one of the norm", "%s cannot be estimated: of %.0f independent parts of a residual, deformations leave %.0f", c.Label("the noise", o), parts, left[o])
+		}
+		// Rounding bounds σ from below, as where all subjects are the template.
+		noise[o] = math.Sqrt(math.Max(noise[o], 1e-8*squares[o]) / (n * left[o]))
+		if c.Objects[o].Noise > 0 {
+			noise[o] = sigma * reach
+		} else {
+			change = math.Max(change, math.Abs(math.Log(noise[o]/reach/sigma)))
+		}
+	}
+	return noise, reach, change
+}
+
+// place moves the landmarks to subject k.
+func (c *carrier) place(k int, s *located, reach float64) []PlacedLandmark {
+	momenta := len(c.x[k]) - c.pose.size()
+	g := try.Get(c.Space.ShootInexact(c.controls, c.Space.Point(c.x[k][:momenta])))
+	flow := try.Get(c.Space.Deform(g, c.marks))
+	stretch := try.Get(flow.LogJacobians())
+	d, pose := c.Space.Manifold.D, c.pose.at(c.x[k][momenta:])
+	out := make([]PlacedLandmark, len(c.marks))
+	for l := range c.marks {
+		var covariance, frame mat.Dense
+		covariance.Mul(c.reach[l].T(), c.solve(c.reach[l]))
+		for a := range d {
+			covariance.Set(a, a, covariance.At(a, a)+c.beyond[l])
+		}
+		covariance.Scale(reach*reach*pose.Scale*pose.Scale, &covariance)
+		frame.Mul(pose.rotation(), mat.NewDense(d, d, slices.Concat(flow.Jacobian[l]...)))
+		covariance.Product(&frame, &covariance, frame.T())
+		end := pose.Move(flow.Images[l])
+		point, tangents := s.locators[c.objects[l]].Nearest(end)
+		out[l] = PlacedLandmark{Point: point, Covariance: inTangent(&covariance, tangents), Gap: floats.Distance(point, end, 2), Stretch: stretch[l]}
+	}
+	return out
+}
+
+// inTangent is the part of a covariance in the plane or on the line of orthonormal tangents.
+func inTangent(covariance mat.Matrix, tangents [][]float64) [][]float64 {
+	t := mat.NewDense(len(tangents), len(tangents[0]), slices.Concat(tangents...))
+	var projection, out mat.Dense
+	projection.Mul(t.T(), t)
+	out.Product(&projection, covariance, &projection)
+	return rows(&out)
+}
+
+// calibrate sets Calibration and Shared by the errors of templates on each other.
+func (p *Placement) calibrate(surfaces []*located, given [][][]float64, placed [][][]PlacedLandmark) {
+	count, n := len(given[p.Templates[0]]), len(p.Templates)
+	p.Calibration = slices.Repeat([]float64{1}, count)
+	if n < 2 {
+		return
+	}
+	// errs[u][l] are those of landmark l on template u, in the tangent, divided by the standard errors of single matches.
+	errs := make([][][][]float64, n)
+	for u, subject := range p.Templates {
+		errs[u] = make([][][]float64, count)
+		for l, truth := range given[subject] {
+			s := surfaces[subject]
+			_, tangents := s.locators[s.object(truth)].Nearest(truth)
+			for t := range p.Templates {
+				if placed[t][subject] == nil {
+					continue
+				}
+				mark, e := placed[t][subject][l], make([]float64, len(tangents))
+				off := floats.SubTo(make([]float64, len(truth)), mark.Point, truth)
+				for a, tangent := range tangents {
+					e[a] = floats.Dot(tangent, off) / mark.StandardError()
+				}
+				errs[u][l] = append(errs[u][l], e)
+			}
+		}
+	}
+	squares, pairs, sums := 0.0, 0.0, 0.0
+	for l := range count {
+		var own []float64
+		for u := range errs {
+			for t, e := range errs[u][l] {
+				own = append(own, floats.Dot(e, e)/float64(len(e)))
+				for _, f := range errs[u][l][:t] {
+					sums, pairs = sums+floats.Dot(e, f)/float64(len(e)), pairs+1
+				}
+			}
+		}
+		p.Calibration[l] = stat.Mean(own, nil)
+		squares += p.Calibration[l] / float64(count)
+	}
+	if pairs > 0 {
+		p.Shared = math.Max(0, math.Min(1, sums/pairs/squares))
+	}
+	// Errors of t on u are about minus those of u on t, so that n − 1 of each direction are independent. What the mean squares of landmarks
+	// scatter more than chance says how far they may differ: ν degrees of freedom are those of a common one.
+	degrees := float64((n - 1) * (len(surfaces[p.Templates[0]].objects[0].Vertices[0]) - 1))
+	excess := stat.Variance(p.Calibration, nil)/(squares*squares) - 2/degrees
+	for l, own := range p.Calibration {
+		p.Calibration[l] = squares
+		if excess > 0 {
+			common := 4 + 2/excess
+			p.Calibration[l] = (common*squares + degrees*own) / (common + degrees)
+		}
+	}
+}
+
+// combine averages the landmarks of templates on a subject.
+func (p *Placement) combine(i int, s *located, placed [][][]PlacedLandmark) []PlacedLandmark {
+	var all [][]PlacedLandmark
+	for _, of := range placed {
+		if of[i] != nil {
+			all = append(all, of[i])
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	out := make([]PlacedLandmark, len(all[0]))
+	for l := range out {
+		weights := make([]float64, len(all))
+		for t, marks := range all {
+			weights[t] = 1 / math.Pow(marks[l].StandardError(), 2)
+		}
+		floats.Scale(1/floats.Sum(weights), weights)
+		d := len(all[0][l].Point)
+		mean, covariance, own := make([]float64, d), mat.NewDense(d, d, nil), 0.0
+		for t, w := range weights {
+			mark := all[t][l]
+			floats.AddScaled(mean, w, mark.Point)
+			out[l].Gap += w * mark.Gap
+			out[l].Stretch += w * mark.Stretch
+			own += w * w
+			var part mat.Dense
+			part.Scale(w, mat.NewDense(d, d, slices.Concat(mark.Covariance...)))
+			covariance.Add(covariance, &part)
+		}
+		covariance.Scale(p.Calibration[l]*(p.Shared+(1-p.Shared)*own), covariance)
+		point, tangents := s.locators[s.object(all[0][l].Point)].Nearest(mean)
+		out[l].Point, out[l].Covariance = point, inTangent(covariance, tangents)
+	}
+	return out
+}
+
+// compare names subjects and landmarks that differ from the others.
+func (p *Placement) compare(surfaces []*located, placed [][][]PlacedLandmark) {
+	for t, template := range p.Templates {
+		for _, i := range outliers(p.Mismatch[t], 2) {
+			p.fail(i, -1, "template %d misses it by %.2g %% of its square, and other subjects by %.2g %% in the median: see whether a part is missing or broken", template, 100*p.Mismatch[t][i], 100*median(p.Mismatch[t]))
+		}
+	}
+	var gaps []float64
+	for _, marks := range p.Placed {
+		for _, m := range marks {
+			gaps = append(gaps, m.Gap)
+		}
+	}
+	usual := median(gaps)
+	for l := range p.Calibration {
+		errs, stretches := make([]float64, len(surfaces)), make([]float64, len(surfaces))
+		for i := range surfaces {
+			errs[i], stretches[i] = math.NaN(), math.NaN()
+			if p.Placed[i] != nil {
+				errs[i], stretches[i] = p.Placed[i][l].StandardError(), p.Placed[i][l].Stretch
+			}
+		}
+		middle := median(stretches)
+		away := make([]float64, len(surfaces))
+		for i, s := range stretches {
+			away[i] = math.Exp(math.Abs(s - middle))
+		}
+		for _, i := range outliers(errs, 2.5) {
+			p.fail(i, l, "its standard error is %.2g, that on other subjects %.2g in the median", errs[i], median(errs))
+		}
+		for _, i := range outliers(away, 4) {
+			p.fail(i, l, "the match changes volumes by a factor of %.2g there, on other subjects by %.2g in the median: see whether the part is broken or missing", math.Exp(stretches[i]), math.Exp(middle))
+		}
+		for i, marks := range p.Placed {
+			if marks == nil {
+				continue
+			}
+			mark, s := marks[l], surfaces[i]
+			o := s.object(mark.Point)
+			spacing := s.objects[o].Spacing()
+			if mark.Gap > math.Max(5*usual, spacing) {
+				p.fail(i, l, "the matched templates are %.2g away from the subject there", mark.Gap)
+			}
+			if slices.ContainsFunc(s.border[o], func(x []float64) bool { return floats.Distance(x, mark.Point, 2) < 0.6*spacing }) {
+				p.fail(i, l, "it is at a border of the subject: see whether there is a hole")
+			}
+			p.disagreement(i, l, placed)
+		}
+	}
+}
+
+// disagreement names a landmark that templates place farther from each other than their errors say.
+func (p *Placement) disagreement(i, l int, placed [][][]PlacedLandmark) {
+	const far = 9 // of the mean square, in that of the errors
+	sum, count := 0.0, 0
+	for _, of := range placed {
+		if of[i] == nil {
+			continue
+		}
+		off := floats.Distance(of[i][l].Point, p.Placed[i][l].Point, 2)
+		sum += off * off / math.Pow(of[i][l].StandardError(), 2)
+		count++
+	}
+	if count < 2 {
+		return
+	}
+	degrees := float64((count - 1) * (len(p.Placed[i][l].Point) - 1))
+	if sum/degrees/p.Calibration[l]/math.Max(1-p.Shared, 0.1) > far {
+		p.fail(i, l, "the templates place it differently")
+	}
+}
+
+// median is that of the numbers that are no NaN.
+func median(x []float64) float64 {
+	var known []float64
+	for _, v := range x {
+		if !math.IsNaN(v) {
+			known = append(known, v)
+		}
+	}
+	if known == nil {
+		return math.NaN()
+	}
+	slices.Sort(known)
+	return (known[len(known)/2] + known[(len(known)-1)/2]) / 2
+}
+
+// outliers are the positive numbers more than a factor above the median, and more than four robust standard deviations of the
+// logarithms, which those below the median have: what is wrong is above.
+func outliers(x []float64, factor float64) (at []int) {
+	logs := make([]float64, len(x))
+	for i, v := range x {
+		logs[i] = v
+		if !math.IsNaN(v) {
+			logs[i] = math.Log(math.Max(v, math.SmallestNonzeroFloat64))
+		}
+	}
+	middle := median(logs)
+	var below []float64
+	for _, v := range logs {
+		if v <= middle {
+			below = append(below, middle-v)
+		}
+	}
+	limit := math.Max(math.Log(factor), 4*1.4826*median(below))
+	for i, v := range logs {
+		if v-middle > limit {
+			at = append(at, i)
+		}
+	}
+	return at
+}
