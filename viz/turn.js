@@ -127,7 +127,7 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
         const [a, b, c] = at, ux = X[b] - X[a], uy = Y[a] - Y[b], uz = Z[b] - Z[a], vx = X[c] - X[a], vy = Y[a] - Y[c], vz = Z[c] - Z[a];
         const nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx, length = Math.hypot(nx, ny, nz) * (nz < 0 ? -1 : 1);
         if (length) light = .68 + .36 * (-.35 * nx + .5 * ny + .79 * nz) / length;
-        if (dark) light = 1.5 - light; // the page turns light and dark over: what faces the light is bright there, too
+        if (dark) light = 1.32 - .45 * light; // the page turns light and dark over: what faces the light is bright there, too, but darker than grey lines
         if (s.lit == 2) light = .8 + .2 * light;
       }
       const [r, g, b] = s.fill.slice(0, 3).map(v => Math.min(255, v * light));
