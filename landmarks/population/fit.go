@@ -39,6 +39,7 @@ type fit struct {
 	last        *evaluation
 	hessian     *dataHessian // the last
 	following   bool         // the search follows the template: see follow
+	stiff       *stiffness   // of the steps of a hypertemplate, once it is known
 }
 
 // functions are the compiled ones of a fit.
@@ -79,7 +80,7 @@ func newFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*
 func compileFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, design [][]float64) *fit {
 	m.Objects = slices.Clone(m.Objects)
 	f := &fit{Model: m, start: template, controls: controls, design: design}
-	f.scale = slices.Repeat([]float64{1}, len(m.Objects)+2)
+	f.scale = m.noScales()
 	end := 0
 	for o, t := range template {
 		if m.Objects[o].Smoothing == nil {
@@ -93,6 +94,15 @@ func compileFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [
 	f.metric = newMetric(m.Space.Manifold.Kernel, controls)
 	f.checkReach()
 	return f
+}
+
+// noScales are those of a preconditioner before they are known: of a hypertemplate no vertex moves for itself.
+func (m Model) noScales() []float64 {
+	scale := slices.Repeat([]float64{1}, len(m.Objects)+2)
+	if m.Hypertemplate {
+		clear(scale[:len(m.Objects)])
+	}
+	return scale
 }
 
 func (f *fit) compile() functions {

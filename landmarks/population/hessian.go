@@ -89,14 +89,7 @@ func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessia
 		o.hessians, o.squares = append(o.hessians, symmetric(&hessian)), append(o.squares, symmetric(&squares))
 		from = end * d
 	}
-	o.kernel = mat.NewSymDense(size, nil)
-	for i := range n {
-		for j := range i + 1 {
-			for a := range d {
-				o.kernel.SetSym(i*d+a, j*d+a, f.gram.At(i, j))
-			}
-		}
-	}
+	o.kernel = f.kernelMatrix(len(others))
 	f.hessian = o
 	return o
 }

@@ -38,6 +38,10 @@ type Model struct {
 	Space   *landmarks.Space // of the control points, with the kernel K of the deformations and the integrator of their flows
 	Objects []Object
 	Free    bool // the control points are moved, too
+	// Hypertemplate says that the first template T₀ is a hypertemplate (Ma, Miller and Younes, Int. J. Biomed. Imaging 2010): the template
+	// is x + Σ_k K(x, c_k) a_k at its vertices x, and keeps the details of T₀ that are finer than the kernel K. Otherwise all
+	// vertices move. If triangles are as large as the norm is wide, the data do not determine where they go: take a hypertemplate.
+	Hypertemplate bool
 }
 
 // Single returns subjects of one object each.
@@ -71,7 +75,8 @@ type Atlas struct {
 
 	// Imbalance and Unsettled say by how much the equations of a minimum are missed. The derivatives g_i of Mismatch_i/2σ² with
 	// respect to the vertices add up to 0 there: Imbalance is ‖Σ g_i‖/√(Σ ‖g_i‖²) in the norm of the smoothing kernel, that is in
-	// standard errors of the template, and the largest of the objects. The derivatives r_i of the objective with respect to the momenta are 0: Unsettled is
+	// standard errors of the template, and the largest of the objects. With a hypertemplate the g_i are derivatives by the field a, in the norm
+	// of the r_i. The derivatives r_i of the objective with respect to the momenta are 0: Unsettled is
 	// √(Σ ‖r_i‖²/Σ ‖p_i‖²), where ‖p‖² = pᵀ K p and ‖r‖² = rᵀ (K + 0.1 K(x, x))⁻¹ r is the same for the velocity r.
 	Imbalance, Unsettled float64
 	// Folded is how many pairs of neighbouring cells of the template lie on each other, and did not at the start: see mesh.Folds.
@@ -93,7 +98,7 @@ type Atlas struct {
 //
 //	Σ_i [ Σ_o ‖φ_i(T_o) − S_io‖²/2σ_o² + ½ p_iᵀ K(c, c) p_i ]
 //
-// over the vertices of the template T, the momenta p_i at the control points c and, if Model.Free is set, over c (Durrleman et
+// over the vertices of the template T or the fields of a Model.Hypertemplate, the momenta p_i at the control points c and, if Model.Free is set, over c (Durrleman et
 // al., NeuroImage 101, 2014; the log-likelihood printed there is −2 times this, and its kernels are exp(−r²/w²), so that w = √2 σ
 // of kernels.Gaussian). φ_i is the flow of the geodesic from c with the momentum p_i; the norm and the noise σ_o are those of
 // object o of the model.
@@ -114,6 +119,7 @@ type Atlas struct {
 //
 // In the first stage the template moves in flows only, so that its cells stay apart. In the second all its vertices move. If the
 // noise is so small that this does not end, a third stage moves the template while the momenta follow it, each to its minimum.
+// With a hypertemplate the second stage is the last, and its steps take account of how stiff the data are in each direction.
 //
 // The objective has long and flat valleys, so compare objectives at small tolerances only. Five choices of widths and noise for
 // three outlines were tried. At the default tolerance the objective was 0.4 to 10 % above its value at a tolerance of 0.001, and

@@ -72,9 +72,18 @@ func commonWeights(rows [][]float64) []float64 {
 	return nil
 }
 
-// squaredNorms are ‖g‖² of the parts of every object in derivatives g by the vertices z, in the norms of the smoothing kernels.
+// squaredNorms are ‖g‖² of the parts of every object in derivatives g by the vertices z: see Atlas.Imbalance.
 func (f *fit) squaredNorms(z, g []float64) []float64 {
 	d := f.Space.Manifold.D
+	if f.Hypertemplate {
+		var s []float64
+		for o := range f.Objects {
+			own := make([]float64, len(g))
+			copy(f.part(own, o), f.part(g, o))
+			s = append(s, f.squaredNorm(f.byField(own)))
+		}
+		return s
+	}
 	out := try.Get(f.smooth.Call(engine.Unflatten(z, d), engine.Unflatten(g, d)))
 	s := make([]float64, len(f.Objects))
 	for o := range s {
@@ -96,8 +105,11 @@ func (f *fit) scaled() (ranges [][2]int) {
 // precondition takes a gradient to a step, by an approximate inverse of the second derivatives: a smoothed gradient of the
 // template, and (K + ridge)⁻¹ times those by the coefficients, each with its scale. A template that moves in the flow of common
 // momenta while all momenta change by the opposite keeps its distances, nearly: the last part of the inverse steps along this
-// valley, where the second derivative is that of the energies alone.
+// valley, where the second derivative is that of the energies alone. The steps of a hypertemplate are those of its stiffness.
 func (f *fit) precondition(g []float64) []float64 {
+	if f.stiff != nil {
+		return f.solveStiff(g)
+	}
 	d := f.Space.Manifold.D
 	at := f.blocks()
 	out := make([]float64, len(g))
@@ -184,7 +196,7 @@ func (f *fit) curvatures(start *evaluation, wanted func(kind int) bool) (expecte
 	size, d := f.Space.Manifold.Dim(), f.Space.Manifold.D
 	spacing := f.spacing()
 	for b, r := range f.scaled() {
-		if r[0] == r[1] || !wanted(b) {
+		if r[0] == r[1] || !wanted(b) || f.Hypertemplate && b < len(f.Objects) {
 			continue
 		}
 		step := make([]float64, len(x))

@@ -124,7 +124,7 @@ func (r *Rounds) First() (_ *AtlasRound, err error) {
 		first.Estimate = &NoiseEstimate{annealing: stage, Noise: first.Sigma, Reach: 1}
 	}
 	first.Goal = momentaGoal * stage.tolerance(r.limits.Tolerance)
-	first.Scale = slices.Repeat([]float64{1}, len(r.fit.scale))
+	first.Scale = r.model.noScales()
 	first.Search = &solve.LBFGS{X: r.variables(first)}
 	return first, nil
 }
@@ -278,6 +278,7 @@ func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 		next.Scale = f.scaleOf(own)
 	}
 	f.scale = next.Scale
+	f.stiffen(geom.Numbers(geom.Shape(mesh.Vertices(f.start))))
 	stage := annealing{}
 	if now.Estimate != nil {
 		stage = now.Estimate.annealing
@@ -321,7 +322,7 @@ func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 	r.place(&next, search.Best)
 	if !done && next.Number < r.limits.MaxIterations {
 		next.Stage, next.Search = next.Number, &solve.LBFGS{X: search.Best}
-		next.Scale = slices.Repeat([]float64{1}, len(f.scale))
+		next.Scale = r.model.noScales()
 		return &next, nil
 	}
 	if !done {
@@ -338,7 +339,7 @@ func (f *fit) scaleOf(parts []*Part) []float64 {
 	for _, p := range parts {
 		floats.Add(curvature, p.Curvature)
 	}
-	f.scale = slices.Repeat([]float64{1}, len(f.scale))
+	f.scale = f.noScales()
 	f.rescale(parts[0].Expected, curvature)
 	return f.scale
 }

@@ -123,7 +123,8 @@ func (f *fit) searchWithNoise(name string, x []float64, a *Atlas, opts []solve.O
 func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minimum {
 	found := &solve.Minimum{X: x, Status: geom.IterationLimit}
 	f.calibrate(x)
-	follows := f.Space.Manifold.Dim() <= maxFollowed
+	follows := f.Space.Manifold.Dim() <= maxFollowed && !f.Hypertemplate
+	f.stiffen(x)
 	if !f.following {
 		most := jointIterations
 		if !follows {
