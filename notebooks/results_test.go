@@ -36,7 +36,7 @@ var results = []any{
 	(*stats.Regression[geom.Vec])(nil), (*stats.Growth[geom.Vec])(nil), (*stats.Departure)(nil), (*stats.Clusters[geom.Vec])(nil),
 	(*stats.Test)(nil), (*stats.Comparison[geom.Vec])(nil),
 	(*linear.Model)(nil), (*linear.ANOVA)(nil), (*linear.Partial)(nil), (*linear.Places)(nil), (*linear.Disparity)(nil), (*linear.Trajectories)(nil),
-	(*stochastic.Mean[geom.Vec])(nil), (*stochastic.Flow[geom.Vec])(nil), (*stochastic.Bridges[geom.Vec])(nil), (*stochastic.Paths[geom.Vec])(nil),
+	(*stochastic.Mean[geom.Vec])(nil), (*stochastic.Flow[geom.Vec])(nil), (*stochastic.Bridges[geom.Vec])(nil), (*stochastic.Meetings[geom.Vec])(nil), (*stochastic.Paths[geom.Vec])(nil),
 	(*tree.Ancestors)(nil), (*tree.Rates)(nil), (*tree.Signal)(nil), (*tree.Lambda)(nil),
 	(*landmarks.Matching)(nil), (*landmarks.Deformation)(nil), (*morpho.Alignment)(nil), (*morpho.SlidAlignment)(nil), (*morpho.Inspection)(nil),
 	(*population.Aligned)(nil), (*population.Atlas)(nil), (*population.Regression)(nil), (*population.Difference)(nil), (*population.Placement)(nil),

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/autodiff"
 	"anatomy/geom/framebundle"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
@@ -33,6 +34,38 @@ func (brownian) Equation(at geom.Local, _ []*Node) ode.Equation {
 	return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
 		drift := Mul(dt, MulScalar(geom.ChristoffelTrace(at.Manifold, y[0]), -0.5))
 		return ode.State{Add(drift, linalg.MatVec(geom.Orthonormal(at.Manifold, y[0]), dw))}
+	}
+}
+
+// Projected returns Brownian motion on a manifold in R^a with the metric of R^a as noise of R^a, projected to the tangent planes:
+//
+//	dx = P(x) ∘ dW,
+//
+// with W in R^a and the orthogonal projectors P(x), in Stratonovich's calculus (E. Hsu, Stochastic analysis on manifolds, 2002, theorem
+// 3.1.4). It is the process of Brownian. It is an error if the metric is not that of R^a, as on hyperbolic spaces.
+func Projected[P geom.Point](on geom.Of[P], start P) (_ Process[P], err error) {
+	const what = "Projected"
+	defer try.Named(&err, what)
+	s := on.Geometry()
+	try.Do(s.Check("start", start))
+	out := try.Get(s.Call(operation{name: what}, func(in []*Node) []*Node {
+		at := geom.At(s.M, in[0])
+		return []*Node{geom.MetricMatrix(at.Manifold, at.X), at.Euclidean(at.X)}
+	}, s.Vector(start)))
+	own, ambient := out.Flat(0), out.Flat(1)
+	if off := floats.Distance(own, ambient, 2); !(off <= 1e-8*floats.Norm(ambient, 2)) {
+		return Process[P]{}, fmt.Errorf("the metric differs by %.3g from that of the ambient space: use Brownian", off)
+	}
+	return Process[P]{Space: s, Name: "projected Brownian motion", Scheme: ode.EulerHeun, Noise: geom.PointDim(s.M), Start: start, Dynamics: projected{}}, nil
+}
+
+type projected struct{}
+
+// Equation has (JᵀJ)⁻¹Jᵀ dW in coordinates, J the derivative of the point.
+func (projected) Equation(at geom.Local, _ []*Node) ode.Equation {
+	return func(_ *Node, y ode.State, _, dw *Node) ode.State {
+		j := linalg.T(autodiff.Jacobian(at.Point, y[0]))
+		return ode.State{linalg.MatVec(linalg.Inverse(linalg.MatMul(j, linalg.T(j))), linalg.MatVec(j, dw))}
 	}
 }
 
