@@ -19,11 +19,12 @@ import (
 	"anatomy/landmarks/population"
 )
 
-// ReadLandmarks reads the landmarks of some subjects, which Place then places on the others, before Start. Of a folder these are
-// files of the names of mesh files: skull.mrk.json beside skull.ply (see morpho.Read). Of a file these are its specimens of such
+// ReadLandmarks reads the landmarks of some subjects, which Place then places on the others, before Start. Of a folder, which is that of the
+// meshes if path is empty, these are files of the names of mesh files: skull.mrk.json beside skull.ply (see morpho.Read). Of a file these are its specimens of such
 // names. Subjects with landmarks become the first ones. It is an error if a landmark is farther from its mesh than a tenth of the
 // size: then it has another unit or other directions of axes.
 func (s *Study) ReadLandmarks(path string) error {
+	path = cmp.Or(path, s.folder)
 	of := map[string][][]float64{}
 	add := func(file string) error {
 		d, err := morpho.Read(file)

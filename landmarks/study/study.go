@@ -58,6 +58,7 @@ type Study struct {
 	Model    population.Model // before Start its objects have at most names
 	Notes    []string         // what was repaired, chosen or passed over, in sentences
 
+	folder    string                        // that was read
 	Landmarks [][][]float64                 // of every subject, nil where there are none: for Place. Start moves them with the subjects
 	Labels    []string                      // of the landmarks, or nil
 	motions   map[int]*population.Aligned   // of the subjects that were moved
@@ -99,7 +100,7 @@ func Read(folder string) (*Study, error) {
 		}
 		return ReadDeformetrica(model, set, firstFile(folder, optimizationNames))
 	}
-	s := &Study{}
+	s := &Study{folder: folder}
 	names, meshes, folders, err := s.meshes(folder, "")
 	if err != nil {
 		return nil, err

@@ -56,8 +56,10 @@ func stems(names []string, objects []population.Object) ([][]string, error) {
 }
 
 // Write writes an atlas of the study for ParaView into a folder, which it makes: template.vtp with the mean displacement of its vertices
-// over the subjects; momenta.vtp, the control points with the momentum of every subject as a vector field of its name; and the flow of
-// the template to each subject as a sequence, flow_NAME.pvd, with the displacement of the vertices. Of an object with an ID these
+// over the subjects and the means of the maps of strain; momenta.vtp, the control points with the momentum of every subject as a vector field of
+// its name; and the flow of the template to each subject as a sequence, flow_NAME.pvd, with the displacement of the vertices and maps of
+// strain: the logarithm of the ratio of areas, or on a curve of lengths, after and before, and the anisotropy (see mesh.Strain), each the
+// mean of the cells at a vertex. There are no such maps, with a note, of a template that has cells without size. Of an object with an ID these
 // are template_ID.vtp and flow_NAME_ID.pvd. Of the study it takes the names of the subjects, of which no two may make one file name, and
 // the model. Files of these names are replaced, others stay.
 func (s *Study) Write(folder string, a *population.Atlas) error {
@@ -81,9 +83,13 @@ func (s *Study) Write(folder string, a *population.Atlas) error {
 		}
 		return out
 	}
-	mean := make([][][]float64, len(a.Template))
-	for o := range mean {
-		mean[o] = shift(a.Template, o)
+	mean := make([][]mesh.Field, len(a.Template))
+	for o, t := range a.Template {
+		strain, err := strainFields(t, t)
+		if err != nil {
+			s.note("%s: no maps of strain: %v", files[0][o], err)
+		}
+		mean[o] = append([]mesh.Field{{Name: "displacement", Values: shift(a.Template, o)}}, strain...)
 	}
 	fields := make([]mesh.Field, len(s.Names))
 	for i, p := range a.Momenta {
@@ -95,11 +101,20 @@ func (s *Study) Write(folder string, a *population.Atlas) error {
 		for o := range a.Template {
 			var moments []mesh.Moment
 			for k, now := range path {
-				moments = append(moments, mesh.Moment{Time: float64(k) / float64(len(path)-1), Mesh: now[o],
-					Fields: []mesh.Field{{Name: "displacement", Values: shift(now, o)}}})
+				fields := []mesh.Field{{Name: "displacement", Values: shift(now, o)}}
+				if len(mean[o]) > 1 {
+					strain, err := strainFields(a.Template[o], now[o])
+					if err != nil {
+						return fmt.Errorf("write: %s: %w", s.Names[i], err)
+					}
+					fields = append(fields, strain...)
+				}
+				moments = append(moments, mesh.Moment{Time: float64(k) / float64(len(path)-1), Mesh: now[o], Fields: fields})
 			}
-			for v, d := range moments[len(moments)-1].Fields[0].Values {
-				floats.AddScaled(mean[o][v], 1/float64(len(s.Names)), d)
+			for f, field := range moments[len(moments)-1].Fields {
+				for v, d := range field.Values {
+					floats.AddScaled(mean[o][f].Values[v], 1/float64(len(s.Names)), d)
+				}
 			}
 			if err := mesh.WriteSequence(filepath.Join(folder, files[i+1][o]+".pvd"), moments); err != nil {
 				return err
@@ -110,9 +125,41 @@ func (s *Study) Write(folder string, a *population.Atlas) error {
 		return err
 	}
 	for o, t := range a.Template {
-		if err := mesh.WriteFields(filepath.Join(folder, files[0][o]+".vtp"), t, mesh.Field{Name: "mean displacement", Values: mean[o]}); err != nil {
+		for f := range mean[o] {
+			mean[o][f].Name = "mean " + mean[o][f].Name
+		}
+		if err := mesh.WriteFields(filepath.Join(folder, files[0][o]+".vtp"), t, mean[o]...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// strainFields are maps of the strain at vertices between two positions of a mesh: see Write.
+func strainFields(before, after *mesh.Mesh) ([]mesh.Field, error) {
+	strains, err := mesh.Strains(before, after)
+	if err != nil {
+		return nil, err
+	}
+	ratio := "log ratio of areas"
+	if len(before.Cells[0]) == 2 {
+		ratio = "log ratio of lengths"
+	}
+	fields := []mesh.Field{{Name: ratio}, {Name: "anisotropy"}}
+	cells := make([]float64, len(before.Vertices))
+	for f := range fields {
+		for range before.Vertices {
+			fields[f].Values = append(fields[f].Values, []float64{0})
+		}
+	}
+	for i, cell := range before.Cells {
+		for _, v := range cell {
+			cells[v]++ // the mean so far changes by this part of the difference
+			for f, x := range []float64{strains[i].LogJacobian(), strains[i].Anisotropy()} {
+				mean := fields[f].Values[v]
+				mean[0] += (x - mean[0]) / cells[v]
+			}
+		}
+	}
+	return fields, nil
 }

@@ -3,6 +3,7 @@ package study_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"anatomy/geom"
@@ -35,14 +36,35 @@ func TestWrite(t *testing.T) {
 	expect.Abs(t, "momenta", fields[1].Values, a.Momenta[1], 0)
 	template := expect.Must(mesh.Read(filepath.Join(dir, "template.vtp")))
 	expect.Abs(t, "template", template.Vertices, a.Template[0].Vertices, 0)
+	mean := 0.0
 	for i, name := range []string{"flow_a_1.ply.pvd", "flow_b.pvd"} {
 		flow := expect.Must(mesh.ReadSequence(filepath.Join(dir, name)))
 		if len(flow) != 5 || flow[4].Time != 1 {
 			t.Fatalf("%s: %d moments", name, len(flow))
 		}
 		expect.Abs(t, "start", flow[0].Mesh.Vertices, a.Template[0].Vertices, 1e-15)
-		expect.Abs(t, "end", flow[4].Mesh.Vertices, expect.Must(a.Shape(m, a.Momenta[i]))[0].Vertices, 1e-12)
+		end := expect.Must(a.Shape(m, a.Momenta[i]))[0]
+		expect.Abs(t, "end", flow[4].Mesh.Vertices, end.Vertices, 1e-12)
+		// The maps at vertex 5 are the means of its cells, and those of the template the means of both subjects.
+		ratio, anisotropy, cells := 0.0, 0.0, 0.0
+		strains := expect.Must(mesh.Strains(a.Template[0], end))
+		for k, cell := range a.Template[0].Cells {
+			if slices.Contains(cell, 5) {
+				ratio, anisotropy, cells = ratio+strains[k].LogJacobian(), anisotropy+strains[k].Anisotropy(), cells+1
+			}
+		}
+		maps := flow[4].Fields
+		if len(maps) != 3 || maps[1].Name != "log ratio of areas" || maps[2].Name != "anisotropy" {
+			t.Fatal(maps)
+		}
+		expect.Abs(t, "ratio and anisotropy", []float64{maps[1].Values[5][0], maps[2].Values[5][0]}, []float64{ratio / cells, anisotropy / cells}, 1e-12)
+		mean += maps[1].Values[5][0] / 2
 	}
+	_, _, means, err := mesh.ReadFields(filepath.Join(dir, "template.vtp"))
+	if err != nil || len(means) != 3 || means[1].Name != "mean log ratio of areas" {
+		t.Fatal(err, means)
+	}
+	expect.Abs(t, "the mean map", means[1].Values[5][0], mean, 1e-12)
 	expect.Refused(t, (&study.Study{Model: m, Names: []string{"a/b", "a_b"}}).Write(dir, a), "one file")
 	empty := filepath.Join(t.TempDir(), "out")
 	expect.Refused(t, (&study.Study{Model: m, Names: []string{"a", ""}}).Write(empty, a), "subject 1 has no name")

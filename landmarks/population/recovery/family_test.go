@@ -101,6 +101,53 @@ func TestPlacementInAnyPose(t *testing.T) {
 	expect.Abs(t, "the ellipse of 50 %", math.Sqrt(square)/m.StandardError(), math.Sqrt(2*math.Ln2), 1e-9)
 }
 
+// Bodies that are nearly symmetric come into the pose of the first, where rigid alignment turns some the wrong way, and mirrored ones are
+// named.
+func TestPosesOfBodies(t *testing.T) {
+	const mirrored = 5 // and what follows
+	family := expect.Must(recovery.Kin{Width: 0.6, Deviation: 0.06, Side: 0.2}.Draw(7, 20, 1))
+	s := &study.Study{Subjects: population.Single(family.Subjects), Landmarks: slices.Clone(family.Landmarks), Names: strings.Split("abcdefg", "")}
+	for i := mirrored; i < 7; i++ {
+		flip := func(x []float64) []float64 { return []float64{x[0], -x[1], x[2]} }
+		s.Subjects[i] = []*mesh.Mesh{family.Subjects[i].Map(flip).Flip()}
+	}
+	_, _, radius := mesh.Moments(s.Subjects[0])
+	// turned says whether landmarks lie otherwise than those of the first.
+	turned := func(marks [][]float64) bool {
+		square := 0.0
+		for l, x := range marks {
+			square += math.Pow(floats.Distance(x, family.Landmarks[0][l], 2), 2) / float64(len(marks))
+		}
+		return math.Sqrt(square) > 0.5*radius
+	}
+	if err := s.Start(0.8, 0.3, true); err != nil {
+		t.Fatal(err)
+	}
+	rigid := expect.Must(population.Align(s.Model.Objects, s.Subjects[0], population.Single(family.Subjects)[1:mirrored], true))
+	wrong := 0
+	for i := 1; i < 7; i++ {
+		if i < mirrored && turned(s.Landmarks[i]) {
+			t.Errorf("%s lies otherwise than the first", s.Names[i])
+		}
+		var marks [][]float64
+		for _, x := range family.Landmarks[i] {
+			if i < mirrored {
+				marks = append(marks, rigid[i-1].Move(x))
+			}
+		}
+		if i < mirrored && turned(marks) {
+			wrong++
+		}
+		named := slices.ContainsFunc(s.Notes, func(note string) bool { return strings.HasPrefix(note, s.Names[i]+": its mirror image") })
+		if named != (i >= mirrored) {
+			t.Errorf("%s: named as mirrored: %t; %s", s.Names[i], named, s.Notes)
+		}
+	}
+	if t.Logf("rigid alignment turns %d of %d", wrong, mirrored-1); wrong == 0 {
+		t.Error("rigid alignment turns no body: take others")
+	}
+}
+
 // Two curves in the plane that one deformation carries: landmarks stay on theirs, within a side of the truth. The deformation turns
 // nothing on the whole: a turn of an oval is taken for its pose.
 func TestPlacementOfCurves(t *testing.T) {
