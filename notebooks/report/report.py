@@ -548,8 +548,13 @@ def parts(entries):
 def write_index(entries, about, path):
     """entries: (name, executed notebook), whose reports lie beside path; about as of convert."""
     def card(name, notebook):
-        picture = cover(notebook)
-        image = f'<img src="data:image/png;base64,{base64.b64encode(picture).decode()}" class="{ground(covering(notebook)[1].get("metadata", {}))}" width="320" alt="">' if picture else ""
+        image, picture = "", cover(notebook)
+        if picture:
+            out = covering(notebook)[1]
+            # Where light and dark are turned over, the light on a body in space would come from below.
+            solid = "drag to turn" in text(out["data"].get("text/html", ""))
+            paper = "on-paper" if solid else ground(out.get("metadata", {}))
+            image = f'<img src="data:image/png;base64,{base64.b64encode(picture).decode()}" class="{paper}" width="320" alt="">'
         # As a heading, so that the number in front does not make it a list.
         heading = mathml(pandoc("# " + title(notebook, name), "--from=commonmark_x", "--to=html5", "--gladtex"))
         heading = re.sub(r"\A<h1[^>]*>(.*)</h1>\s*\Z", r"\1", heading, flags=re.S)

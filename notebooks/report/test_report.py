@@ -1064,7 +1064,8 @@ class Report(unittest.TestCase):
 
     def test_index(self):
         books = {"01_x": 1, "00_z": 1.9, "05_y": 2}
-        entries = [(name, self.notebook(new_markdown_cell(f"## Section of {name}\n\nA needle \\<b>."), new_code_cell("x", outputs=[picture()]))) for name in books]
+        solid = {"05_y": {"text/html": "<p>drag to turn</p>"}}  # stays on paper in the dark
+        entries = [(name, self.notebook(new_markdown_cell(f"## Section of {name}\n\nA needle \\<b>."), new_code_cell("x", outputs=[picture(**solid.get(name, {}))]))) for name in books]
         for name, notebook in entries:
             notebook.metadata["part"] = books[name]
         with tempfile.TemporaryDirectory() as folder:
@@ -1077,6 +1078,7 @@ class Report(unittest.TestCase):
             with self.subTest(part):
                 self.assertTrue(part in page)
         self.assertFalse("Second." in page.split("<script")[0])
+        self.assertEqual([page.count(f'class="on-{ground}" width') for ground in ("white", "paper")], [2, 1])
         order = [page.index(part) for part in ("<h2>The paper", 'picture" href="01_x.html', 'picture" href="00_z.html', "<h2>Other geometries", 'picture" href="05_y.html')]
         self.assertEqual(order, sorted(order))
         self.assertNotIn("Statistics in practice", page)
