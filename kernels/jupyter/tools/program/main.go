@@ -60,7 +60,7 @@ func write(root, notebook, file string, kernel bool) error {
 			return nil, err
 		}
 		command := exec.Command("go", "list", "-export", "-gcflags=-e -l -dwarf=false", ".") // go build would link it
-		command.Dir = filepath.Dir(file)
+		command.Dir, command.Env = filepath.Dir(file), append(os.Environ(), "GOGC=400")
 		output, err := command.CombinedOutput()
 		if _, failed := errors.AsType[*exec.ExitError](err); failed {
 			return output, nil
