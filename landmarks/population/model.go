@@ -272,7 +272,7 @@ func (a *Atlas) String() string {
 		s += fmt.Sprintf(", %d pairs of cells folded (%.2g %% of the size)", a.Folded, 100*a.FoldedShare)
 	}
 	if a.FoldedShare > maxFolded {
-		s += ": take a wider Smoothing kernel, in a registration a wider kernel of the deformations or more Noise"
+		s += ": take a Hypertemplate or a wider Smoothing kernel, in a registration a wider kernel of the deformations or more Noise"
 	}
 	if a.Drift > geom.MaxDrift {
 		s += fmt.Sprintf(", the energy of a flow drifts by %.2g %%: take more steps (geom.Integrator)", 100*a.Drift)
