@@ -119,7 +119,7 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 	return f, nil
 }
 
-// Place places the landmarks of the first templates on the other subjects, as notebook 22 does it with a folder.
+// Place places the landmarks of the first templates on the other subjects, as notebook 23 does it with a folder.
 func (f *Family) Place(templates int) (p *population.Placement, err error) {
 	defer try.Catch(&err)
 	folder := try.Get(os.MkdirTemp("", "family"))
