@@ -49,6 +49,27 @@ func SectionalCurvature(m Manifold, x, u, v *Node) *Node {
 	return Div(dot(r, fu), Sub(Mul(dot(fu, u), dot(fv, v)), Square(dot(fu, v))))
 }
 
+// CurvatureForm returns the matrix Ω(u, v), [..., k, k], of the curvature in a frame of k vectors ν_b, [k, ..., d], at points x: column b
+// holds the coefficients of R(u, v)ν_b in the frame, of the part that is orthogonal to its other part where k < d. In an orthonormal frame
+// it is skew. A frame that is transported around a small loop of area element u ∧ v turns by −Ω(u, v), to first order in the area. On
+// a Charted manifold points and vectors are ambient.
+func CurvatureForm(m Manifold, x, frame, u, v *Node) *Node {
+	k := frame.Shape().Dim(0)
+	at := At(m, x)
+	lowered := func(w *Node) *Node { return Flat(at.Manifold, broadcastLike(at.X, w), w) }
+	rows := func(w *Node) *Node { // [..., k, d]
+		perm := make([]int, 0, w.Rank())
+		for a := 1; a < w.Rank()-1; a++ {
+			perm = append(perm, a)
+		}
+		return TransposeAllDims(w, append(perm, 0, w.Rank()-1)...)
+	}
+	turned := at.Enter(Vector, Riemann(m, BroadcastPrefix(x, k), BroadcastPrefix(u, k), BroadcastPrefix(v, k), frame))
+	frame = at.Enter(Vector, frame)
+	covectors := rows(lowered(frame))
+	return linalg.Solve(linalg.MatMul(covectors, linalg.T(rows(frame))), linalg.MatMul(covectors, linalg.T(rows(turned))))
+}
+
 // Ricci returns the Ricci curvature Ric_jk = R^i_kij, [..., d, d], at points x, [..., d], in coordinates: Ric(v, w) is the trace
 // of u ↦ R(u, v)w. It needs memory of order d³, not d⁴:
 //

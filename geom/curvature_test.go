@@ -141,3 +141,24 @@ func TestCurvatureRefuses(t *testing.T) {
 	negative := geom.On(geom.CometricFunc(2, func(_, p *Node) *Node { return Mul(p, ExpandLeftToRank(Const(p.Graph(), []float64{-1, 1}), p.Rank())) }))
 	expect.Refused(t, expect.Error(negative.Shoot(origin, []float64{1, 0})), "not positive")
 }
+
+// In an orthonormal frame of a space of curvature κ the form is κ (u^a v_b − v^a u_b); in any frame its product with a third vector is R(u, v)w.
+func TestCurvatureForm(t *testing.T) {
+	m, kappa := halfPlane(), -1.
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
+		x, u, v, w := in[0], in[1], in[2], in[3]
+		orthonormal := Transpose(linalg.T(geom.Orthonormal(m, x)), 0, 1) // [2, N, 2]
+		components := func(v *Node) *Node {
+			return Transpose(geom.Inner(m, BroadcastPrefix(x, 2), orthonormal, BroadcastPrefix(v, 2)), 0, 1)
+		}
+		a, b := components(u), components(v)
+		want := MulScalar(Sub(linalg.Outer(a, b), linalg.Outer(b, a)), kappa)
+		frame := Stack([]*Node{u, w}, 0)
+		of := geom.CurvatureForm(m, x, frame, u, v)
+		column := SliceAxis(of, -1, AxisRange(1, 2)) // R(u, v)w = Ω¹_2 u + Ω²_2 w
+		sum := Squeeze(linalg.MatMul(Stack([]*Node{u, w}, -1), column), -1)
+		return []*Node{geom.CurvatureForm(m, x, orthonormal, u, v), want, sum, geom.Riemann(m, x, u, v, w)}
+	}, [][]float64{{0.3, 0.7}, {-1.2, 2.1}}, randoms(2, 2, 2), randoms(3, 2, 2), randoms(4, 2, 2)))
+	expect.Rel(t, "in an orthonormal frame", out.Flat(0), out.Flat(1), 1e-11)
+	expect.Rel(t, "in another frame", out.Flat(2), out.Flat(3), 1e-11)
+}

@@ -1,5 +1,5 @@
 // Package kernels holds the reproducing kernels K(x, y) of R^D that make landmarks a manifold: Gaussian, the Laplace
-// (Matérn) family, Cauchy, sums of them, each with one width or one along every axis.
+// (Matérn) family, Cauchy, sums of them, each with one width, one along every axis, or widths along any directions (Oriented).
 //
 // All are scalar kernels of the form k(s), s = Σ_a ((x_a − y_a)/σ_a)² with k(0) = 1, so that the matrix kernel is
 // K(x, y)·I. Widths have the unit of the landmarks.

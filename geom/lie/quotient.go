@@ -318,7 +318,8 @@ func (q naturallyReductive) Transport(z, v, w *Node) *Node {
 
 // ONeill returns the two parts of the sectional curvature of a space from Quotient in the plane of horizontal vectors u and v at z: that
 // of the plane in the group, and ¾ |[ξ, η]_𝔥|² for an orthonormal basis ξ, η of it, which is never negative (B. O'Neill, The
-// fundamental equations of a submersion, 1966). Their sum is Space.SectionalCurvature, whose errors it has.
+// fundamental equations of a submersion, 1966). Their sum is Space.SectionalCurvature. Vectors that are not horizontal, or span no plane,
+// are an error.
 func ONeill[P geom.Point](over geom.Of[P], z, u, v P) (group, fibre float64, err error) {
 	const what = "ONeill"
 	defer try.Named(&err, what)
@@ -327,15 +328,19 @@ func ONeill[P geom.Point](over geom.Of[P], z, u, v P) (group, fibre float64, err
 	if !ok {
 		return 0, 0, fmt.Errorf("the space is that of %T, want one from Quotient", s.M)
 	}
-	try.Get(s.SectionalCurvature(z, u, v))
+	try.Do(s.Check("point", z, u, v))
 	out := try.Get(s.Call(operation{name: what}, func(in []*Node) []*Node {
 		q := m.of()
 		xi, eta := q.lift(q.drop(q.velocity(in[0], in[1]))), q.lift(q.drop(q.velocity(in[0], in[2])))
 		inner := func(a, b *Node) *Node { return ReduceSum(Mul(a, q.m.momentum(b)), -1) }
-		area := Sub(Mul(inner(xi, xi), inner(eta, eta)), Square(inner(xi, eta)))
+		squares := Mul(inner(xi, xi), inner(eta, eta))
+		area := Sub(squares, Square(inner(xi, eta)))
 		along := linalg.MatVec(constant(xi, q.dual[q.Dim():]), q.m.Bracket(xi, eta))
-		return []*Node{geom.SectionalCurvature(q.total, in[0], in[1], in[2]), Div(MulScalar(ReduceSum(Square(along), -1), 0.75), area)}
+		return []*Node{geom.SectionalCurvature(q.total, in[0], in[1], in[2]), Div(MulScalar(ReduceSum(Square(along), -1), 0.75), area), Div(area, squares)}
 	}, s.Vector(z), s.Vector(u), s.Vector(v)))
+	if sine2 := out.Scalar(2); !(sine2 > 1e-12) {
+		return 0, 0, fmt.Errorf("the vectors span no plane: the square of the sine of their angle is %.3g", sine2)
+	}
 	return out.Scalar(0), out.Scalar(1), nil
 }
 
