@@ -54,6 +54,9 @@ func (w *Workspace) Program(cells []string, kernel bool, compile func(source []b
 		declarations, statements := divide(strings.Join(lines, "\n"), marker)
 		n.cells = append(n.cells, cellParts{declarations, statements})
 	}
+	if err := n.hidden(); err != nil {
+		return nil, err
+	}
 	n.close()
 	for {
 		source, err := w.Imports("", []byte(n.source()))
@@ -88,6 +91,48 @@ func (w *Workspace) Program(cells []string, kernel bool, compile func(source []b
 			return nil, errors.New(string(output))
 		}
 	}
+}
+
+// hidden is an error if a cell names a constant that an earlier cell declares after its first statement: such a constant is known in its own cell
+// only, but in one function it would be known from there on.
+func (n *notebook) hidden() error {
+	own := map[string]int{} // the cells of such constants
+	for k, c := range n.cells {
+		declared, named := map[string]bool{}, map[string]bool{}
+		for _, p := range append(slices.Clone(c.declarations), c.statements...) {
+			for _, d := range parts(p) {
+				for _, name := range declaredBy(d) {
+					declared[name] = true
+				}
+				maps.Copy(named, unresolved(d))
+			}
+			for _, s := range statementsOf(p) {
+				ids, _ := targets(s)
+				for _, id := range ids {
+					declared[id.Name] = declared[id.Name] || declares(s)
+				}
+				maps.Copy(named, unresolved(s))
+			}
+		}
+		for name := range named {
+			if at, is := own[name]; is && !declared[name] {
+				return fmt.Errorf("cell %d names %s, a constant of cell %d: declare it there before the first statement, or as a variable", k+1, name, at+1)
+			}
+		}
+		for name := range declared {
+			delete(own, name)
+		}
+		for _, p := range c.statements {
+			for _, d := range parts(p) {
+				if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
+					for _, name := range declaredBy(d) {
+						own[name] = k
+					}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // close finds the functions that name variables of the notebook, or functions that do, or that are declared twice.

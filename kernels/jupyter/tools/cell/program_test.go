@@ -59,3 +59,22 @@ func TestProgram(t *testing.T) {
 		t.Errorf("marks are left:\n%s", source)
 	}
 }
+
+// A constant after the first statement of a cell is known in this cell only: a program in which another cell names it is none.
+func TestProgramHidesConstants(t *testing.T) {
+	for _, c := range []struct {
+		cells []string
+		fine  bool
+	}{
+		{[]string{"const k = 2\nq := k", "q + k"}, true},
+		{[]string{"q := 3\nconst k = 2\nq + k", "k := 5\nq + k", "k"}, true},
+		{[]string{"q := 3\nconst k = 2", "p := struct{ k int }{4}\np.k + q"}, true},
+		{[]string{"q := 3\nconst k = 2", "q + 1", "q + k"}, false},
+		{[]string{"q := 3\nconst k = 2", "func twice() int { return 2 * k }"}, false},
+	} {
+		_, err := NewWorkspace([]string{"../../../.."}).Program(c.cells, false, func([]byte) ([]byte, error) { return nil, nil })
+		if fine := err == nil; fine != c.fine {
+			t.Errorf("%q: %v", c.cells, err)
+		}
+	}
+}
