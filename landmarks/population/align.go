@@ -274,10 +274,7 @@ func (al *aligner) search(name string, ways []*mat.Dense, call func(f *engine.Fu
 // or are turned from there, by multiples of 15° in the plane, in space by the rotations of a cube, with one by 45° after it or none.
 func ways(axes, own *mat.Dense) []*mat.Dense {
 	d, _ := axes.Dims()
-	out := []*mat.Dense{mat.NewDense(d, d, nil)}
-	for a := range d {
-		out[0].Set(a, a, 1)
-	}
+	out := []*mat.Dense{mat.NewDense(d, d, slices.Concat(identity(d)...))}
 	same := mat.Det(axes)*mat.Det(own) > 0 // handedness
 	along := func(turn *mat.Dense) {
 		if mat.Det(turn) > 0 == same {
@@ -360,12 +357,8 @@ func (a *Aligned) after(b *Aligned) *Aligned {
 
 // Turn is the angle of the rotation.
 func (a *Aligned) Turn() float64 {
-	solve.NotNil(a)
-	unit := mat.NewDense(len(a.Rotation), len(a.Rotation), nil)
-	for i := range a.Rotation {
-		unit.Set(i, i, 1)
-	}
-	return angle(a.rotation(), unit)
+	d := len(solve.NotNil(a).Rotation)
+	return angle(a.rotation(), mat.NewDense(d, d, slices.Concat(identity(d)...)))
 }
 
 func (a *Aligned) rotation() *mat.Dense {

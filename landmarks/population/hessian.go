@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
+	"anatomy/landmarks/internal/text"
 )
 
 // dataHessian is how the data terms hold a template that is its own subject, to second order. For displacements u of the vertices,
@@ -116,8 +117,14 @@ func (o *dataHessian) posterior(weights []float64, ridge float64) *mat.SymDense 
 		scaled.ScaleSym(weights[k], h)
 		out.AddSym(out, &scaled)
 	}
-	for i := range n {
-		out.SetSym(i, i, out.At(i, i)+ridge)
+	return ridged(out, ridge)
+}
+
+// factorPosterior is the factor of posterior.
+func (o *dataHessian) factorPosterior(weights []float64) *mat.Cholesky {
+	factor := &mat.Cholesky{}
+	if !factor.Factorize(o.posterior(weights, 1e-6*o.kernel.At(0, 0))) {
+		text.Refuse("give Noise, or take a wider kernel of the norm", "the second derivatives by a momentum are not positive definite")
 	}
-	return out
+	return factor
 }

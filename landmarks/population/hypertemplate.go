@@ -73,14 +73,11 @@ func (f *fit) stiffen(x []float64) {
 			s.factors = append(s.factors, s.factors[j-1])
 			continue
 		}
-		m, factor := f.kernelMatrix(0), &mat.Cholesky{}
-		for i := range m.SymmetricDim() {
-			for k := range i + 1 {
-				m.SetSym(i, k, m.At(i, k)+value*h.At(i, k))
-			}
-			m.SetSym(i, i, m.At(i, i)+0.1*f.ridge)
-		}
-		if !factor.Factorize(m) {
+		var m mat.SymDense
+		m.ScaleSym(value, h)
+		m.AddSym(&m, f.kernelMatrix(0))
+		factor := &mat.Cholesky{}
+		if !factor.Factorize(ridged(&m, 0.1*f.ridge)) {
 			return // steps are those of precondition
 		}
 		s.factors = append(s.factors, factor)
@@ -181,10 +178,8 @@ func (f *fit) solveStiff(g []float64) []float64 {
 			f.solve(row, row)
 			continue
 		}
-		x := mat.NewVecDense(size, row)
-		if err := factor.SolveVecTo(x, x); err != nil && !errors.As(err, new(mat.Condition)) {
-			panic(err) // the shapes are right
-		}
+		x := mat.NewDense(size, 1, row)
+		solveTo(factor, x, x)
 	}
 	rows.Mul(f.stiff.columns, &turned)
 	moved := try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, engine.Unflatten(rows.RawRowView(0), f.Space.Manifold.D)))

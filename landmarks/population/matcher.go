@@ -1,7 +1,6 @@
 package population
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -14,7 +13,6 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
-	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
 
@@ -25,10 +23,10 @@ type matcher struct {
 	pose      similarity
 	terms     *engine.Func // (q, p, z, precision, θ, subject) → ‖h φ(T_o) − S_o‖² and the gradient of their weighted sum by p and θ
 	vertices  [][]float64
-	hessian   *dataHessian // at the template, by p and θ
-	posterior mat.Cholesky // of K + Σ_o H_o/σ_o²
-	x         [][]float64  // of each subject, so far
-	ends      []*matched   // there, nil where no distance is finite
+	hessian   *dataHessian  // at the template, by p and θ
+	posterior *mat.Cholesky // of K + Σ_o H_o/σ_o²
+	x         [][]float64   // of each subject, so far
+	ends      []*matched    // there, nil where no distance is finite
 	status    []geom.Status
 }
 
@@ -85,18 +83,12 @@ func (c *matcher) termsGraph(in []*Node) []*Node {
 }
 
 // hold sets posterior for the noise.
-func (c *matcher) hold() {
-	if !c.posterior.Factorize(c.hessian.posterior(c.weights(), 1e-6*c.hessian.kernel.At(0, 0))) {
-		text.Refuse("give Noise, or take a wider kernel of the norm", "the second derivatives by a momentum are not positive definite")
-	}
-}
+func (c *matcher) hold() { c.posterior = c.hessian.factorPosterior(c.weights()) }
 
 // solve returns posterior⁻¹ b.
 func (c *matcher) solve(b *mat.Dense) *mat.Dense {
 	var out mat.Dense
-	if err := c.posterior.SolveTo(&out, b); err != nil && !errors.As(err, new(mat.Condition)) {
-		try.Do(err)
-	}
+	solveTo(c.posterior, &out, b)
 	return &out
 }
 

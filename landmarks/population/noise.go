@@ -1,13 +1,11 @@
 package population
 
 import (
-	"errors"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -73,7 +71,7 @@ func (f *fit) initialNoise(vertices []float64) []float64 {
 			weights[k] = 1 / (all[k] * all[k])
 		}
 		next := 2.0
-		if _, determined := o.countParts(weights); determined < quarter {
+		if _, determined := o.countParts(weights, o.factorPosterior(weights)); determined < quarter {
 			next = 0.5
 		}
 		if factor*next == 1 {
@@ -94,7 +92,8 @@ func (f *fit) estimateNoise(e *evaluation, a *Atlas) {
 	if f.separate() {
 		following = n - 1
 	}
-	left, determined := o.countParts(f.weights())
+	weights := f.weights()
+	left, determined := o.countParts(weights, o.factorPosterior(weights))
 	const none = 1e-3 // of what the data determine; there deformations are as large as the cells
 	unit := f.spacing() * f.spacing() / o.kernel.At(0, 0)
 	a.Reach = math.Sqrt((2*floats.Sum(e.energy) + none*unit) / (momenta*determined + none))
@@ -120,19 +119,13 @@ func (o *dataHessian) parts(k int) float64 { return o.trace[k] * o.trace[k] / o.
 // countParts returns how many parts of the residual of a subject a momentum cannot follow, of every object, and how many of its own the
 // data determine. Of displacements u of the vertices it takes A u, for A = J P⁻¹ Jᵀ W, with P = K + Jᵀ W J and the blocks w_o G_o of
 // W. Left of object o is E ‖(1 − A)u‖²_o, where the vertices of each object q are displaced independently, with the variance
-// tr G_q/tr G_q²/w_q, and the unit is 1/w_o. Determined is tr P⁻¹ Jᵀ W J less the number of other motions, which are
+// tr G_q/tr G_q²/w_q, and the unit is 1/w_o. The factor is that of P. Determined is tr P⁻¹ Jᵀ W J less the number of other motions, which are
 // determined but cost no energy.
-func (o *dataHessian) countParts(weights []float64) (left []float64, determined float64) {
-	var factor mat.Cholesky
-	if !factor.Factorize(o.posterior(weights, 1e-6*o.kernel.At(0, 0))) {
-		text.Refuse("give Noise, or take a wider kernel of the norm", "the second derivatives by a momentum are not positive definite")
-	}
+func (o *dataHessian) countParts(weights []float64, factor *mat.Cholesky) (left []float64, determined float64) {
 	solved := func(of []*mat.SymDense) (all []*mat.Dense) {
 		for _, m := range of {
 			var x mat.Dense
-			if err := factor.SolveTo(&x, m); err != nil && !errors.As(err, new(mat.Condition)) {
-				try.Do(err)
-			}
+			solveTo(factor, &x, m)
 			all = append(all, &x)
 		}
 		return all

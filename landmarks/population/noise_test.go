@@ -92,7 +92,7 @@ func TestBend(t *testing.T) {
 		for i := range n {
 			rest.Set(i, i, 1+rest.At(i, i))
 		}
-		left, determined := o.countParts(weights)
+		left, determined := o.countParts(weights, o.factorPosterior(weights))
 		for k := range template {
 			var kept mat.Dense
 			kept.Product(rest.T(), block(g, k), &rest, variance)

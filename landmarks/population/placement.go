@@ -1,7 +1,6 @@
 package population
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -262,20 +261,11 @@ func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []
 
 // reachMarks sets reach and beyond.
 func (c *carrier) reachMarks() {
-	n, d := len(c.controls), c.Space.Manifold.D
+	n, d, one := len(c.controls), c.Space.Manifold.D, c.gram.At(0, 0)
 	out := try.Get(c.kernelSums.Call(c.marks, c.controls, identity(n)))
-	k := mat.NewSymDense(n, nil)
-	k.CopySym(c.gram)
-	one := k.At(0, 0)
-	for i := range n {
-		k.SetSym(i, i, one*(1+1e-6))
-	}
-	var factor mat.Cholesky
-	if !factor.Factorize(k) {
-		text.Refuse("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
-	}
+	factor := factorKernel(c.gram, 1e-6*one)
 	for l, row := range engine.Unflatten(out.Flat(0), n) {
-		to, reach := mat.NewVecDense(n, row), mat.NewDense(n*d+c.pose.size(), d, nil)
+		to, reach := mat.NewDense(n, 1, row), mat.NewDense(n*d+c.pose.size(), d, nil)
 		for i, v := range row {
 			for a := range d {
 				reach.Set(i*d+a, a, v)
@@ -284,11 +274,9 @@ func (c *carrier) reachMarks() {
 		for k, v := range c.pose.derivatives(c.marks[l]) {
 			reach.SetRow(n*d+k, v)
 		}
-		var w mat.VecDense
-		if err := factor.SolveVecTo(&w, to); err != nil && !errors.As(err, new(mat.Condition)) {
-			try.Do(err)
-		}
-		c.reach, c.beyond = append(c.reach, reach), append(c.beyond, math.Max(0, one-mat.Dot(to, &w)))
+		var w mat.Dense
+		solveTo(factor, &w, to)
+		c.reach, c.beyond = append(c.reach, reach), append(c.beyond, math.Max(0, one-mat.Dot(to.ColView(0), w.ColView(0))))
 	}
 }
 
@@ -343,7 +331,7 @@ func (c *carrier) placeAll(p *Placement, surfaces []*located, opts []solve.Optio
 // estimate returns σ of every object and ρ, see Atlas, from the matches to all subjects, of which the template takes no degrees of
 // freedom, and the largest logarithm of a change of σ/ρ.
 func (c *carrier) estimate() (noise []float64, reach, change float64) {
-	left, determined := c.hessian.countParts(c.weights())
+	left, determined := c.hessian.countParts(c.weights(), c.posterior)
 	n, energy := 0.0, 0.0
 	noise, squares := make([]float64, len(c.sigma)), make([]float64, len(c.sigma))
 	for k, e := range c.ends {

@@ -22,31 +22,49 @@ import (
 type metric struct {
 	ridge float64       // 0.1 K(x, x): see landmarks.Space.Match
 	gram  *mat.SymDense // K
-	whole mat.Cholesky  // of K + ridge
+	whole *mat.Cholesky // of K + ridge
 }
 
 func newMetric(kernel kernels.Kernel, controls [][]float64) (m metric) {
 	out := try.Get(engine.Run(func(in []*Node) []*Node { return []*Node{kernel.Gram(in[0], in[0])} }, controls))
 	n := len(controls)
-	k := mat.NewSymDense(n, out.Flat(0))
-	m.ridge, m.gram = 0.1*k.At(0, 0), mat.NewSymDense(n, nil)
-	m.gram.CopySym(k)
+	m.gram = mat.NewSymDense(n, out.Flat(0))
+	m.ridge = 0.1 * m.gram.At(0, 0)
+	m.whole = factorKernel(m.gram, m.ridge)
+	return m
+}
+
+// ridged is a + ridge·1.
+func ridged(a mat.Symmetric, ridge float64) *mat.SymDense {
+	n := a.SymmetricDim()
+	out := mat.NewSymDense(n, nil)
+	out.CopySym(a)
 	for i := range n {
-		k.SetSym(i, i, k.At(i, i)+m.ridge)
+		out.SetSym(i, i, out.At(i, i)+ridge)
 	}
-	if !m.whole.Factorize(k) {
+	return out
+}
+
+// factorKernel is the factor of a kernel matrix of the control points plus ridge·1.
+func factorKernel(k mat.Symmetric, ridge float64) *mat.Cholesky {
+	factor := &mat.Cholesky{}
+	if !factor.Factorize(ridged(k, ridge)) {
 		text.Refuse("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
 	}
-	return m
+	return factor
+}
+
+// solveTo sets out to a⁻¹ b by the factor of a. What it says of the condition of a is no error.
+func solveTo(factor *mat.Cholesky, out *mat.Dense, b mat.Matrix) {
+	if err := factor.SolveTo(out, b); err != nil && !errors.As(err, new(mat.Condition)) {
+		panic(err) // the shapes are right
+	}
 }
 
 // solve sets out to (K + ridge)⁻¹ g.
 func (m *metric) solve(out, g []float64) {
 	n := m.gram.SymmetricDim()
-	to := mat.NewDense(n, len(g)/n, out)
-	if err := m.whole.SolveTo(to, mat.NewDense(n, len(g)/n, slices.Clone(g))); err != nil && !errors.As(err, new(mat.Condition)) {
-		panic(err) // the shapes are right
-	}
+	solveTo(m.whole, mat.NewDense(n, len(g)/n, out), mat.NewDense(n, len(g)/n, slices.Clone(g)))
 }
 
 // squaredNorm is ‖r‖² of derivatives r by one momentum: see Atlas.Unsettled.
@@ -156,20 +174,12 @@ func (f *fit) preconditionTemplate(g []float64) []float64 {
 // soft returns what solve.Objective.Soft is for one momentum, as for landmarks.Space.Match: of K + βK², whose β is that of the
 // preconditioner's scale, where covectors of all directions count the same.
 func (f *fit) soft() func(g []float64) float64 {
-	n := f.gram.SymmetricDim()
 	var stiff mat.Dense
 	stiff.Mul(f.gram, f.gram)
 	beta := math.Max(0, 1/f.scale[len(f.Objects)]-1) * mat.Trace(f.gram) / mat.Trace(&stiff)
 	stiff.Scale(beta, &stiff)
 	stiff.Add(&stiff, f.gram)
-	whole := symmetric(&stiff)
-	for i := range n {
-		whole.SetSym(i, i, whole.At(i, i)+1e-6*mat.Trace(f.gram)) // smaller eigenvalues are not known
-	}
-	soft := metric{gram: f.gram}
-	if !soft.whole.Factorize(whole) {
-		text.Refuse("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
-	}
+	soft := metric{gram: f.gram, whole: factorKernel(symmetric(&stiff), 1e-6*mat.Trace(f.gram))} // smaller eigenvalues are not known
 	return func(g []float64) float64 { return soft.squaredNorm(g) / (20 * 20) }
 }
 

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
@@ -23,42 +24,26 @@ import (
 // meshes if path is empty, these are files of the names of mesh files: skull.mrk.json beside skull.ply (see morpho.Read). Of a file these are its specimens of such
 // names. Subjects with landmarks become the first ones. It is an error if a landmark is farther from its mesh than a tenth of the
 // size: then it has another unit or other directions of axes.
-func (s *Study) ReadLandmarks(path string) error {
+func (s *Study) ReadLandmarks(path string) (err error) {
+	defer try.Catch(&err)
 	path = cmp.Or(path, s.folder)
-	of := map[string][][]float64{}
-	add := func(file string) error {
-		d, err := morpho.Read(file)
-		if err != nil {
-			return err
-		}
-		if s.Labels == nil {
-			s.Labels = d.Labels
-		}
-		for _, specimen := range d.Specimens {
-			of[stem(specimen.Name)] = specimen.Points
-		}
-		return nil
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
 	files := []string{path}
-	if info.IsDir() {
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			return err
-		}
+	if try.Get(os.Stat(path)).IsDir() {
 		files = nil
-		for _, e := range entries {
+		for _, e := range try.Get(os.ReadDir(path)) {
 			if landmarkFile(e.Name()) && slices.ContainsFunc(s.Names, func(name string) bool { return stem(name) == stem(e.Name()) }) {
 				files = append(files, filepath.Join(path, e.Name()))
 			}
 		}
 	}
+	of := map[string][][]float64{}
 	for _, file := range files {
-		if err := add(file); err != nil {
-			return err
+		d := try.Get(morpho.Read(file))
+		if s.Labels == nil {
+			s.Labels = d.Labels
+		}
+		for _, specimen := range d.Specimens {
+			of[stem(specimen.Name)] = specimen.Points
 		}
 	}
 	s.Notes = slices.DeleteFunc(s.Notes, func(note string) bool { return strings.HasPrefix(note, unusedLandmarks) })
@@ -68,9 +53,7 @@ func (s *Study) ReadLandmarks(path string) error {
 			bare = append(bare, i)
 			continue
 		}
-		if err := checkOn(name, of[stem(name)], s.Subjects[i]); err != nil {
-			return err
-		}
+		try.Do(try.Name(try.Run(func() { checkOn(of[stem(name)], s.Subjects[i]) }), "%s", name))
 		order = append(order, i)
 	}
 	if order == nil {
@@ -89,31 +72,30 @@ func landmarkFile(name string) bool {
 	return slices.Contains(append(morpho.Extensions(), ".txt"), strings.ToLower(filepath.Ext(name)))
 }
 
-// checkOn returns an error if landmarks are far from a subject.
-func checkOn(name string, marks [][]float64, shape []*mesh.Mesh) error {
+// checkOn refuses landmarks that are far from a subject.
+func checkOn(marks [][]float64, shape []*mesh.Mesh) {
 	const far = 0.1
 	_, _, size := mesh.Moments(shape)
+	var locators []*mesh.Locator
+	for _, m := range shape {
+		locators = append(locators, try.Get(m.Locator()))
+	}
 	for l, x := range marks {
 		if d := len(shape[0].Vertices[0]); len(x) != d {
-			return text.Advise("give both two or both three coordinates", "%s: landmark %d has %d coordinates, the mesh %d", name, l, len(x), d)
+			text.Refuse("give both two or both three coordinates", "landmark %d has %d coordinates, the mesh %d", l, len(x), d)
 		}
 		if floats.HasNaN(x) {
-			return text.Advise("digitise it, or leave it out of all templates", "%s: landmark %d is missing", name, l)
+			text.Refuse("digitise it, or leave it out of all templates", "landmark %d is missing", l)
 		}
 		least := math.Inf(1)
-		for _, m := range shape {
-			locator, err := m.Locator()
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
+		for _, locator := range locators {
 			point, _ := locator.Nearest(x)
 			least = math.Min(least, floats.Distance(point, x, 2))
 		}
 		if least > far*size {
-			return text.Advise("save both in one unit and one system of axes (RAS or LPS)", "%s: landmark %d is %.3g away from the mesh, whose size is %.3g", name, l, least, size)
+			text.Refuse("save both in one unit and one system of axes (RAS or LPS)", "landmark %d is %.3g away from the mesh, whose size is %.3g", l, least, size)
 		}
 	}
-	return nil
 }
 
 // Place places the landmarks of the subjects that have some on the others: see population.Model.Landmarks, with the noise estimated.
