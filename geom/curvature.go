@@ -57,17 +57,10 @@ func CurvatureForm(m Manifold, x, frame, u, v *Node) *Node {
 	k := frame.Shape().Dim(0)
 	at := At(m, x)
 	lowered := func(w *Node) *Node { return Flat(at.Manifold, broadcastLike(at.X, w), w) }
-	rows := func(w *Node) *Node { // [..., k, d]
-		perm := make([]int, 0, w.Rank())
-		for a := 1; a < w.Rank()-1; a++ {
-			perm = append(perm, a)
-		}
-		return TransposeAllDims(w, append(perm, 0, w.Rank()-1)...)
-	}
 	turned := at.Enter(Vector, Riemann(m, BroadcastPrefix(x, k), BroadcastPrefix(u, k), BroadcastPrefix(v, k), frame))
 	frame = at.Enter(Vector, frame)
-	covectors := rows(lowered(frame))
-	return linalg.Solve(linalg.MatMul(covectors, linalg.T(rows(frame))), linalg.MatMul(covectors, linalg.T(rows(turned))))
+	covectors := linalg.Rows(lowered(frame))
+	return linalg.Solve(linalg.MatMul(covectors, linalg.T(linalg.Rows(frame))), linalg.MatMul(covectors, linalg.T(linalg.Rows(turned))))
 }
 
 // Ricci returns the Ricci curvature Ric_jk = R^i_kij, [..., d, d], at points x, [..., d], in coordinates: Ric(v, w) is the trace

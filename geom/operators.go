@@ -86,12 +86,7 @@ func LogVolume(m Manifold, x *Node) *Node {
 func Orthonormal(m Manifold, x *Node) *Node {
 	checkPoint(m, "Orthonormal", x)
 	if m, ok := m.(SubRiemannian); ok {
-		frame := m.Frame(x)
-		perm := make([]int, 0, frame.Rank())
-		for a := 1; a < frame.Rank(); a++ {
-			perm = append(perm, a)
-		}
-		return TransposeAllDims(frame, append(perm, 0)...)
+		return linalg.T(linalg.Rows(m.Frame(x)))
 	}
 	p, ok := m.(PointCometric)
 	if !ok {

@@ -99,7 +99,7 @@ func AntiDevelop(m geom.Manifold, method ode.Method, path, nu *Node) (curve, poi
 // dual returns the function that takes a tangent vector v at x, [B..., d], to the coefficients e, [m, B...], for which
 // ‖v − ν e‖_g is smallest.
 func dual(m geom.Manifold, x, nu *Node) func(v *Node) *Node {
-	rows, flat := frameLast(nu), frameLast(flatFrame(m, x, nu))
+	rows, flat := linalg.Rows(nu), linalg.Rows(flatFrame(m, x, nu))
 	factor := linalg.Factor(linalg.MatMul(rows, linalg.T(flat)))
 	return func(v *Node) *Node {
 		e := factor.Solve(linalg.MatVec(flat, v))
@@ -110,7 +110,7 @@ func dual(m geom.Manifold, x, nu *Node) func(v *Node) *Node {
 // Gram returns the inner products νᵀ g ν = ⟨ν_α, ν_β⟩_g, [B..., m, m], of the vectors of a frame at x, in coordinates.
 func Gram(m geom.Manifold, x, nu *Node) *Node {
 	check(m, "Gram", x, nu)
-	return linalg.MatMul(frameLast(nu), linalg.T(frameLast(flatFrame(m, x, nu))))
+	return linalg.MatMul(linalg.Rows(nu), linalg.T(linalg.Rows(flatFrame(m, x, nu))))
 }
 
 func flatFrame(m geom.Manifold, x, nu *Node) *Node {
@@ -121,17 +121,7 @@ func sharpFrame(m geom.Manifold, x, covectors *Node) *Node {
 	return geom.Sharp(m, BroadcastPrefix(x, covectors.Shape().Dim(0)), covectors)
 }
 
-// frameLast moves the first axis to the last but one: a frame's vectors become the rows of a matrix.
-func frameLast(nu *Node) *Node {
-	perm := make([]int, nu.Rank())
-	for a := range perm {
-		perm[a] = a + 1
-	}
-	perm[len(perm)-2], perm[len(perm)-1] = 0, len(perm)-1
-	return TransposeAllDims(nu, perm...)
-}
-
-// frameFirst is the inverse of frameLast.
+// frameFirst is the inverse of linalg.Rows.
 func frameFirst(nu *Node) *Node {
 	perm := make([]int, nu.Rank())
 	for a := range perm {
@@ -150,8 +140,8 @@ func frameFirst(nu *Node) *Node {
 // and has rank m. It is for display: Hamiltonian and Geodesics do not form it.
 func CometricMatrix(m geom.Manifold, x, nu *Node) *Node {
 	dx, dnu := Fields(m, x, nu)
-	rows := frameLast(dx)               // [B..., m, d]
-	change := frameLast(frameLast(dnu)) // [B..., m, m, d]
+	rows := linalg.Rows(dx)                 // [B..., m, d]
+	change := linalg.Rows(linalg.Rows(dnu)) // [B..., m, m, d]
 	dims := slices.Clone(rows.Shape().Dimensions)
 	dims[len(dims)-1] = -1
 	rows = Concatenate([]*Node{rows, Reshape(change, dims...)}, -1)

@@ -42,6 +42,16 @@ func T(a *Node) *Node {
 	return graph.Transpose(a, -1, -2)
 }
 
+// Rows makes vectors, [k, ..., d], the rows of matrices, [..., k, d].
+func Rows(vectors *Node) *Node {
+	perm := make([]int, vectors.Rank())
+	for a := range perm {
+		perm[a] = a + 1
+	}
+	perm[len(perm)-2], perm[len(perm)-1] = 0, len(perm)-1
+	return graph.TransposeAllDims(vectors, perm...)
+}
+
 // MatMul is the product a·b, [..., n, m], of [..., n, k] and [..., k, m]. The leading axes must be equal, or one operand must have
 // none; it is then used for the whole batch.
 func MatMul(a, b *Node) *Node {

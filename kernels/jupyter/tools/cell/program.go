@@ -99,10 +99,15 @@ func (n *notebook) hidden() error {
 	own := map[string]int{} // the cells of such constants
 	for k, c := range n.cells {
 		declared, named := map[string]bool{}, map[string]bool{}
-		for _, p := range append(slices.Clone(c.declarations), c.statements...) {
+		var constants []string
+		for i, p := range append(slices.Clone(c.declarations), c.statements...) {
 			for _, d := range parts(p) {
-				for _, name := range declaredBy(d) {
+				names := declaredBy(d)
+				for _, name := range names {
 					declared[name] = true
+				}
+				if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST && i >= len(c.declarations) {
+					constants = append(constants, names...)
 				}
 				maps.Copy(named, unresolved(d))
 			}
@@ -114,7 +119,7 @@ func (n *notebook) hidden() error {
 				maps.Copy(named, unresolved(s))
 			}
 		}
-		for name := range named {
+		for _, name := range slices.Sorted(maps.Keys(named)) {
 			if at, is := own[name]; is && !declared[name] {
 				return fmt.Errorf("cell %d names %s, a constant of cell %d: declare it there before the first statement, or as a variable", k+1, name, at+1)
 			}
@@ -122,14 +127,8 @@ func (n *notebook) hidden() error {
 		for name := range declared {
 			delete(own, name)
 		}
-		for _, p := range c.statements {
-			for _, d := range parts(p) {
-				if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
-					for _, name := range declaredBy(d) {
-						own[name] = k
-					}
-				}
-			}
+		for _, name := range constants {
+			own[name] = k
 		}
 	}
 	return nil
