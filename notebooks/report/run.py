@@ -283,8 +283,8 @@ async def execute_at_once(nb, path, timeout, folder, study):
     program marks where each begins, see nb.Cell."""
     cells = [cell for cell in nb.cells if cell.cell_type == "code"]
     for cell in cells:
-        if re.search("^[%!]", cell.source, flags=re.M) or "raises-exception" in cell.metadata.get("tags", []):
-            raise Failure("it holds commands, or cells that may fail")
+        if re.search(r"^(!|%(?!env \w+=\S+$))", cell.source, flags=re.M) or "raises-exception" in cell.metadata.get("tags", []):
+            raise Failure("it holds commands other than %env NAME=value, or cells that may fail")
     file = folder / "program" / "main.go"
     file.parent.mkdir()
     done = await asyncio.to_thread(ran, "run", "-C", ROOT / "kernels" / "jupyter" / "tools", "./program", ROOT, path, file)

@@ -27,8 +27,12 @@ type notebook struct {
 }
 
 type cellParts struct {
+	environment              [][]string // matches of environment
 	declarations, statements []piece
 }
+
+// environment is a command that gives a variable of the environment a value, for this cell and those that follow.
+var environment = regexp.MustCompile(`(?m)^%env (\w+)=(\S+)$`)
 
 // complaint is a message of the compiler about a line of a program.
 var complaint = regexp.MustCompile(`main\.go:(\d+):\d+: (.*)`)
@@ -36,8 +40,8 @@ var complaint = regexp.MustCompile(`main\.go:(\d+):\d+: (.*)`)
 // mark ends the lines of the program that may have to be written in another way.
 var mark = regexp.MustCompile(`// nb:(\S+)$`)
 
-// Program returns the program that does what the cells of a notebook do from the first to the last; lines of commands, such as %env, are left
-// out. If a kernel is to execute it, each cell begins with a call of nb.Cell. Compile returns what the compiler says of a program, nil if nothing.
+// Program returns the program that does what the cells of a notebook do from the first to the last; lines of commands other than %env are
+// left out. If a kernel is to execute it, each cell begins with a call of nb.Cell. Compile returns what the compiler says of a program, nil if nothing.
 func (w *Workspace) Program(cells []string, kernel bool, compile func(source []byte) (output []byte, err error)) ([]byte, error) {
 	n := &notebook{w: w, closure: map[string]bool{}, other: map[string]bool{}, plain: map[string]bool{}, kernel: kernel}
 	for _, source := range cells {
@@ -52,7 +56,7 @@ func (w *Workspace) Program(cells []string, kernel bool, compile func(source []b
 			}
 		}
 		declarations, statements := divide(strings.Join(lines, "\n"), marker)
-		n.cells = append(n.cells, cellParts{declarations, statements})
+		n.cells = append(n.cells, cellParts{environment.FindAllStringSubmatch(source, -1), declarations, statements})
 	}
 	if err := n.hidden(); err != nil {
 		return nil, err
@@ -242,6 +246,9 @@ func (n *notebook) source() string {
 	}
 	for k, c := range n.cells {
 		fmt.Fprintf(&main, "\n\n"+begin, k+1)
+		for _, m := range c.environment {
+			fmt.Fprintf(&main, "\nos.Setenv(%q, %q)", m[1], m[2])
+		}
 		for i, p := range n.ordered(c.declarations) {
 			id := fmt.Sprintf("%d.%d", k+1, i)
 			all := parts(p)

@@ -12,16 +12,16 @@ import (
 // declared again.
 func TestProgram(t *testing.T) {
 	cells := []string{
-		"q := 3", "q + 1", "%env A=b\nq = q * 2\nunused, q := 1, q+1\nq",
+		"q := 3", "q + 1", "%env A=b=c\nq = q * 2\nunused, q := 1, q+1\nq",
 		"// twice is twice q.\nfunc twice() int { return 2 * q }\ntwice()", "q = 5\ntwice()", "q := 6\ntwice()",
 		"type pair struct{ A, B int }\n\nfunc (p *pair) swap() { p.A, p.B = p.B, p.A }\nvar (\n\tm = 4\n\tn = count()\n)\nfunc count() int { return m }\np := pair{n, m + 1}\np.swap()\np",
 		"q := `text`\nfmt.Println(q)", "q := q + `s`\nq", "func twice() string { return q + q }\ntwice()",
 		"import str \"strings\"\nfunc loud[T any](x T) string { return str.ToUpper(fmt.Sprint(x)) }\nloud(q)",
 		"func fib(n int) int {\n\tif n < 2 {\n\t\treturn n\n\t}\n\treturn fib(n-1) + fib(n-2)\n}\nfib(10)",
 		"func say() { fmt.Println(q) }\nsay()", "x, err := strconv.Atoi(`7`)", "y, err := strconv.Atoi(`8`)\nx + y // the sum",
-		"const k = 2\nx = k * x", "x", "x++\nconst k, y = 3, 4\nk * y", "var x = `a`\nx", "{\n\tx := 1\n\t_ = x\n}",
+		"const k = 2\nx = k * x", "x", "x++\nconst k, y = 3, 4\nk * y", "var x = `a`\nx", "{\n\tx := 1\n\t_ = x\n}", "os.Getenv(`A`)",
 	}
-	want := "4\n7\n14\n10\n12\n{A:5 B:4}\ntext\ntexts\ntextstexts\nTEXTS\n55\ntexts\n15\n14\n12\na\n"
+	want := "4\n7\n14\n10\n12\n{A:5 B:4}\ntext\ntexts\ntextstexts\nTEXTS\n55\ntexts\n15\n14\n12\na\nb=c\n"
 	root, err := filepath.Abs("../../../..")
 	if err != nil {
 		t.Fatal(err)
