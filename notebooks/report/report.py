@@ -460,7 +460,8 @@ def write_checks(entries, about, path):
         cells += [nbformat.v4.new_markdown_cell(f"## [{title(notebook, name)}]({name}.ipynb)"), nbformat.v4.new_code_cell(outputs=said)]
     head = nbformat.v4.new_markdown_cell(f"# All checks\n\n*{count} claims, each checked whenever the reports are made*\n\n"
                                            "*got* is the measured value, *want* the expected one with its tolerance. *The listing* is code of the notebook itself, *the library* the packages. "
-                                           "σ is the width of the kernel, unless a line says otherwise.")
+                                           "A *recorded* value is a former result, of which theory says nothing. σ is the width of the kernel, unless a line says otherwise. "
+                                           "*The paper* is L. Kühnel and S. Sommer, *Computational Anatomy in Theano* (2017).")
     write_html(nbformat.v4.new_notebook(cells=[head, *cells]), "checks", about, path)
     field = '<p><input type="search" id="filter" placeholder="Show the checks with these words" aria-label="Show the checks with these words"></p>'
     path.write_text(path.read_text(encoding="utf-8").replace('<main id="main">', '<main id="main">\n' + field, 1), encoding="utf-8")
