@@ -3,10 +3,14 @@ package landmarks
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom"
+	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
@@ -59,6 +63,58 @@ func (d *Deformation) LogJacobians() ([]float64, error) {
 func (s *Space) Deform(g *Geodesic, points [][]float64) (_ *Deformation, err error) {
 	defer try.Named(&err, "Deform")
 	s = s.along(g, points)
+	return s.deform("deform", points, func(in []*Node, z, unit *Node) (images, frames *Node) {
+		return s.CarryFramesOnGraph(in[0], in[1], z, unit)
+	}, s.Vector(g.Start), s.Vector(g.Momentum)), nil
+}
+
+// DeformAlong returns the derivative at points, [k][D], of the diffeomorphism φ of a path of shapes x, such as one of Brownian motion, of
+// Kunita's process, a bridge, or one that was observed. Of all fields that move the landmarks along the path it takes those of the least norm:
+//
+//	dz = K(z, x) K(x, x)⁻¹ ∘dx,  dF = D(K(z, x) K(x, x)⁻¹ ∘dx) F,  F(0) = 1,
+//
+// in Stratonovich's calculus. The flows of a geodesic and of a path of Langevin are theirs. The field of Kunita's process is random also where its
+// landmarks are known, and this is the mean of its increments; for its own flow take the points for landmarks of the process, too.
+//
+// The integrator of the space takes one step from shape to shape, along the line between them. Landmarks stay on the path exactly. On smooth paths
+// the error is O(n⁻²), that of the lines; on paths of a diffusion it tends to 0 with the time between shapes, as the scheme of their
+// simulation does. It is an error if there are fewer than two shapes, or if one is singular.
+func (s *Space) DeformAlong(path []geom.Shape, points [][]float64) (_ *Deformation, err error) {
+	defer try.Named(&err, "DeformAlong")
+	if len(path) < 2 {
+		try.Fail("the path has %d shapes, want at least 2", len(path))
+	}
+	if s.Method().Order < 2 {
+		try.Fail("%s's method follows Itô's calculus: take ode.Heun or ode.RK4", s.Method().Name)
+	}
+	try.Do(s.CheckAll("shape", path))
+	try.Do(s.CheckRegular("shape", path...))
+	s.checkPoints(points)
+	out := s.deform("deform along", points, func(in []*Node, z, unit *Node) (images, frames *Node) {
+		shapes := in[0]
+		n := shapes.Shape().Dim(0) - 1
+		end, _ := autodiff.Scan(n, func(_ *Node, y, in []*Node) ([]*Node, []*Node) {
+			dx := Sub(in[1], in[0])
+			field := func(t *Node, y ode.State) ode.State {
+				q := Add(in[0], Mul(t, dx))
+				v := s.Manifold.Velocity(q, s.Manifold.Flat(q, dx), y[0])
+				return ode.State{v, s.turn(v, y[0], y[1])}
+			}
+			one := ScalarOne(dx.Graph(), dx.DType())
+			return s.Method().Step(ode.Field(field).Equation(), ZerosLike(one), one, nil, y), nil
+		}, []*Node{z, unit}, []*Node{SliceAxis(shapes, 0, AxisRange(0, n)), SliceAxis(shapes, 0, AxisRange(1, n+1))})
+		return end[0], end[1]
+	}, s.Vectors(path))
+	for i, z := range out.Images {
+		if sum := floats.Sum(z); math.IsNaN(sum) || math.IsInf(sum, 0) {
+			try.Fail("point %d is carried to %v: the kernel is too wide for the distances between landmarks, or the path has steps that are too long", i, z)
+		}
+	}
+	return out, nil
+}
+
+// deform computes images of points and derivatives there by a graph function of args, points and unit matrices. Points are taken in blocks.
+func (s *Space) deform(name string, points [][]float64, fn func(in []*Node, z, unit *Node) (images, frames *Node), args ...any) *Deformation {
 	// A block has at most this many numbers of the kernel matrix between points and landmarks.
 	const most = 1 << 22
 	d, block := s.Manifold.D, min(len(points), max(1, most/s.Manifold.N))
@@ -69,17 +125,16 @@ func (s *Space) Deform(g *Geodesic, points [][]float64) (_ *Deformation, err err
 		for i := n; i < block; i++ {
 			padded[i] = points[from]
 		}
-		values := try.Get(s.call("deform", func(in []*Node) []*Node {
-			z := in[2]
-			unit := BroadcastPrefix(linalg.Eye(z.Graph(), z.DType(), d), z.Shape().Dim(0))
-			images, frames := s.CarryFramesOnGraph(in[0], in[1], z, unit)
+		values := try.Get(s.call(name, func(in []*Node) []*Node {
+			z := in[len(args)]
+			images, frames := fn(in, z, BroadcastPrefix(linalg.Eye(z.Graph(), z.DType(), d), z.Shape().Dim(0)))
 			return []*Node{images, frames}
-		}, s.Vector(g.Start), s.Vector(g.Momentum), padded))
+		}, append(slices.Clone(args), padded)...))
 		out.Images = append(out.Images, values.Matrix(0)[:n]...)
 		out.Jacobian = append(out.Jacobian, values.Array3(1)[:n]...)
 	}
 	try.Do(s.Manifold.fits(points, out.Images))
-	return out, nil
+	return out
 }
 
 // Inverse returns the geodesic from the end of g back to its start. Its diffeomorphism is the inverse of that of g, so that Carry and
@@ -104,10 +159,15 @@ func (s *Space) carryingFrames() ode.Field {
 	carrying := s.carrying()
 	return func(t *Node, y ode.State) ode.State {
 		dy := carrying(t, y[:3])
-		rows := make([]*Node, s.Manifold.D)
-		for a := range rows { // the velocity of a point depends on no other point
-			rows[a] = Gradient(ReduceAllSum(SliceAxis(dy[2], -1, AxisElem(a))), y[2])[0]
-		}
-		return append(dy, linalg.MatMul(Stack(rows, -2), y[3]))
+		return append(dy, s.turn(dy[2], y[2], y[3]))
 	}
+}
+
+// turn is Dv(z) F for the velocities v of points z, [..., k, D], each of which depends on its own point only.
+func (s *Space) turn(v, z, frames *Node) *Node {
+	rows := make([]*Node, s.Manifold.D)
+	for a := range rows {
+		rows[a] = Gradient(ReduceAllSum(SliceAxis(v, -1, AxisElem(a))), z)[0]
+	}
+	return linalg.MatMul(Stack(rows, -2), frames)
 }

@@ -119,13 +119,18 @@ func (s *Space) along(g *Geodesic, points [][]float64) *Space {
 	for i, x := range []geom.Shape{g.Start, g.Momentum} {
 		try.Do(s.CheckNumbers([...]string{"start of the geodesic", "momentum of the geodesic"}[i], x))
 	}
+	s.checkPoints(points)
+	return s
+}
+
+// checkPoints refuses points that are none of space.
+func (s *Space) checkPoints(points [][]float64) {
 	if len(points) == 0 {
 		try.Fail("no points")
 	}
 	for i, z := range points {
 		try.Do(try.Name(s.checkPoint(z), "point %d", i))
 	}
-	return s
 }
 
 // CarryOnGraph is a graph function: it returns where the diffeomorphisms at time 1 of the geodesics from q with initial momenta p,
