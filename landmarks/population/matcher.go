@@ -1,7 +1,13 @@
 package population
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -13,6 +19,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/replace"
 	"anatomy/landmarks/mesh"
 )
 
@@ -105,12 +112,47 @@ func (c *matcher) evaluate(k int, x []float64) *matched {
 	return e
 }
 
-// match brings the variables of subject k to their minimum. The second derivatives at the template precondition it.
+// found is where a search ended.
+type found struct {
+	X      []float64
+	Status geom.Status
+}
+
+// match brings the variables of subject k to their minimum. The second derivatives at the template precondition it. What Save has of this
+// search is taken from there.
 func (c *matcher) match(k int, name string, opts []solve.Option) {
 	if first := c.evaluate(k, c.x[k]); math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		return
 	}
-	found := try.Get(solve.Objective{
+	end, file := found{}, c.file(k, opts)
+	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &end) != nil || len(end.X) != len(c.x[k]) {
+		end = c.search(k, name, opts)
+		if file != "" {
+			try.Do(os.MkdirAll(c.Save, 0o777))
+			try.Do(replace.File(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(end) }))
+		}
+	}
+	c.x[k], c.status[k] = end.X, end.Status
+	c.ends[k] = c.evaluate(k, end.X)
+}
+
+// file is where Save keeps the match of subject k from where its variables are, or empty: its name is a checksum of all that the match
+// depends on.
+func (c *matcher) file(k int, opts []solve.Option) string {
+	if c.Save == "" {
+		return ""
+	}
+	sum := sha256.New()
+	fmt.Fprintln(sum, c.Space, c.Space.Method().Name, c.Space.Steps(), c.Objects, c.controls, c.vertices, c.sigma, try.Get(limits(0.01).With(opts...)), c.x[k])
+	for _, m := range c.start {
+		fmt.Fprintln(sum, m.Cells)
+	}
+	fmt.Fprintln(sum, c.chunks[k].measures...)
+	return filepath.Join(c.Save, fmt.Sprintf("match_%x.json", sum.Sum(nil)[:16]))
+}
+
+func (c *matcher) search(k int, name string, opts []solve.Option) found {
+	end := try.Get(solve.Objective{
 		Value: func(x []float64) (float64, []float64, error) {
 			e := c.evaluate(k, x)
 			return bounded(e.value, e.gradient)
@@ -120,11 +162,10 @@ func (c *matcher) match(k int, name string, opts []solve.Option) {
 		},
 		FirstStep: 1,
 	}.Run(name, c.Space, c.x[k], limits(0.01), opts...))
-	if found.Status == geom.Cancelled {
+	if end.Status == geom.Cancelled {
 		try.Fail("the search was stopped")
 	}
-	c.x[k], c.status[k] = found.X, found.Status
-	c.ends[k] = c.evaluate(k, found.X)
+	return found{end.X, end.Status}
 }
 
 // sizes are ‖S_o‖² of the objects of subject k.

@@ -42,6 +42,9 @@ type Model struct {
 	// is x + Σ_k K(x, c_k) a_k at its vertices x, and keeps the details of T₀ that are finer than the kernel K. Otherwise all
 	// vertices move. If triangles are as large as the norm is wide, the data do not determine where they go: take a hypertemplate.
 	Hypertemplate bool
+	// Save is a folder where Landmarks and Poses keep each match that they found, and look for it before they search: the same call goes on from there
+	// after an interruption, with the same result. Without it nothing is kept.
+	Save string
 }
 
 // Single returns subjects of one object each.

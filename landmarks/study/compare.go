@@ -12,6 +12,9 @@ import (
 
 // compared returns the study if it is valid, after compare.
 func (s *Study) compared() (*Study, error) {
+	if s.each && len(s.Subjects) > 0 {
+		s.weed()
+	}
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,11 @@ func (s *Study) ReadLandmarks(path string) (err error) {
 		order = append(order, i)
 	}
 	if order == nil {
-		return text.Advise("give a file of landmarks the name of a mesh, such as skull.mrk.json beside skull.ply", "%s: no landmarks of a subject", path)
+		left := ""
+		if s.LeftOut != nil {
+			left = "; left out: " + strings.Join(s.LeftOut, "; ")
+		}
+		return text.Advise("give a file of landmarks the name of a mesh, such as skull.mrk.json beside skull.ply", "%s: no landmarks of a subject%s", path, left)
 	}
 	names, subjects := s.Names, s.Subjects
 	s.Names, s.Subjects, s.Landmarks = nil, nil, nil

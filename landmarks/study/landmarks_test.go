@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -145,5 +147,80 @@ func TestReadLandmarks(t *testing.T) {
 	}
 	if _, err := s.Place(); err == nil || !strings.Contains(err.Error(), "call Start") {
 		t.Error(err)
+	}
+}
+
+// Meshes that cannot be used are left out and named, each with its reason, and the others get their landmarks. What was matched before an
+// interruption is not matched again, and the result is the same to the last bit, wherever it was.
+func TestPlaceGoesOn(t *testing.T) {
+	family := expect.Must(recovery.Kin{Width: 0.7, Deviation: 0.05, Side: 0.25}.Draw(5, 8, 2))
+	files := map[string]any{"inches.ply": family.Subjects[4].Map(func(x []float64) []float64 { return []float64{25.4 * x[0], 25.4 * x[1], 25.4 * x[2]} })}
+	for i, m := range family.Subjects[:4] {
+		files[string(rune('a'+i))+".ply"] = m
+	}
+	at := folder(t, files)
+	whole := expect.Must(os.ReadFile(filepath.Join(at, "a.ply")))
+	for name, text := range map[string][]byte{"cut.ply": whole[:len(whole)/2], "empty.stl": nil} {
+		if err := os.WriteFile(filepath.Join(at, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := &morpho.Dataset{Name: "a", Specimens: []morpho.Specimen{{Name: "a", Points: family.Landmarks[0]}}}
+	if err := morpho.Write(filepath.Join(at, "a.mrk.json"), d); err != nil {
+		t.Fatal(err)
+	}
+	_, err := study.Read(at)
+	expect.Refused(t, err, "cut.ply")
+	place := func(save string) string {
+		s := expect.Must(study.ReadEach(at))
+		if !slices.Equal(s.Names, []string{"a.ply", "b.ply", "c.ply", "d.ply"}) {
+			t.Error(s.Names)
+		}
+		left := strings.Join(s.LeftOut, "\n")
+		for _, want := range []string{"cut.ply: ", "empty.stl: ", "inches.ply: it is 2"} {
+			if !strings.Contains(left, want) || strings.Count(left, "\n") != 2 {
+				t.Errorf("left out: %q, want %q", left, want)
+			}
+		}
+		if err := s.ReadLandmarks(""); err != nil {
+			t.Fatal(err)
+		}
+		s.Save = save
+		if err := s.Start(0.8, 0.3, true); err != nil {
+			t.Fatal(err)
+		}
+		p := expect.Must(s.Place())
+		return fmt.Sprint(p.Placed, p.Noise, p.Reach, p.Failures)
+	}
+	save := filepath.Join(t.TempDir(), "matches")
+	want := place("")
+	if got := place(save); got != want {
+		t.Error("the landmarks differ where matches are kept")
+	}
+	kept := expect.Must(os.ReadDir(save))
+	if len(kept) < 6 {
+		t.Fatalf("%d matches are kept", len(kept))
+	}
+	times := map[string]time.Time{}
+	for i, e := range kept {
+		if i%3 == 0 {
+			if err := os.Remove(filepath.Join(save, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		times[e.Name()] = expect.Must(e.Info()).ModTime()
+	}
+	if got := place(save); got != want {
+		t.Error("the landmarks differ after an interruption")
+	}
+	again := expect.Must(os.ReadDir(save))
+	for _, e := range again {
+		if before, had := times[e.Name()]; had && !expect.Must(e.Info()).ModTime().Equal(before) {
+			t.Errorf("%s was found again", e.Name())
+		}
+	}
+	if len(again) != len(kept) {
+		t.Errorf("%d matches are kept, %d before", len(again), len(kept))
 	}
 }

@@ -57,8 +57,11 @@ type Study struct {
 	Controls [][]float64
 	Model    population.Model // before Start its objects have at most names
 	Notes    []string         // what was repaired, chosen or passed over, in sentences
+	LeftOut  []string         // by ReadEach: what could not be used, and why
+	Save     string           // a folder where Start and Place keep the matches that they found: see population.Model
 
 	folder    string                        // that was read
+	each      bool                          // a mesh that cannot be used is left out
 	Landmarks [][][]float64                 // of every subject, nil where there are none: for Place. Start moves them with the subjects
 	Labels    []string                      // of the landmarks, or nil
 	motions   map[int]*population.Aligned   // of the subjects that were moved
@@ -93,14 +96,21 @@ const maxSizeRatio = 5
 // the median: then its unit is another.
 //
 // Start then brings the subjects to the first and chooses the model.
-func Read(folder string) (*Study, error) {
+func Read(folder string) (*Study, error) { return read(folder, false) }
+
+// ReadEach is Read that leaves out the subjects that make Read fail, and says in LeftOut which and why: a file that cannot be read, a mesh without
+// cells, a unit that is another. A folder that is read for its landmarks is read so; the mean of an atlas is not to lack a subject by
+// mistake.
+func ReadEach(folder string) (*Study, error) { return read(folder, true) }
+
+func read(folder string, each bool) (*Study, error) {
 	if model, set := firstFile(folder, modelNames), firstFile(folder, dataSetNames); set != "" {
 		if model == "" {
 			return nil, text.Advise("put it there", "%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
 		}
 		return ReadDeformetrica(model, set, firstFile(folder, optimizationNames))
 	}
-	s := &Study{folder: folder}
+	s := &Study{folder: folder, each: each}
 	names, meshes, folders, err := s.meshes(folder, "")
 	if err != nil {
 		return nil, err
@@ -114,9 +124,13 @@ func Read(folder string) (*Study, error) {
 	}
 	var first []string
 	for _, subject := range folders {
+		left := len(s.LeftOut)
 		names, meshes, _, err := s.meshes(filepath.Join(folder, subject), subject+"/")
 		if err != nil {
 			return nil, err
+		}
+		if len(s.LeftOut) > left { // one of its objects
+			continue
 		}
 		if len(meshes) == 0 {
 			s.note("folder without meshes: %s", subject)
@@ -141,7 +155,11 @@ func Read(folder string) (*Study, error) {
 			}
 		}
 		if !slices.Equal(ids, first) {
-			return nil, text.Advise("give all subjects the same", "%s: the subject %s has the objects %s, %s has %s", folder, subject, strings.Join(ids, ", "), s.Names[0], strings.Join(first, ", "))
+			err := text.Advise("give all subjects the same", "%s: the subject %s has the objects %s, %s has %s", folder, subject, strings.Join(ids, ", "), s.Names[0], strings.Join(first, ", "))
+			if s.leaves(subject, err) {
+				continue
+			}
+			return nil, err
 		}
 		var shape []*mesh.Mesh
 		for _, id := range ids {
@@ -177,10 +195,12 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 			folders = append(folders, name)
 		case mesh.Readable(name):
 			m, err := mesh.Read(path)
-			if err != nil {
+			switch {
+			case err == nil:
+				names, meshes = append(names, name), append(meshes, m)
+			case !s.leaves(prefix+name, err):
 				return nil, nil, nil, err
 			}
-			names, meshes = append(names, name), append(meshes, m)
 		case beside && landmarkFile(name):
 			stems[stem(name)] = true
 			marked = append(marked, name)
@@ -219,12 +239,53 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 		}
 		s.note("%s", note)
 	}
+	var clean []string
+	var cleaned []*mesh.Mesh
 	for i, m := range meshes {
-		if err := s.clean(prefix+names[i], m); err != nil {
+		err := s.clean(prefix+names[i], m)
+		switch {
+		case err == nil:
+			clean, cleaned = append(clean, names[i]), append(cleaned, m)
+		case !s.leaves(prefix+names[i], err):
 			return nil, nil, nil, fmt.Errorf("%s: %w", folder, err)
 		}
 	}
-	return names, meshes, folders, nil
+	return clean, cleaned, folders, nil
+}
+
+// leaves says whether a subject that cannot be used is left out, and notes it.
+func (s *Study) leaves(name string, err error) bool {
+	if s.each {
+		reason := strings.ReplaceAll(err.Error(), s.folder+string(filepath.Separator), "")
+		s.LeftOut = append(s.LeftOut, name+": "+strings.TrimPrefix(reason, name+": "))
+	}
+	return s.each
+}
+
+// weed leaves out subjects that are no meshes, or of another kind or unit than most.
+func (s *Study) weed() {
+	kinds, sizes := map[string]int{}, make([]float64, len(s.Subjects))
+	kind := func(shape []*mesh.Mesh) string { return fmt.Sprint(len(shape[0].Vertices[0]), len(shape[0].Cells[0])) }
+	for i, shape := range s.Subjects {
+		_, _, sizes[i] = mesh.Moments(shape)
+		kinds[kind(shape)]++
+	}
+	median := slices.Sorted(slices.Values(sizes))[len(sizes)/2]
+	names, subjects := s.Names, s.Subjects
+	s.Names, s.Subjects = nil, nil
+	for i, shape := range subjects {
+		var err error
+		switch ratio := sizes[i] / median; {
+		case 2*kinds[kind(shape)] < len(subjects):
+			err = fmt.Errorf("it has cells of %d vertices in R^%d, which most have not", len(shape[0].Cells[0]), len(shape[0].Vertices[0]))
+		case !(ratio < maxSizeRatio && ratio > 1./maxSizeRatio):
+			err = fmt.Errorf("it is %.3g times as large as the median of the subjects: it has another unit, or vertices out of their places", ratio)
+		default:
+			s.Names, s.Subjects = append(s.Names, names[i]), append(s.Subjects, shape)
+			continue
+		}
+		s.leaves(names[i], err)
+	}
 }
 
 // clean repairs a mesh and notes what was done.
@@ -492,7 +553,7 @@ func (s *Study) deformations(objects []population.Object, deformation float64) (
 		}
 	}
 	space := landmarks.New(len(controls), len(first[0].Vertices[0]), kernels.Gaussian(deformation*r), geom.Integrator(ode.Heun, 5))
-	return population.Model{Objects: objects, Space: space}, controls, nil
+	return population.Model{Objects: objects, Space: space, Save: s.Save}, controls, nil
 }
 
 // Estimate estimates what the study is for: population.Model.Atlas, the atlas of population.Model.Regress, or population.Model.Register.

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/try"
+	simulated "anatomy/landmarks/population/recovery"
 )
 
 // At short times and distances heat kernels are those of flat space.
@@ -86,6 +87,19 @@ func TestErrorsEndLines(t *testing.T) {
 func TestShare(t *testing.T) {
 	for want, got := range map[string]string{"0.0 ± 1.0 %": share(0, 98), "50.0 ± 5.0 %": share(49, 98), "100.0 ± 1.0 %": share(98, 98), "–": share(0, 0)} {
 		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// Of families with all landmarks or none the standard error is that of families; where all have the same share it is 0.
+func TestShareOfFamilies(t *testing.T) {
+	half := func(c simulated.Coverage) int { return c.Half }
+	for want, families := range map[string][]simulated.Coverage{
+		"50.0 ± 50.0 %": {{Landmarks: 100, Half: 100}, {Landmarks: 100}},
+		"40.0 ± 0.0 %":  {{Landmarks: 100, Half: 40}, {Landmarks: 50, Half: 20}},
+	} {
+		if got := shareOfFamilies(families, half); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -65,7 +65,7 @@ func normal(random *rand.Rand, d int) []float64 {
 
 // sizes counts how often tests reject a true null hypothesis at 5 %.
 func sizes(b *bench) {
-	b.text("Each line has %d simulations of groups from one distribution, with %d permutations (19 for the distance of the means). *rejected* is the share of the converged simulations with p ≤ 5 %%. *largest T²*: the share in which any vertex has p ≤ 5 %%, corrected for all vertices. *departure*: that of growth from geodesics, for subjects that grow along geodesics. *covariate*: one without effect, which is correlated (0.89) with another one that moves the points. In the lines of interactions the two effects add up.", b.simulations, b.permutations)
+	b.text("Each line has %d simulations of groups from one distribution, with %d permutations (19 for the distance of the means). *rejected* is the share of the converged simulations with p ≤ 5 %%. *largest T²*: the share in which any vertex has p ≤ 5 %%, corrected for all vertices; *largest F*: any place of a map. *departure*: that of growth from geodesics, for subjects that grow along geodesics. *covariate*: one without effect, which is correlated (0.89) with another one that moves the points. In the lines of interactions the two effects add up.", b.simulations, b.permutations)
 	b.header("test", "space", "groups", "converged", "rejected")
 	flat := func(v []float64) []float64 { return v }
 	for _, test := range []struct {
@@ -126,6 +126,7 @@ func sizes(b *bench) {
 	rates(b)
 	pooled(b)
 	regions(b)
+	maps(b)
 	signals(b)
 	departures(b)
 	beside(b)
@@ -286,6 +287,37 @@ func regions(b *bench) {
 			return []float64{d.Least}, geom.Converged
 		}, fmt.Sprintf("largest T² on a template | ring of %d vertices | %d/%d", vertices, n[0], n[1]))
 	}
+}
+
+// maps tests where the log-Jacobians of random smooth deformations differ between groups or go with a covariate, at the places of a lattice.
+func maps(b *bench) {
+	const side, subjects = 20, 15
+	var places [][]float64
+	for i := range side {
+		for j := range side {
+			places = append(places, []float64{4*float64(i)/(side-1) - 2, 4*float64(j)/(side-1) - 2})
+		}
+	}
+	s := landmarks.New(9, 2, kernels.Gaussian(1), geom.Integrator(ode.RK4, 5))
+	var mean [][]float64
+	for i := range 9 {
+		mean = append(mean, []float64{float64(i%3) - 1, float64(i/3) - 1})
+	}
+	group := linear.Factor("group", labels(5, subjects-5)...)
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		var rows [][]float64
+		var x []float64
+		for range subjects {
+			g := try.Get(s.ShootInexact(mean, s.Point(normal(random, 18))))
+			rows, x = append(rows, try.Get(try.Get(s.Deform(g, places)).LogJacobians())), append(x, random.NormFloat64())
+		}
+		least := func(t linear.Term) float64 {
+			model := try.Get(try.Get(linear.NewDesign(subjects, nil, nil, t)).Fit(rows))
+			return try.Get(model.Places(t, b.drawing(k))).Least
+		}
+		return []float64{least(group), least(linear.Covariate("x", x...))}, geom.Converged
+	}, fmt.Sprintf("largest F of log-Jacobians, group | %d places | 5/%d", len(places), subjects-5),
+		fmt.Sprintf("largest F of log-Jacobians, covariate | %d places | %d", len(places), subjects))
 }
 
 // signals tests for phylogenetic signal where there is none.

@@ -626,7 +626,7 @@ def readers(data):
         raise Failure(f"{data}: {e.strerror}")
     landmarks = found & {".csv", *LANDMARKS}
     several = found & {".csv", ".xml", *MESHES} or not found & ({*LANDMARKS} - {".txt", ".json"}) and found - landmarks
-    return (["study.Read"] if several or not landmarks else []) + (["morpho.Read"] if landmarks else [])
+    return (["study.Read", "study.ReadEach"] if several or not landmarks else []) + (["morpho.Read"] if landmarks else [])
 
 
 def able(known, study):

@@ -35,6 +35,10 @@ type Kin struct {
 	Width     float64 // of the Gaussian kernel of the normal velocities
 	Deviation float64 // of each coordinate of a velocity
 	Side      float64 // of triangles, about
+	// The first Others subjects are of the other sex: Larger times as large, and moved by one velocity more, of this Shift of a coordinate, which
+	// they have in common.
+	Others        int
+	Larger, Shift float64
 }
 
 // bumpy is negative inside the body, and about the distance.
@@ -78,22 +82,31 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 	var lower mat.TriDense
 	root.Factorize(gram)
 	root.LTo(&lower)
-	f := &Family{}
-	for range subjects {
-		// The momenta K⁻¹v of normal velocities v = Lz are L⁻ᵀz.
-		momenta := mat.NewDense(len(controls), 3, nil)
+	// draw draws normal numbers z. The momenta K⁻¹v of normal velocities v = Lz are L⁻ᵀz.
+	draw := func(deviation float64, random *rand.Rand) *mat.Dense {
+		z := mat.NewDense(len(controls), 3, nil)
 		for i := range controls {
 			for a := range 3 {
-				momenta.Set(i, a, k.Deviation*random.NormFloat64())
+				z.Set(i, a, deviation*random.NormFloat64())
 			}
 		}
+		return z
+	}
+	common := draw(k.Shift, rand.New(rand.NewPCG(seed, 4)))
+	f := &Family{}
+	for s := range subjects {
+		z, larger := draw(k.Deviation, random), 1.0
+		if s < k.Others {
+			z.Add(z, common)
+			larger = k.Larger
+		}
 		var p mat.Dense
-		if err := p.Solve(lower.T(), momenta); err != nil {
+		if err := p.Solve(lower.T(), z); err != nil {
 			return nil, err
 		}
-		rows := make([][]float64, len(controls))
-		for i := range rows {
-			rows[i] = mat.Row(nil, i, &p)
+		momenta := make([][]float64, len(controls))
+		for i := range momenta {
+			momenta[i] = mat.Row(nil, i, &p)
 		}
 		turn := rotation(random)
 		surface := scanned.Surface(func(x []float64) float64 { return bumpy(times(turn, x)) }, 36, 0.1, k.Side/(2.4/36), random)
@@ -101,7 +114,7 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 			return nil, err
 		}
 		surface = surface.Map(func(x []float64) []float64 { return times(turn, x) })
-		g, err := space.ShootInexact(controls, rows)
+		g, err := space.ShootInexact(controls, momenta)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +123,7 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 			return nil, err
 		}
 		end := path[len(path)-1]
-		pose, scale, n := rotation(random), 0.8+0.4*random.Float64(), len(surface.Vertices)
+		pose, scale, n := rotation(random), larger*(0.8+0.4*random.Float64()), len(surface.Vertices)
 		for i, x := range end {
 			end[i] = times(pose, floats.ScaleTo(make([]float64, 3), scale, x))
 		}

@@ -47,9 +47,10 @@ type data interface{ Validate() error }
 
 // readers are those that notebooks have for a reader's data.
 var readers = map[string]func(path string) (data, error){
-	"morpho.Read": func(path string) (data, error) { return morpho.Read(path) },
-	"mesh.Read":   func(path string) (data, error) { return mesh.Read(path) },
-	"study.Read":  func(path string) (data, error) { return study.Read(path) },
+	"morpho.Read":    func(path string) (data, error) { return morpho.Read(path) },
+	"mesh.Read":      func(path string) (data, error) { return mesh.Read(path) },
+	"study.Read":     func(path string) (data, error) { return study.Read(path) },
+	"study.ReadEach": func(path string) (data, error) { return study.ReadEach(path) },
 }
 
 // standards are the standard data of the notebooks whose parameters may be names of the data.
@@ -103,6 +104,9 @@ func look(asked io.Reader, said io.Writer) error {
 			notes = d.Notes
 		case *study.Study:
 			notes = d.Notes
+			for _, reason := range d.LeftOut {
+				notes = append(notes, "left out: "+reason)
+			}
 		}
 		for _, note := range notes {
 			fmt.Fprintln(said, note)
