@@ -277,9 +277,9 @@ func (s *Study) weed() {
 		var err error
 		switch ratio := sizes[i] / median; {
 		case 2*kinds[kind(shape)] < len(subjects):
-			err = fmt.Errorf("it has cells of %d vertices in R^%d, which most have not", len(shape[0].Cells[0]), len(shape[0].Vertices[0]))
+			err = text.Advise("give a mesh of the kind of the others", "its cells have %d vertices in R^%d, and those of most subjects do not", len(shape[0].Cells[0]), len(shape[0].Vertices[0]))
 		case !(ratio < maxSizeRatio && ratio > 1./maxSizeRatio):
-			err = fmt.Errorf("it is %.3g times as large as the median of the subjects: it has another unit, or vertices out of their places", ratio)
+			err = text.Advise("convert it or correct it", "it is %.3g times as large as the median of the subjects: it has another unit, or vertices out of their places", ratio)
 		default:
 			s.Names, s.Subjects = append(s.Names, names[i]), append(s.Subjects, shape)
 			continue
