@@ -3,7 +3,10 @@ package population_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/bench"
@@ -12,8 +15,10 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/attachment"
+	"anatomy/landmarks/internal/scanned"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
+	"anatomy/landmarks/study"
 )
 
 // BenchmarkAtlas is the run that Deformetrica 4.3 took 268 s for, with a GPU, and left far from a minimum: two closed surfaces of
@@ -67,6 +72,35 @@ func BenchmarkAtlas(b *testing.B) {
 			Objects: []population.Object{{Norm: attachment.Norm{Kernel: data}, Noise: 1, Smoothing: smoothing}}}
 		a := expect.Must(model.Atlas(subjects[0], controls, subjects))
 		b.Logf("%s, %d evaluations, −2 × objective %.4f", a, a.Evaluations, -2*a.Objective)
+		b.ReportMetric(float64(a.Evaluations), "evaluations")
+	}
+}
+
+// BenchmarkHypertemplate is a pair of meshes as a scanner has them, as large as in BenchmarkAtlas and with its widths: about 10,000
+// triangles each, the surfaces of bodies whose proportions vary by 8 % in volumes with noise of 0.3 voxels, decimated.
+func BenchmarkHypertemplate(b *testing.B) {
+	var bodies []*mesh.Mesh
+	var all [][]float64
+	for seed := range uint64(2) {
+		m := scanned.Body(seed+1, 88, 0.3, 1.2)
+		expect.Must(m.Clean())
+		m = m.Map(func(x []float64) []float64 { return []float64{20 * x[0], 20 * x[1], 20 * x[2]} })
+		bodies, all = append(bodies, m), append(all, m.Vertices...)
+	}
+	var controls [][]float64
+	for _, c := range expect.Must(study.Grid(bodies[0].Vertices, 3)) {
+		if slices.ContainsFunc(bodies[0].Vertices, func(x []float64) bool { return floats.Distance(x, c, 2) < 3 }) {
+			controls = append(controls, c)
+		}
+	}
+	data := expect.Must(kernels.Fast(kernels.Gaussian(0.5/math.Sqrt2), 1e-4, all))
+	model := population.Model{Space: landmarks.New(len(controls), 3, kernels.Gaussian(3/math.Sqrt2), geom.Integrator(ode.Euler, 19)),
+		Objects: []population.Object{{Norm: attachment.Norm{Kernel: data}, Noise: 1}}, Hypertemplate: true}
+	b.Log(len(controls), data, len(bodies[0].Cells), len(bodies[1].Cells))
+	defer bench.Memory(b)()
+	for b.Loop() {
+		a := expect.Must(model.Atlas(population.Single(bodies)[0], controls, population.Single(bodies)))
+		b.Logf("%s, %d evaluations, objective %.4f", a, a.Evaluations, a.Objective)
 		b.ReportMetric(float64(a.Evaluations), "evaluations")
 	}
 }

@@ -49,6 +49,7 @@ type functions struct {
 	smooth       *engine.Func // (z, g) → the smoothing kernels' sums over g
 	kernelSums   *engine.Func // (x, y, p) → Σ_j K(x_i, y_j) p_j
 	dataGradient *engine.Func // (z, u) → the gradient of ½‖T + u − T‖² by u, at z = T
+	endPulls     *engine.Func // (z, precision, subjects) → the gradient of the weighted sum of ‖z_io − S_io‖² by z, for deformed vertices z_i
 }
 
 // chunk holds the measures of the subjects of one call, size of them: of every object the middles d, [size, m, D], and weights e, [size, m, C], of their
@@ -124,6 +125,10 @@ func (f *fit) compile() functions {
 		}, engine.Name("atlas smoothing")),
 		engine.Compile(func(in []*Node) []*Node { return []*Node{k.Sum(in[0], in[1], in[2])} }, engine.Name("atlas velocities")),
 		engine.Compile(f.dataGradientGraph, engine.Name("atlas data gradient")),
+		engine.Compile(func(in []*Node) []*Node {
+			z, precision, subjects := in[0], in[1], in[2:]
+			return []*Node{Gradient(ReduceAllSum(Mul(f.mismatches(z, subjects), BroadcastPrefix(precision, z.Shape().Dim(0)))), z)[0]}
+		}, engine.Name("atlas pulls")),
 	}
 }
 
@@ -164,7 +169,7 @@ func (f *fit) dataGradientGraph(in []*Node) []*Node {
 }
 
 func (f *fit) free() {
-	for _, c := range []*engine.Func{f.dataTerms, f.energy, f.smooth, f.kernelSums, f.dataGradient} {
+	for _, c := range []*engine.Func{f.dataTerms, f.energy, f.smooth, f.kernelSums, f.dataGradient, f.endPulls} {
 		c.Free()
 	}
 }

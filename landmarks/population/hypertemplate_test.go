@@ -40,7 +40,7 @@ func TestStiffness(t *testing.T) {
 		f := newFit(m, subjects[0], controls, subjects, design)
 		defer f.free()
 		x := f.begin(start{template: subjects[0], controls: controls})
-		if f.stiffen(x); f.stiff == nil {
+		if f.stiffen(f.selfResistance()); f.stiff == nil {
 			t.Fatal("the matrix of a stiffness is singular")
 		}
 		r := rand.New(rand.NewPCG(1, 1))
@@ -80,6 +80,132 @@ func TestStiffness(t *testing.T) {
 				t.Errorf("%d coefficients, %s: a step misses by %.3g of %.3g", len(design[0]), what, curved, floats.Dot(way, bend))
 			}
 		}
+	}
+}
+
+// A step of a stiffness is the inverse of its model, whose matrix is written down here: for an atlas whose subjects resist unlike, a regression on
+// one covariate whose subjects do, and one on two whose subjects resist alike.
+func TestStiffnessIsAnInverse(t *testing.T) {
+	t.Parallel()
+	body := mesh.Ellipsoid(1.3, 1, 0.8, 6, 9)
+	var controls [][]float64
+	for i := range body.Vertices {
+		if i%8 == 0 {
+			controls = append(controls, body.Vertices[i])
+		}
+	}
+	m := Model{Space: landmarks.New(len(controls), 3, kernels.Gaussian(0.6), geom.Integrator(ode.Euler, 2)), Hypertemplate: true,
+		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.2)}, Noise: 0.05}}}
+	subjects := Single([]*mesh.Mesh{body, body, body})
+	r := rand.New(rand.NewPCG(2, 1))
+	for name, c := range map[string]struct {
+		design [][]float64
+		alike  bool
+	}{"atlas": {identity(3), false}, "regression": {[][]float64{{-1}, {0.3}, {2}}, false}, "two covariates": {[][]float64{{1, -1}, {1, 0}, {1, 2}}, true}} {
+		f := newFit(m, subjects[0], controls, subjects, c.design)
+		defer f.free()
+		var resistance [][]*mat.SymDense
+		for range subjects {
+			numbers := make([]float64, 9*len(body.Vertices))
+			for i := range numbers {
+				numbers[i] = r.NormFloat64()
+			}
+			resistance = append(resistance, f.blocksOf(numbers))
+			if c.alike {
+				break
+			}
+		}
+		if f.stiffen(resistance); f.stiff == nil {
+			t.Fatal(name)
+		}
+		size, n := f.Space.Manifold.Dim(), len(c.design[0])
+		kernel := ridged(f.kernelMatrix(0), 0.1*f.ridge)
+		matrix := mat.NewDense((n+1)*size, (n+1)*size, nil)
+		add := func(k, l int, w float64, m mat.Matrix) {
+			block := matrix.Slice(k*size, (k+1)*size, l*size, (l+1)*size).(*mat.Dense)
+			var scaled mat.Dense
+			scaled.Scale(w, m)
+			block.Add(block, &scaled)
+		}
+		for k := range n + 1 {
+			w := 1.0
+			if k == 0 {
+				w = 0.01
+			}
+			add(k, k, w, kernel)
+		}
+		for i, row := range c.design {
+			row = append([]float64{1}, row...)
+			h := f.held(resistance[min(i, len(resistance)-1)])
+			for k, a := range row {
+				for l, b := range row {
+					add(k, l, a*b, h)
+				}
+			}
+		}
+		at := f.blocks()
+		g := make([]float64, at[1][1])
+		for i := range g {
+			g[i] = r.NormFloat64()
+		}
+		step := f.precondition(g)
+		var want mat.VecDense
+		if err := want.SolveVec(matrix, mat.NewVecDense((n+1)*size, append(f.byField(g[:at[0][1]]), g[at[1][0]:]...))); err != nil {
+			t.Fatal(name, err)
+		}
+		x := want.RawVector().Data
+		moved := expect.Must(f.kernelSums.Call(body.Vertices, controls, engine.Unflatten(x[:size], 3))).Flat(0)
+		expect.Abs(t, name+": vertices", step[:at[0][1]], moved, 1e-7*floats.Norm(moved, math.Inf(1)))
+		expect.Abs(t, name+": coefficients", step[at[1][0]:], x[size:], 1e-7*floats.Norm(x[size:], math.Inf(1)))
+	}
+}
+
+// The template is the first of three subjects, and with a norm narrower than its triangles that one holds it in all directions. Another mesh of
+// the same ellipsoid holds it as well along its normals, and less than a quarter along its tangents. The third is the first one moved by a fifth
+// of the norm's width. In sum, resistances are the second derivative by a displacement of the whole template, by differences of the data terms.
+func TestResistances(t *testing.T) {
+	t.Parallel()
+	body := mesh.Ellipsoid(1.3, 1, 0.8, 16, 24)
+	const width = 0.07
+	moved := body.Map(func(x []float64) []float64 { return []float64{x[0] + width/5, x[1], x[2]} })
+	m := Model{Space: landmarks.New(1, 3, kernels.Gaussian(1), geom.Integrator(ode.Euler, 2)), Hypertemplate: true,
+		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(width)}, Noise: 0.05}}}
+	subjects := Single([]*mesh.Mesh{body, mesh.Ellipsoid(1.3, 1, 0.8, 21, 31), moved})
+	f := newFit(m, subjects[0], [][]float64{{0, 0, 0}}, subjects, identity(3))
+	defer f.free()
+	x := f.begin(start{template: subjects[0]})
+	blocks := f.resistances(f.at(x))
+	along, across := make([]float64, 3), make([]float64, 3)
+	var trace [3]float64
+	for v, y := range body.Vertices {
+		n := []float64{y[0] / (1.3 * 1.3), y[1], y[2] / (0.8 * 0.8)}
+		floats.Scale(1/floats.Norm(n, 2), n)
+		for i := range subjects {
+			normal := mat.Inner(mat.NewVecDense(3, n), blocks[i][v], mat.NewVecDense(3, n))
+			across[i] += normal
+			along[i] += (mat.Trace(blocks[i][v]) - normal) / 2
+			trace[i] += mat.Trace(blocks[i][v])
+		}
+	}
+	t.Logf("along normals %.3g, along tangents %.3g", across, along)
+	expect.Rel(t, "along normals", across[1], across[0], 0.15)
+	if along[1] > along[0]/4 {
+		t.Errorf("along tangents %g, by itself %g", along[1], along[0])
+	}
+	const h = 0.1 * width
+	for i := range subjects {
+		bend := 0.0
+		for a := range 3 {
+			value := func(side float64) float64 {
+				y := slices.Clone(x)
+				for v := range body.Vertices {
+					y[3*v+a] += side
+				}
+				return f.evaluate(y).mismatch[i][0] * f.precision()[0]
+			}
+			bend += (value(h) - 2*value(0) + value(-h)) / (h * h)
+		}
+		expect.Rel(t, "of the whole", trace[i], bend, 0.1)
 	}
 }
 

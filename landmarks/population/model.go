@@ -122,7 +122,7 @@ type Atlas struct {
 //
 // In the first stage the template moves in flows only, so that its cells stay apart. In the second all its vertices move. If the
 // noise is so small that this does not end, a third stage moves the template while the momenta follow it, each to its minimum.
-// With a hypertemplate the second stage is the last, and its steps take account of how stiff the data are in each direction.
+// With a hypertemplate the second stage is the last, and its steps take account of how much each subject resists in each direction.
 //
 // The objective has long and flat valleys, so compare objectives at small tolerances only. Five choices of widths and noise for
 // three outlines were tried. At the default tolerance the objective was 0.4 to 10 % above its value at a tolerance of 0.001, and

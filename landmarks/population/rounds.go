@@ -278,7 +278,9 @@ func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 		next.Scale = f.scaleOf(own)
 	}
 	f.scale = next.Scale
-	f.stiffen(geom.Numbers(geom.Shape(mesh.Vertices(f.start))))
+	if f.stiffens() && (f.stiff == nil || !slices.Equal(f.stiff.sigma, f.sigma)) {
+		f.stiffen(f.selfResistance())
+	}
 	stage := annealing{}
 	if now.Estimate != nil {
 		stage = now.Estimate.annealing

@@ -124,7 +124,9 @@ func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minim
 	found := &solve.Minimum{X: x, Status: geom.IterationLimit}
 	f.calibrate(x)
 	follows := f.Space.Manifold.Dim() <= maxFollowed && !f.Hypertemplate
-	f.stiffen(x)
+	if f.stiff = nil; f.stiffens() {
+		f.stiffen(f.resistances(f.at(x)))
+	}
 	if !f.following {
 		most := jointIterations
 		if !follows {
