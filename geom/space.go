@@ -227,6 +227,24 @@ func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.
 	return f.Func.Call(args...)
 }
 
+// Orbits reports whether the points of the space are orbits: see Quotient.
+func (s *space) Orbits() (bool, error) {
+	if !IsCharted(s.M) {
+		return false, nil
+	}
+	out, err := s.Call(operation{name: "orbits"}, func(in []*Node) []*Node {
+		number := 0.0
+		if _, ok := At(s.M, in[0]).chart.(Quotient); ok {
+			number = 1
+		}
+		return []*Node{Scalar(in[0].Graph(), in[0].DType(), number)}
+	}, make([]float64, PointDim(s.M)))
+	if err != nil {
+		return false, err
+	}
+	return out.Scalar(0) == 1, nil
+}
+
 // operation is the key of this package's functions, which capture how the space integrates.
 type operation struct {
 	name   string

@@ -17,7 +17,7 @@
 //
 // after ItoFromStratonovich where it is written in Stratonovich's, and splits into independent copies at each node; what is seen is
 // Lx + N(0, noise²) at the leaves: all landmarks or some, or linear maps of them. This chain of steps is the model: what is computed of
-// it has no error of discretisation, only the model has. Any stochastic.Process in coordinates will do whose equation does not depend
+// it has no error of discretisation, only the model has. Any stochastic.Process will do whose equation does not depend
 // on time; its parts (momenta, frames) belong to the state and are not seen. One whose Dynamics are Separable, as landmarks.Kunita,
 // has matrices of the size of the number of landmarks. Noise that does not depend on the state is told by Additive dynamics, as those of
 // landmarks.Langevin, and need not be asked from the equation.
@@ -62,6 +62,24 @@
 // They depend on the unknowns, and so must the messages: an unknown that scales the noise would else go with the weight of the path,
 // and move slowly. Messages are made at the mean of the unknowns and a standard deviation around it; between these places f and B are
 // polynomials of degree two, which is as good as any other message.
+//
+// # Charts
+//
+// On a geom.Charted manifold, such as a sphere or a group, x is an ambient vector, and so is what is seen of it, with errors in all
+// directions. Each step is taken in the chart centred where the path is, and parts move with it from chart to chart. Messages are about
+// coordinates in charts whose centres are among the points that chains have visited; a step takes the message after it to its own
+// chart, to first order. The weight of a step is the ratio of two densities in one chart, so that no Jacobian comes in: weights have
+// the likelihood for their mean, whatever the charts. It is the density of what is seen in R^a, which does not depend on the metric, so
+// that metrics can be inferred: see stochastic.Correlated. The prior of a root is normal in the chart centred at Process.Start.
+// Manifolds whose points are orbits (geom.Quotient) are refused.
+//
+//	noise, err := stochastic.Correlated(brownian, factor)                  // Brownian motion of SO(3) from lie.Brownian, [3][3]
+//	post, err := guided.Sample(noise, star, guided.Observations[geom.Vec]{Leaves: rotations, Noise: 0.02}, guided.Options{
+//		Unknown: []guided.Unknown{guided.Param(0, "L11", guided.LogNormal(0.3, 1)), guided.Param(1, "L21", guided.Normal(0, 0.3)), …},
+//	})
+//	m, err := post.MaximumLikelihood() // the metric is the inverse of LLᵀ
+//
+// Chains go the way round a sphere or a group that they find at first: where others are likely, too, take Particles.
 //
 // # Sampling
 //

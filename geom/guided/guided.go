@@ -23,8 +23,8 @@ import (
 )
 
 // Observations are what is seen at the leaves of a tree: Lx with independent normal errors, where x are the landmarks there, or the
-// coordinates of a point that is no shape. A leaf whose edge has length 0 is where its parent is: so other nodes are seen, and one more
-// than once.
+// coordinates of a point that is no shape, on a geom.Charted manifold its ambient vector. A leaf whose edge has length 0 is where its
+// parent is: so other nodes are seen, and one more than once.
 type Observations[P geom.Point] struct {
 	Leaves []P         // in the order of tree.Leaves; NaN for a landmark, or coordinate, that was not seen there
 	Noise  float64     // standard deviation of the errors of every coordinate, positive
@@ -37,7 +37,7 @@ type seen struct {
 	residual, count float64 // the least ‖y − Lx‖², and how many numbers were seen
 }
 
-// Unknown is a positive number that is sampled: Rate, BranchRate, Noise or Param.
+// Unknown is a number that is sampled: Rate, BranchRate, Noise or Param.
 type Unknown struct {
 	Name  string
 	Prior Prior
@@ -82,7 +82,9 @@ func (u Unknown) same(v Unknown) bool {
 // Options say how to sample.
 type Options struct {
 	Unknown []Unknown
-	Root    float64 // the standard deviation of a normal prior of the root's point around Process.Start; 0: it is Process.Start
+	// Root is the standard deviation of a normal prior of the root's point around Process.Start, on a geom.Charted manifold in the chart
+	// centred there; 0: it is Process.Start.
+	Root float64
 	// RootParts are those of the root's parts around Process.Parts, one each: with a momentum that is not known the process is one of
 	// regression, see tree.Cohort. Parts are known where there is none.
 	RootParts []float64
@@ -152,6 +154,22 @@ type Estimate struct {
 	Draws            [][]float64 // [chain][draw]
 	Mean, Deviation  float64
 	RHat, Bulk, Tail float64
+	Signed           bool // its prior is Normal
+}
+
+// number is the one whose logarithm is u, of a Signed one u itself; logarithm is its inverse.
+func (e Estimate) number(u float64) float64 {
+	if e.Signed {
+		return u
+	}
+	return math.Exp(u)
+}
+
+func (e Estimate) logarithm(x float64) float64 {
+	if e.Signed {
+		return x
+	}
+	return math.Log(x)
 }
 
 // String says what is known of it in one line.
@@ -167,7 +185,7 @@ const (
 
 func estimate(name string, draws [][]float64) Estimate {
 	mean, deviation := stat.MeanStdDev(slices.Concat(draws...), nil)
-	return Estimate{name, draws, mean, deviation, chains.RHat(draws), chains.Bulk(draws), chains.Tail(draws)}
+	return Estimate{Name: name, Draws: draws, Mean: mean, Deviation: deviation, RHat: chains.RHat(draws), Bulk: chains.Bulk(draws), Tail: chains.Tail(draws)}
 }
 
 // Sample draws from the posterior of a process on a tree, which begins at Process.Start at the root and splits into independent
@@ -300,7 +318,7 @@ func (post *Posterior[P]) end(step float64, stopped error) {
 
 // record adds where all chains, or particles, are to the draws.
 func (s *sampler[P]) record(out []*Posterior[P], m moved) {
-	dim, size, at := s.process.Space.M.Dim(), s.n*s.d, make([]int, len(s.stands))
+	dim, size, at := geom.PointDim(s.process.Space.M), s.wide*s.d, make([]int, len(s.stands))
 	logs := s.bare(m.log)
 	for v, i := range s.nodes() {
 		at[i] = v
@@ -311,7 +329,7 @@ func (s *sampler[P]) record(out []*Posterior[P], m moved) {
 		post.Log[chain] = append(post.Log[chain], logs[c])
 		post.Scores[chain] = append(post.Scores[chain], s.score(c*s.groups/s.total, m.u[c], m.scores[c]))
 		for j := range s.options.Unknown {
-			post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], math.Exp(m.u[c][j]))
+			post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], post.Unknown[j].number(m.u[c][j]))
 		}
 		for i, stands := range s.stands {
 			from := (c*(1+len(s.order)) + at[stands]) * size
@@ -337,6 +355,7 @@ func (p *Posterior[P]) assess() {
 	}
 	for j, u := range p.Unknown {
 		p.Unknown[j] = estimate(u.Name, u.Draws)
+		p.Unknown[j].Signed = u.Signed
 		worst(p.Unknown[j])
 	}
 	for i, node := range p.Nodes {
@@ -383,7 +402,7 @@ func (s *sampler[P]) empty() []*Posterior[P] {
 			}
 		}
 		for _, u := range s.options.Unknown {
-			out[g].Unknown = append(out[g].Unknown, Estimate{Name: u.Name, Draws: make([][]float64, k)})
+			out[g].Unknown = append(out[g].Unknown, Estimate{Name: u.Name, Draws: make([][]float64, k), Signed: u.Prior.family == normal})
 		}
 	}
 	return out
@@ -673,8 +692,8 @@ func (s *stepSize) value() float64 { return math.Exp(s.Log) }
 func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Observations[P], o Options) (_ *sampler[P], err error) {
 	defer try.Catch(&err)
 	try.Do(p.Check())
-	if geom.IsCharted(p.Space.M) {
-		try.Fail("%T has charts: processes are guided in coordinates only", p.Space.M)
+	if try.Get(p.Space.Orbits()) {
+		try.Fail("points of %T are orbits, and what is seen would be of one element, which is not known: processes are guided where points are no orbits", p.Space.M)
 	}
 	if o.Particles < 0 {
 		try.Fail("%d particles, want at least 1, or 0 for chains", o.Particles)
@@ -710,6 +729,9 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		s.groups, s.total = s.total, s.total*o.Particles
 	}
 	s.rng = rand.New(s.source)
+	for l := range s.inner {
+		s.inner[l] = s.inner[l] || s.charted
+	}
 	if len(s.order) == 0 {
 		try.Fail("the tree has no edge of a length")
 	}
@@ -738,6 +760,8 @@ func (s *sampler[P]) assign(t *tree.Tree) {
 			try.Fail("the unknowns %d and %d, %s and %s, are one number: leave one out", k, j, unknown[k].Name, u.Name)
 		}
 		switch {
+		case u.kind != param && u.Prior.family == normal:
+			try.Fail("%s is positive, but its prior is Normal: take LogNormal or InverseGamma", u.Name)
 		case u.kind == noise:
 			s.noiseAt = j
 		case u.kind == rate && u.leaves == nil:
@@ -766,7 +790,7 @@ func (s *sampler[P]) assign(t *tree.Tree) {
 // mapped returns the matrix that takes a state, k rows for each of n landmarks or coordinates, to what is observed of it: rows of a map, or all that there is
 // without one.
 func (s *sampler[P]) mapped(given [][]float64, rows, n, k int) *mat.Dense {
-	l := mat.NewDense(rows*k, s.n, nil)
+	l := mat.NewDense(rows*k, s.wide, nil)
 	for i := range rows {
 		row := make([]float64, n)
 		row[i%n] = 1
@@ -829,7 +853,7 @@ func (s *sampler[P]) enter(g int) {
 	if !positive(o.Noise) {
 		try.Fail("observations with errors of standard deviation %g, want a finite positive number", o.Noise)
 	}
-	n, columns := s.process.Space.M.Dim(), 1 // of points; the other rows of states are parts, which nobody sees
+	n, columns := geom.PointDim(s.process.Space.M), 1 // of points; the other rows of states are parts, which nobody sees
 	if r, ok := s.process.Space.M.(geom.Rows); ok {
 		n, columns, _ = r.Rows()
 	}

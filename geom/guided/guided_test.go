@@ -915,9 +915,10 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, clades("A", "E"), "second", `no leaf is called "E"`)
 	expect.Refused(t, clades(), "second", "no leaves")
 	expect.Refused(t, clades("D", "B"), `above "C"`, "first and second")
-	sphere := geom.On(manifold.Sphere(2))
-	_, err = Sample(stochastic.Brownian(sphere, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
-	expect.Refused(t, err, "charts")
+	lines := geom.On(manifold.Grassmann(3, 1))
+	_, err = Sample(stochastic.Brownian(lines, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
+	expect.Refused(t, err, "orbits")
+	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(Normal(1, 1))}}), "rate is positive", "LogNormal")
 }
 
 // What was drawn when the context ends is kept.

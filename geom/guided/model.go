@@ -27,81 +27,130 @@ type Additive interface {
 	Diffusion(y ode.State, params []*Node) *Node
 }
 
-// model is a process as the sweeps see it: states x, [N, n, D], with noise [N, k, D].
+// model is a process as the sweeps see it: states, [N, wide, D], in coordinates x, [N, n, D], with noise [N, k, D]. On a geom.Charted
+// manifold states are ambient and coordinates those of a chart; elsewhere both are one, and wide is n.
 type model struct {
 	manifold geom.Manifold
 	dynamics stochastic.Dynamics
 	scheme   ode.Scheme
 	noise    int
 	n, d, k  int
+	wide     int
 	parts    []int // how many vectors each part of the state has
-	flat     bool  // D is 1, and the noise has no known structure
+	kinds    []geom.Kind
+	flat     bool // D is 1, and the noise has no known structure
+	charted  bool
 }
 
 func newModel[P geom.Point](p stochastic.Process[P]) model {
-	m := model{manifold: p.Space.M, dynamics: p.Dynamics, scheme: p.Scheme, noise: p.Noise}
+	m := model{manifold: p.Space.M, dynamics: p.Dynamics, scheme: p.Scheme, noise: p.Noise, charted: geom.IsCharted(p.Space.M)}
+	vectors := 1
 	for _, part := range p.Parts {
-		m.parts = append(m.parts, len(part.Vectors))
+		m.parts, m.kinds = append(m.parts, len(part.Vectors)), append(m.kinds, part.Kind)
+		vectors += len(part.Vectors)
 	}
-	total := p.Space.M.Dim()
-	if r, ok := p.Space.M.(geom.Rows); ok {
+	if r, ok := p.Space.M.(geom.Rows); ok && !m.charted {
 		if _, separable := p.Dynamics.(Separable); separable {
 			m.n, m.d, _ = r.Rows()
-			m.k = m.n
+			m.k, m.wide = m.n, m.n
 			return m
 		}
 	}
-	for _, k := range m.parts {
-		total += k * p.Space.M.Dim()
-	}
-	m.n, m.d, m.k, m.flat = total, 1, p.Noise, true
+	m.n, m.wide, m.d, m.k, m.flat = vectors*p.Space.M.Dim(), vectors*geom.PointDim(p.Space.M), 1, p.Noise, true
 	return m
 }
 
-// state takes x, [N, n, D], to the parts of the process.
-func (m model) state(x *Node) ode.State {
-	rows, dim := x.Shape().Dim(0), m.manifold.Dim()
-	flat := Reshape(x, rows, m.n*m.d)
-	y := ode.State{SliceAxis(flat, 1, AxisRange(0, dim))}
+// split takes states, [B..., wide, D], or coordinates, [B..., n, D], to the parts of the process, whose vectors have dim numbers.
+func (m model) split(x *Node, dim int) ode.State {
+	batch := x.Shape().Dimensions[:x.Rank()-2]
+	shape := func(last ...int) []int { return append(slices.Clone(batch), last...) }
+	flat := Reshape(x, shape(x.Shape().Dim(-2)*m.d)...)
+	y := ode.State{SliceAxis(flat, -1, AxisRange(0, dim))}
 	at := dim
 	for _, k := range m.parts {
-		y = append(y, Transpose(Reshape(SliceAxis(flat, 1, AxisRange(at, at+k*dim)), rows, k, dim), 0, 1))
+		part := Reshape(SliceAxis(flat, -1, AxisRange(at, at+k*dim)), shape(k, dim)...)
+		perm := []int{len(batch)}
+		for a := range len(batch) {
+			perm = append(perm, a)
+		}
+		y = append(y, TransposeAllDims(part, append(perm, len(batch)+1)...))
 		at += k * dim
 	}
 	return y
 }
 
-// flatten is the inverse of state.
-func (m model) flatten(y ode.State) *Node {
-	rows := y[0].Shape().Dim(0)
+// join is the inverse of split.
+func (m model) join(y ode.State) *Node {
+	batch := y[0].Shape().Dimensions[:y[0].Rank()-1]
 	out := []*Node{y[0]}
-	for j, k := range m.parts {
-		out = append(out, Reshape(Transpose(y[1+j], 0, 1), rows, k*m.manifold.Dim()))
+	for _, part := range y[1:] {
+		flat := linalg.Rows(part)
+		out = append(out, Reshape(flat, append(slices.Clone(batch), flat.Shape().Dim(-2)*flat.Shape().Dim(-1))...))
 	}
-	return Reshape(Concatenate(out, 1), rows, m.n, m.d)
+	all := Concatenate(out, -1)
+	return Reshape(all, append(slices.Clone(batch), all.Shape().Dim(-1)/m.d, m.d)...)
 }
 
-// at returns b, [N, n, D], nil for none, and σ, [N, n, k], or a = σσᵀ if σ is its Cholesky factor, in Itô's calculus, at states x. The params that vary are [N, 1].
-func (m model) at(x *Node, params []*Node, varies []bool) (b, sigma, a *Node) {
-	local := geom.At(m.manifold, m.state(x)[0])
+// enter takes states, [N, wide, D], to their coordinates, [N, n, D], in the charts centred at their own points.
+func (m model) enter(x *Node) (at geom.Local, y *Node) {
+	s := m.split(x, geom.PointDim(m.manifold))
+	at = geom.At(m.manifold, s[0])
+	if !m.charted {
+		return at, x
+	}
+	return at, m.inside(at, s)
+}
+
+// inside are the coordinates of states in charts at their points.
+func (m model) inside(at geom.Local, s ode.State) *Node {
+	y := ode.State{at.X}
+	for j, kind := range m.kinds {
+		y = append(y, at.Enter(kind, s[j+1]))
+	}
+	return m.join(y)
+}
+
+// leave is the inverse of enter, for coordinates, [P..., N, n, D], of many states in each chart.
+func (m model) leave(at geom.Local, y *Node) *Node {
+	if !m.charted {
+		return y
+	}
+	c := m.split(y, m.manifold.Dim())
+	at = at.Moved(c[0])
+	s := ode.State{at.Z}
+	for j, kind := range m.kinds {
+		s = append(s, at.Leave(kind, c[j+1]))
+	}
+	return m.join(s)
+}
+
+// from are the coordinates, [P..., N, n, D], of states in other charts.
+func (m model) from(chart geom.Local, x *Node) *Node {
+	s := m.split(x, geom.PointDim(m.manifold))
+	return m.inside(chart.Moved(chart.Coordinates(s[0])), s)
+}
+
+// at returns b, [N, n, D], nil for none, and σ, [N, n, k], or a = σσᵀ if σ is its Cholesky factor, in Itô's calculus, for x in the
+// coordinates of local. The params that vary are [N, 1].
+func (m model) at(local geom.Local, x *Node, params []*Node, varies []bool) (b, sigma, a *Node) {
+	dim := m.manifold.Dim()
 	if s, ok := m.dynamics.(Separable); ok && !m.flat {
-		b, a = s.Separate(local, m.state(x), params)
+		b, a = s.Separate(local, m.split(x, dim), params)
 		if b != nil {
 			b = Reshape(b, x.Shape().Dimensions...)
 		}
 		return b, nil, a
 	}
-	equation := func(params []*Node) ode.Equation { return m.dynamics.Equation(local, params) }
 	additive, constant := m.dynamics.(Additive)
-	ito := equation(params)
+	ito := m.dynamics.Equation(local, params)
 	if m.scheme.Calculus == ode.Stratonovich && !constant {
 		ito = ode.ItoFromStratonovich(ito, m.noise)
 	}
 	g, dtype, rows := x.Graph(), x.DType(), x.Shape().Dim(0)
 	zero, one := ScalarZero(g, dtype), ScalarOne(g, dtype)
-	b = m.flatten(ito(zero, m.state(x), one, BroadcastToDims(zero, rows, m.noise)))
+	b = m.join(ito(zero, m.split(x, dim), one, BroadcastToDims(zero, rows, m.noise)))
 	if constant {
-		return b, additive.Diffusion(m.state(x), params), nil
+		return b, additive.Diffusion(m.split(x, dim), params), nil
 	}
 	// The columns of σ: every path once with each unit vector of the noise.
 	repeat := func(p *Node) *Node {
@@ -113,13 +162,16 @@ func (m model) at(x *Node, params []*Node, varies []bool) (b, sigma, a *Node) {
 			many[j] = repeat(p)
 		}
 	}
+	if m.charted {
+		local = geom.At(m.manifold, repeat(local.Z))
+	}
 	xs := Reshape(repeat(Reshape(x, rows, m.n*m.d)), rows*m.noise, m.n, m.d)
 	units := Reshape(BroadcastToDims(ExpandAxes(linalg.Eye(g, dtype, m.noise), 0), rows, m.noise, m.noise), rows*m.noise, m.noise)
-	columns := m.flatten(equation(many)(zero, m.state(xs), zero, units))
+	columns := m.join(m.dynamics.Equation(local, many)(zero, m.split(xs, dim), zero, units))
 	return b, Transpose(Reshape(columns, rows, m.noise, m.n), 1, 2), nil
 }
 
-// vectors are the numbers of a process's start with its parts, [n][D].
+// vectors are the numbers of a process's start with its parts, [wide][D].
 func start[P geom.Point](p stochastic.Process[P], m model) [][]float64 {
 	flat := append([]float64{}, p.Space.Vector(p.Start)...)
 	for _, part := range p.Parts {
@@ -127,7 +179,7 @@ func start[P geom.Point](p stochastic.Process[P], m model) [][]float64 {
 			flat = append(flat, p.Space.Vector(v)...)
 		}
 	}
-	out := make([][]float64, m.n)
+	out := make([][]float64, m.wide)
 	for i := range out {
 		out[i] = flat[i*m.d : (i+1)*m.d]
 	}

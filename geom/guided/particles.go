@@ -54,7 +54,11 @@ func (s *sampler[P]) climb() (_ []*Posterior[P], err error) {
 	for c := range family {
 		family[c] = c
 		for j, u := range s.options.Unknown {
-			s.y[c][j] = (math.Log(u.Prior.Draw(s.source)) - s.mean[c/k][j]) / s.scale[c/k][j][j]
+			x := u.Prior.Draw(s.source)
+			if u.Prior.family != normal {
+				x = math.Log(x)
+			}
+			s.y[c][j] = (x - s.mean[c/k][j]) / s.scale[c/k][j][j]
 		}
 	}
 	try.Do(s.guide(nil))

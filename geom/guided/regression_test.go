@@ -46,8 +46,14 @@ var (
 
 // Growth whose speed is an Ornstein-Uhlenbeck process, from a place and a speed that are not known: all weights are the likelihood of the
 // joint normal distribution, and without noise paths, root and speeds are those of a Kalman smoother. So it is where specimens are seen
-// at inner nodes, at the root, twice at a node, or not at all.
+// at inner nodes, at the root, twice at a node, or not at all; and so it is where every step is taken in a chart of its own.
 func TestGrowth(t *testing.T) {
+	for name, space := range map[string]*geom.Space[geom.Vec]{"plane": plane, "charts": geom.On(twisted{})} {
+		t.Run(name, func(t *testing.T) { testGrowth(t, space) })
+	}
+}
+
+func testGrowth(t *testing.T, space *geom.Space[geom.Vec]) {
 	rng := rand.New(rand.NewPCG(21, 0))
 	const friction, deviation, noise, root, speed, steps = 0.8, 0.6, 0.25, 0.7, 1.6, 4
 	x, v := geom.Vec{0.2, -0.3}, geom.Vec{0.5, 1}
@@ -69,7 +75,12 @@ func TestGrowth(t *testing.T) {
 	}
 	o := Options{Steps: steps, Root: root, RootParts: []float64{speed}, Chains: 2, Seed: 3,
 		Unknown: []Unknown{Param(1, "deviation", LogNormal(deviation, 0.4)), Noise(LogNormal(noise, 0.3))}}
-	s := prepared(t, growth(x, v, friction, deviation), cohort, seen, o)
+	grows := func(deviation float64) stochastic.Process[geom.Vec] {
+		p := growth(x, v, friction, deviation)
+		p.Space = space
+		return p
+	}
+	s := prepared(t, grows(deviation), cohort, seen, o)
 	var post *Posterior[geom.Vec]
 	for _, y := range places(2) {
 		logs := s.logs(0, y)
@@ -98,7 +109,7 @@ func TestGrowth(t *testing.T) {
 		if floats.Norm(y, 1) == 0 {
 			known := seen
 			known.Noise = math.Exp(logs[1])
-			post = expect.Must(Sample(growth(x, v, friction, math.Exp(logs[0])), cohort, known,
+			post = expect.Must(Sample(grows(math.Exp(logs[0])), cohort, known,
 				Options{Steps: steps, Root: root, RootParts: []float64{speed}, Particles: 10, Chains: 2, Seed: 8}))
 			expect.Rel(t, "evidence", post.Evidence.Log, log, 1e-10)
 		}

@@ -36,10 +36,11 @@ type sampler[P geom.Point] struct {
 
 	exponent float64       // of the likelihood of what was seen; 1 for chains
 	noiseAt  int           // which unknown is the noise; -1
-	mean     [][]float64   // [G][p]: logarithms of the unknowns are mean + scale·y
+	mean     [][]float64   // [G][p]: logarithms of the unknowns, see Prior.number, are mean + scale·y
 	scale    [][][]float64 // [G], lower triangles
 	learned  visits        // of which the guides are made
 	told     []told        // the messages, of the root and of the levels
+	centres  centres       // of their charts
 	fixed    []any         // arguments of the compiled functions that change with the guides only
 	w, xi    *tensors.Tensor
 	y        [][]float64 // [C][p]
@@ -96,11 +97,7 @@ func (s *sampler[P]) logs(group int, y []float64) []float64 {
 
 // arguments are those of parse, for messages that are for observations with errors of noise, [place][G].
 func (s *sampler[P]) arguments(at *mat.Dense, noise [][]float64) []any {
-	g, n, d := s.groups, s.n, s.d
-	h := make([]float64, len(s.order))
-	for e, i := range s.order {
-		h[e] = s.tree.Length[i] / float64(s.options.Steps)
-	}
+	g, d := s.groups, s.d
 	var begin, known []float64
 	sharp := make([][]float64, g)
 	for group := range g {
@@ -114,14 +111,29 @@ func (s *sampler[P]) arguments(at *mat.Dense, noise [][]float64) []any {
 			}
 		}
 	}
-	args := []any{h, tensors.FromFlatDataAndDimensions(begin, g, n, d), s.told[0].b, s.told[0].f, s.mean, s.scale, s.spread, known, sharp, s.exponent}
+	args := []any{s.lengths(), tensors.FromFlatDataAndDimensions(begin, g, s.wide, d), s.told[0].b, s.told[0].f, s.mean, s.scale, s.spread, known, sharp, s.exponent}
 	for l := range s.levels {
 		args = append(args, s.parents(l), s.told[1+l].b, s.told[1+l].f)
 	}
 	for depth, level := range append([][]int{{0}}, s.levels...) {
 		args = append(args, s.views(depth, level)...)
 	}
+	if s.charted {
+		args = append(args, s.centres.root)
+		for _, c := range s.centres.levels {
+			args = append(args, c)
+		}
+	}
 	return append(args, s.process.Params...)
+}
+
+// lengths are those of the steps of all edges on the tree, [E].
+func (s *sampler[P]) lengths() []float64 {
+	h := make([]float64, len(s.order))
+	for e, i := range s.order {
+		h[e] = s.tree.Length[i] / float64(s.options.Steps)
+	}
+	return h
 }
 
 // views are what is seen at the nodes of a depth, as parse takes it.
@@ -130,8 +142,8 @@ func (s *sampler[P]) views(depth int, level []int) []any {
 	var b, f []float64
 	for group := range s.groups {
 		for _, i := range level {
-			o, m, is := s.seen[group][i], message{mat.NewDense(s.n, s.n, nil), mat.NewDense(s.n, s.d, nil)}, 0.0
-			if s.leaf[i] {
+			o, m, is := s.seen[group][i], message{mat.NewDense(s.wide, s.wide, nil), mat.NewDense(s.wide, s.d, nil)}, 0.0
+			if s.leaf[i] && !s.charted {
 				is = 1
 			} else if o.b != nil {
 				m = o.message
@@ -142,8 +154,8 @@ func (s *sampler[P]) views(depth int, level []int) []any {
 	}
 	out := []any{mark, residual, count}
 	if s.inner[depth] {
-		dims := []int{s.groups, len(level), s.n}
-		out = append(out, tensors.FromFlatDataAndDimensions(b, append(dims, s.n)...), tensors.FromFlatDataAndDimensions(f, append(dims, s.d)...))
+		dims := []int{s.groups, len(level), s.wide}
+		out = append(out, tensors.FromFlatDataAndDimensions(b, append(dims, s.wide)...), tensors.FromFlatDataAndDimensions(f, append(dims, s.d)...))
 	}
 	return out
 }
@@ -204,6 +216,13 @@ func (s *sampler[P]) parse(in []*Node) (*sweep, func(y *Node) (unknown, *Node, *
 		}
 		w.seen = append(w.seen, v)
 	}
+	if s.charted {
+		w.centre = in[0]
+		for l := range s.levels {
+			w.centres = append(w.centres, SliceAxis(in[1+l], 0, AxisRange(1)))
+		}
+		in = in[1+len(s.levels):]
+	}
 	return w, func(y *Node) (unknown, *Node, *Node) { return s.unknowns(y, mean, scale, in) }
 }
 
@@ -219,7 +238,7 @@ func (s *sampler[P]) unknowns(y, mean, scale *Node, params []*Node) (unknown, *N
 	for j, a := range s.options.Unknown {
 		v := Squeeze(SliceAxis(u, 1, AxisRange(j, j+1)), 1)
 		prior = Add(prior, a.Prior.logDensity(v))
-		switch x := Exp(v); a.kind {
+		switch x := a.Prior.number(v); a.kind {
 		case rate:
 			of := make([]float64, len(s.order))
 			for e, i := range s.order {
@@ -348,13 +367,17 @@ func (s *sampler[P]) swept(in []*Node, keep bool) (log, nodes *Node, paths []*No
 	return sweep.run(w, xi, theta, keep)
 }
 
-// visits are states that chains went through, [visit][level], each [n, C·E, n, D]. They take less memory than what guides are made of.
+// visits are states that chains went through, [visit][level], each [n, C·E, wide, D], and on a geom.Charted manifold after those of the
+// levels those of the nodes, [C, V, wide, D]. They take less memory than what guides are made of.
 type visits [][][]float64
 
 // look adds the states before all steps of the chains as they are now.
 func (s *sampler[P]) look(v *visits) error {
 	out, err := s.process.Space.Call(s.key("look"), func(in []*Node) []*Node {
-		_, _, paths := s.swept(in, true)
+		_, nodes, paths := s.swept(in, true)
+		if s.charted {
+			paths = append(paths, nodes)
+		}
 		return paths
 	}, append(s.state(), s.fixed...)...)
 	if err != nil {
@@ -370,9 +393,13 @@ func (s *sampler[P]) look(v *visits) error {
 
 // visit returns what the auxiliary process is made of with the unknowns at a place, [p]: for each level the means over the chains of a
 // group, along their paths, of the point, [n, G, E, n, D], of rate·σσᵀ, [n, G, E, n, n], of the drift, [n, G, E, n, D], and for flat
-// models of the drift's derivative.
+// models of the drift's derivative. On a geom.Charted manifold they are those of chartedStep.
 func (s *sampler[P]) visit(in []*Node) []*Node {
-	place, mean, scale, paths, params := in[0], in[1], in[2], in[3:3+len(s.levels)], in[3+len(s.levels):]
+	place, mean, scale, h, paths, params := in[0], in[1], in[2], in[3], in[4:4+len(s.levels)], in[4+len(s.levels):]
+	var centres []*Node
+	if s.charted {
+		centres, params = params[:len(s.levels)], params[len(s.levels):]
+	}
 	c := paths[0].Shape().Dim(1) / len(s.levels[0])
 	theta, _, _ := s.unknowns(BroadcastPrefix(place, c), mean, scale, params)
 	var out []*Node
@@ -383,14 +410,27 @@ func (s *sampler[P]) visit(in []*Node) []*Node {
 		if theta.rate != nil {
 			rate = Reshape(SliceAxis(theta.rate, 1, AxisRange(done, done+e)), c*e, 1, 1)
 		}
+		length := SliceAxis(h, 0, AxisRange(done, done+e))
+		length = Reshape(BroadcastPrefix(length, c), c*e, 1, 1)
 		done += e
 		mean := func(x *Node) *Node { // over the chains of a group
 			dims := x.Shape().Dimensions
 			return ReduceMean(Reshape(x, s.groups, c/s.groups, e, dims[1], dims[2]), 1)
 		}
+		scanned := []*Node{path}
+		if s.charted {
+			n := s.options.Steps
+			scanned = append(scanned, SliceAxis(centres[l], 0, AxisRange(0, n)), SliceAxis(centres[l], 0, AxisRange(1)))
+		}
 		_, means := autodiff.Scan(s.options.Steps, func(_ *Node, _, in []*Node) ([]*Node, []*Node) {
 			x := in[0]
-			b, sigma, a := s.at(x, theta.along(e, 1), theta.varies)
+			if s.charted {
+				return nil, s.chartedStep(x, in[1], in[2], length, rate, c, theta, e, mean)
+			}
+			at := func(x *Node, times int) (_, _, _ *Node) {
+				return s.at(geom.At(s.manifold, s.split(x, s.manifold.Dim())[0]), x, theta.along(e, times), theta.varies)
+			}
+			b, sigma, a := at(x, 1)
 			if a == nil {
 				a = linalg.MatMul(sigma, linalg.T(sigma))
 			}
@@ -402,13 +442,13 @@ func (s *sampler[P]) visit(in []*Node) []*Node {
 			if s.flat {
 				drift := func(x *Node) *Node {
 					rows := x.Shape().Size() / s.n
-					b, _, _ := s.at(Reshape(x, rows, s.n, 1), theta.along(e, rows/(c*e)), theta.varies)
+					b, _, _ := at(Reshape(x, rows, s.n, 1), rows/(c*e))
 					return Reshape(b, x.Shape().Dimensions...)
 				}
 				out = append(out, mean(Mul(rate, autodiff.Jacobian(drift, Squeeze(x, -1)))))
 			}
 			return nil, out
-		}, nil, []*Node{path})
+		}, nil, scanned)
 		out = append(out, means...)
 	}
 	return out
@@ -418,9 +458,12 @@ func (s *sampler[P]) visit(in []*Node) []*Node {
 func (s *sampler[P]) auxiliary(seen visits, place []float64) [][]float64 {
 	var means [][]float64
 	for _, levels := range seen {
-		args := []any{place, s.mean, s.scale}
-		for l, flat := range levels {
-			args = append(args, tensors.FromFlatDataAndDimensions(flat, s.options.Steps, s.total*len(s.levels[l]), s.n, s.d))
+		args := []any{place, s.mean, s.scale, s.lengths()}
+		for l, level := range s.levels {
+			args = append(args, tensors.FromFlatDataAndDimensions(levels[l], s.options.Steps, s.total*len(level), s.wide, s.d))
+		}
+		for _, c := range s.centres.levels {
+			args = append(args, c)
 		}
 		out := try.Get(s.process.Space.Call(s.key("visit"), s.visit, append(args, s.process.Params...)...))
 		for i, x := range out {
@@ -452,6 +495,15 @@ func (s *sampler[P]) guide(seen visits) (err error) {
 		tensors.MustMutableFlatData(t.b, func(x []float64) { clear(x) })
 		tensors.MustMutableFlatData(t.f, func(x []float64) { clear(x) })
 	}
+	inChart := func(_, _ int, m message) message { return m }
+	if s.charted {
+		s.centres = s.middles(seen)
+		charts := s.charts()
+		inChart = func(group, i int, m message) message {
+			centre, slope := charts(group, i)
+			return s.inChart(m, centre, slope)
+		}
+	}
 	noise := make([][]float64, len(all))
 	for q, y := range all {
 		means := s.auxiliary(seen, y)
@@ -467,7 +519,7 @@ func (s *sampler[P]) guide(seen visits) (err error) {
 				if s.seen[group][i].b == nil {
 					return nil
 				}
-				return []message{s.seen[group][i].scaled(errors)}
+				return []message{inChart(group, i, s.seen[group][i].scaled(errors))}
 			}
 			g := s.pull(s.options.Steps, here, step)
 			s.told[0].tell(g.root, at, q, 1, group)

@@ -24,19 +24,22 @@ type sweep struct {
 	pick     []*Node // plan.parents
 	told     []terms // [level] of [n, G, P, E, n, n] and [n, G, P, E, n, D]
 	root     terms   // the root's message, [G, P, 1, n, n] and [G, P, 1, n, D]
-	start    *Node   // [G, n, D]: the state of the root, or the mean of its prior
+	start    *Node   // [G, wide, D]: the state of the root, or the mean of its prior
 	free     *Node   // the standard deviations of the prior of the root, [n]; nil where it is known
 	noise    *Node   // standard deviation of the errors of the observations, [G], where it is not among the unknowns
 	exponent *Node   // of the density of the observations, a scalar
 	sharp    *Node   // its inverse in the messages, as terms, [G, P]
 	seen     []views // at the root, and [1 + level]
+	centre   *Node   // of the chart of the root's message, [G, 1, a], and of those after the steps of each level, [n, G, E, a]: see centres
+	centres  []*Node
 }
 
 // terms are the coefficients of messages.
 type terms struct{ b, f *Node }
 
 // views say what was seen at the nodes of a level: 1 if they are leaves, else 0, the residuals of what was seen and how many numbers that
-// were, all [G, E]; and where a node that is no leaf is seen, the messages of those for errors of 1, [G, E, n, n] and [G, E, n, D].
+// were, all [G, E]; and where a node that is no leaf is seen, the messages of those for errors of 1, [G, E, wide, wide] and [G, E, wide, D]. On a
+// geom.Charted manifold, where messages are of coordinates, no node is marked as a leaf.
 type views struct{ mark, residual, count, b, f *Node }
 
 // unknown are parameters at a point, in the chains, [C].
@@ -147,17 +150,21 @@ func stepFrom(x, a, xi, b, f *Node) (next, mean, value *Node) {
 }
 
 // run takes the noise of the edges, [n, C, E, k·D], and of the root, [C, n·D], nil where it is known, to the logarithm of the weight
-// of each chain, [C], and to the states of the nodes in the order root, plan.order, [C, V, n, D]. The weight is the density of the
+// of each chain, [C], and to the states of the nodes in the order root, plan.order, [C, V, wide, D]. The weight is the density of the
 // observations by that of the guided states relative to those of the process. With watch it returns, for each level, the states before
-// the steps, [n, C·E, n, D].
+// the steps, [n, C·E, wide, D].
 func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, paths []*Node) {
 	c := w.Shape().Dim(1)
 	x := perChain(s.start, c)
 	log = ZerosLike(ReduceSum(x, -2, -1))
 	if s.free != nil {
 		b, f := s.root.at(theta.powers)
-		next, mean, value := step(x, Mul(Reshape(Square(s.free), 1, 1, s.n), linalg.EyeLike(b)), Mul(Reshape(s.free, 1, s.n, 1), Reshape(xi, c, s.n, s.d)), b, f)
-		x, log = next, Sub(mean, value)
+		local, y := s.enter(x)
+		if s.charted {
+			b, f = s.heard(local, s.centred(s.centre, c), y, b, f)
+		}
+		next, mean, value := step(y, Mul(Reshape(Square(s.free), 1, 1, s.n), linalg.EyeLike(b)), Mul(Reshape(s.free, 1, s.n, 1), Reshape(xi, c, s.n, s.d)), b, f)
+		x, log = s.leave(local, next), Sub(mean, value)
 	}
 	noise := theta.noise
 	if noise == nil {
@@ -172,7 +179,7 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 	done := 0
 	for l := range s.plan.levels {
 		e := len(s.plan.levels[l])
-		begin := Reshape(linalg.MatMul(s.pick[l], Reshape(above, c, above.Shape().Dim(1), s.n*s.d)), c*e, s.n, s.d)
+		begin := Reshape(linalg.MatMul(s.pick[l], Reshape(above, c, above.Shape().Dim(1), s.wide*s.d)), c*e, s.wide, s.d)
 		h := BroadcastToDims(ExpandAxes(SliceAxis(s.h, 0, AxisRange(done, done+e)), 0), c, e)
 		if theta.rate != nil {
 			h = Mul(h, SliceAxis(theta.rate, 1, AxisRange(done, done+e)))
@@ -181,13 +188,19 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 		params := theta.along(e, 1)
 		none := ReduceSum(ZerosLike(begin), -2, -1)
 		white := Reshape(SliceAxis(w, 2, AxisRange(done, done+e)), s.steps, c*e, s.k, s.d)
+		in := []*Node{white, s.told[l].b, s.told[l].f}
+		if s.charted {
+			in = append(in, s.centres[l])
+		}
 		final, visited := autodiff.Scan(s.steps, func(_ *Node, y, in []*Node) ([]*Node, []*Node) {
-			x := y[0]
 			b, f := terms{in[1], in[2]}.at(theta.powers)
-			drift, sigma, a := s.at(x, params, theta.varies)
-			from := x
+			local, from := s.enter(y[0])
+			drift, sigma, a := s.at(local, from, params, theta.varies)
 			if drift != nil {
-				from = Add(x, Mul(h, drift))
+				from = Add(from, Mul(h, drift))
+			}
+			if s.charted {
+				b, f = s.heard(local, s.centred(in[3], c), from, b, f)
 			}
 			var next, mean, value *Node
 			if sigma == nil {
@@ -198,13 +211,13 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 			}
 			var out []*Node
 			if watch {
-				out = []*Node{x}
+				out = []*Node{y[0]}
 			}
-			return []*Node{next, Add(y[1], Sub(mean, value)), value}, out
-		}, []*Node{begin, none, none}, []*Node{white, s.told[l].b, s.told[l].f})
+			return []*Node{s.leave(local, next), Add(y[1], Sub(mean, value)), value}, out
+		}, []*Node{begin, none, none}, in)
 		paths = append(paths, visited...)
 		log = Add(log, ReduceSum(Reshape(final[1], c, e), -1))
-		above = Reshape(final[0], c, e, s.n, s.d)
+		above = Reshape(final[0], c, e, s.wide, s.d)
 		all = append(all, above)
 		log = Add(log, Mul(s.exponent, s.seen[1+l].density(above, Reshape(final[2], c, e), sharp, noise)))
 		done += e
@@ -212,7 +225,7 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 	return log, Concatenate(all, 1), paths
 }
 
-// density is the logarithm of that of the observations of states x, [C, E, n, D], of a level with errors of standard deviation noise, [C],
+// density is the logarithm of that of the observations of states x, [C, E, wide, D], of a level with errors of standard deviation noise, [C],
 // where value, [C, E], is that of the messages there, which at leaves are those of the observations with errors of noise/sharp.
 func (s views) density(x, value, sharp, noise *Node) *Node {
 	c := noise.Shape().Dim(0)

@@ -203,26 +203,11 @@ func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) (_ [][]P,
 	if mean == nil || len(mean.Momenta) != len(vectors) {
 		return nil, fmt.Errorf("vectors of %d samples, want a mean of as many", len(vectors))
 	}
-	if orbits(s) {
+	if try.Get(s.Orbits()) {
 		return nil, errors.New("points are orbits, and the mean does not say at which configurations the vectors are: " +
 			"Grow moves the slopes of its regressions")
 	}
 	return gather(s, mean, nil, vectors), nil
-}
-
-// orbits says whether points are orbits.
-func orbits[P geom.Point](s *geom.Space[P]) bool {
-	if !geom.IsCharted(s.M) {
-		return false
-	}
-	out := try.Get(s.Call(operation{name: "orbits"}, func(in []*graph.Node) []*graph.Node {
-		number := 0.0
-		if _, ok := geom.At(s.M, in[0]).Manifold.(geom.Quotient); ok {
-			number = 1
-		}
-		return []*graph.Node{graph.Scalar(in[0].Graph(), in[0].DType(), number)}
-	}, make([]float64, geom.PointDim(s.M))))
-	return out.Scalar(0) == 1
 }
 
 // gather is Gather for vectors at given points; nil for the ends of the geodesics from y.

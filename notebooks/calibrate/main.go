@@ -36,6 +36,7 @@ var sections = []section{
 	{"trees", "Posteriors on trees", trees},
 	{"bridges", "Posteriors of bridges", bridges},
 	{"cohorts", "Posteriors of regressions", cohorts},
+	{"factors", "Metrics of a group and normal distributions on the sphere", factors},
 	{"atlases", "Atlases of simulated populations", atlases},
 	{"placements", "Landmarks placed on simulated families", placements},
 	{"published", "A published posterior", published},
@@ -52,6 +53,7 @@ type bench struct {
 	simulations, permutations int
 	seeds, pairs              int
 	trees, bridges, cohorts   int
+	factors                   int
 	draws, theirs             int
 	seed                      uint64
 	python                    string
@@ -66,11 +68,12 @@ func main() {
 	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
 	flag.IntVar(&b.bridges, "bridges", 200, "simulated bridges of 39 landmarks")
 	flag.IntVar(&b.cohorts, "cohorts", 100, "simulated cohorts")
+	flag.IntVar(&b.factors, "factors", 100, "simulated sets of rotations, and of points of the sphere")
 	flag.IntVar(&b.draws, "draws", 280, "draws of each chain of the published posterior")
 	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, shapes, coverage, recovery, logarithms, counts, trees, bridges, cohorts, atlases, placements, published")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, shapes, coverage, recovery, logarithms, counts, trees, bridges, cohorts, factors, atlases, placements, published")
 	flag.Parse()
 	wanted, err := b.check(*only)
 	if err == nil {
@@ -96,6 +99,7 @@ func (b *bench) check(only string) ([]section, error) {
 		{"trees", b.trees, 4, ": there are four of them to simulate on"},
 		{"bridges", b.bridges, 1, ""},
 		{"cohorts", b.cohorts, 1, ""},
+		{"factors", b.factors, 1, ""},
 		{"draws", b.draws, 1, ""},
 		{"theirs", b.theirs, 1, ""},
 	} {
