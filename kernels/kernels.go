@@ -1,7 +1,8 @@
 // Package kernels holds the reproducing kernels K(x, y) of R^D that make landmarks a manifold: Gaussian, the Laplace
-// (Matérn) family, Cauchy, sums of them, each with one width, one along every axis, or widths along any directions (Oriented).
+// (Matérn) family, Cauchy, sums of them, each with one width, one along every axis, or widths along any directions (Oriented), and any of
+// them with affine fields that are nearly free (Conditional, ThinPlate).
 //
-// All are scalar kernels of the form k(s), s = Σ_a ((x_a − y_a)/σ_a)² with k(0) = 1, so that the matrix kernel is
+// All but the last two are scalar kernels of the form k(s), s = Σ_a ((x_a − y_a)/σ_a)² with k(0) = 1; the matrix kernel of each is
 // K(x, y)·I. Widths have the unit of the landmarks.
 //
 // Widths and weights are settings of compiled programs (engine.Setting): kernels of a kind share theirs.

@@ -60,7 +60,7 @@ func (d *Deformation) LogJacobians() ([]float64, error) {
 //
 // whose F at time 1 is Dφ, by the integrator of the space and to its order. Points are taken in blocks, so that the memory does not
 // grow with their number. The errors are those of Carry.
-func (s *Space) Deform(g *Geodesic, points [][]float64) (_ *Deformation, err error) {
+func (s *Flow) Deform(g *Geodesic, points [][]float64) (_ *Deformation, err error) {
 	defer try.Named(&err, "Deform")
 	s = s.along(g, points)
 	return s.deform("deform", points, func(in []*Node, z, unit *Node) (images, frames *Node) {
@@ -79,7 +79,7 @@ func (s *Space) Deform(g *Geodesic, points [][]float64) (_ *Deformation, err err
 // The integrator of the space takes one step from shape to shape, along the line between them. Landmarks stay on the path exactly. On smooth paths
 // the error is O(n⁻²), that of the lines; on paths of a diffusion it tends to 0 with the time between shapes, as the scheme of their
 // simulation does. It is an error if there are fewer than two shapes, or if one is singular.
-func (s *Space) DeformAlong(path []geom.Shape, points [][]float64) (_ *Deformation, err error) {
+func (s *Flow) DeformAlong(path []geom.Shape, points [][]float64) (_ *Deformation, err error) {
 	defer try.Named(&err, "DeformAlong")
 	if len(path) < 2 {
 		try.Fail("the path has %d shapes, want at least 2", len(path))
@@ -97,7 +97,7 @@ func (s *Space) DeformAlong(path []geom.Shape, points [][]float64) (_ *Deformati
 			dx := Sub(in[1], in[0])
 			field := func(t *Node, y ode.State) ode.State {
 				q := Add(in[0], Mul(t, dx))
-				v := s.Manifold.Velocity(q, s.Manifold.Flat(q, dx), y[0])
+				v := s.of.Velocity(q, geom.Flat(s.of, q, dx), y[0])
 				return ode.State{v, s.turn(v, y[0], y[1])}
 			}
 			one := ScalarOne(dx.Graph(), dx.DType())
@@ -114,10 +114,11 @@ func (s *Space) DeformAlong(path []geom.Shape, points [][]float64) (_ *Deformati
 }
 
 // deform computes images of points and derivatives there by a graph function of args, points and unit matrices. Points are taken in blocks.
-func (s *Space) deform(name string, points [][]float64, fn func(in []*Node, z, unit *Node) (images, frames *Node), args ...any) *Deformation {
+func (s *Flow) deform(name string, points [][]float64, fn func(in []*Node, z, unit *Node) (images, frames *Node), args ...any) *Deformation {
 	// A block has at most this many numbers of the kernel matrix between points and landmarks.
 	const most = 1 << 22
-	d, block := s.Manifold.D, min(len(points), max(1, most/s.Manifold.N))
+	d := s.of.dimension()
+	block := min(len(points), max(1, most*d/s.of.Dim()))
 	out := &Deformation{Points: points}
 	padded := make([][]float64, block)
 	for from := 0; from < len(points); from += block {
@@ -133,29 +134,29 @@ func (s *Space) deform(name string, points [][]float64, fn func(in []*Node, z, u
 		out.Images = append(out.Images, values.Matrix(0)[:n]...)
 		out.Jacobian = append(out.Jacobian, values.Array3(1)[:n]...)
 	}
-	try.Do(s.Manifold.fits(points, out.Images))
+	try.Do(s.of.fits(points, out.Images))
 	return out
 }
 
 // Inverse returns the geodesic from the end of g back to its start. Its diffeomorphism is the inverse of that of g, so that Carry and
 // Deform with it give φ⁻¹ and its derivative.
-func (s *Space) Inverse(g *Geodesic) (*Geodesic, error) {
+func (s *Flow) Inverse(g *Geodesic) (*Geodesic, error) {
 	if g == nil || len(g.Momenta) == 0 {
 		return nil, errors.New("Inverse: the geodesic is nil or has no momenta: give one that Exp, Shoot or Log returned without an error")
 	}
-	p := floats.ScaleTo(make([]float64, s.Manifold.Dim()), -1, s.Vector(g.Momenta[len(g.Momenta)-1]))
+	p := floats.ScaleTo(make([]float64, s.of.Dim()), -1, s.Vector(g.Momenta[len(g.Momenta)-1]))
 	return s.Steady(g).ShootInexact(g.End, s.Point(p))
 }
 
 // CarryFramesOnGraph is a graph function: it returns where the diffeomorphisms φ at time 1 of the geodesics from q with initial momenta
 // p, both [..., N·D], take points z, [..., k, D], and what their derivatives do to vectors there, the columns of frames, [..., k, D, m].
-func (s *Space) CarryFramesOnGraph(q, p, z, frames *Node) (images, carried *Node) {
+func (s *Flow) CarryFramesOnGraph(q, p, z, frames *Node) (images, carried *Node) {
 	end := ode.Flow(s.carryingFrames(), s.Method(), s.Steps(), ode.State{q, p, z, frames})
 	return end[2], end[3]
 }
 
 // carryingFrames is carrying with frames at the points, F' = Dv(z) F.
-func (s *Space) carryingFrames() ode.Field {
+func (s *Flow) carryingFrames() ode.Field {
 	carrying := s.carrying()
 	return func(t *Node, y ode.State) ode.State {
 		dy := carrying(t, y[:3])
@@ -164,8 +165,8 @@ func (s *Space) carryingFrames() ode.Field {
 }
 
 // turn is Dv(z) F for the velocities v of points z, [..., k, D], each of which depends on its own point only.
-func (s *Space) turn(v, z, frames *Node) *Node {
-	rows := make([]*Node, s.Manifold.D)
+func (s *Flow) turn(v, z, frames *Node) *Node {
+	rows := make([]*Node, s.of.dimension())
 	for a := range rows {
 		rows[a] = Gradient(ReduceAllSum(SliceAxis(v, -1, AxisElem(a))), z)[0]
 	}

@@ -21,6 +21,8 @@ type Manifold struct {
 // Dim is N·D.
 func (m Manifold) Dim() int { return m.N * m.D }
 
+func (m Manifold) dimension() int { return m.D }
+
 // Rows says that a row of a shape is a landmark: see geom.Rows.
 func (m Manifold) Rows() (n, columns int, name string) { return m.N, m.D, "landmark" }
 
@@ -48,8 +50,10 @@ func (m Manifold) CheckRegular(x []float64) error {
 
 // Fits returns an error if the kernel has fast sums that are valid in a box only, and a landmark is outside the box.
 func (m Manifold) Fits(x []float64) error {
-	return m.fits(engine.Unflatten(x, m.D))
+	return m.fits(m.places(x))
 }
+
+func (m Manifold) places(x []float64) [][]float64 { return engine.Unflatten(x, m.D) }
 
 // fits is Fits for points of space.
 func (m Manifold) fits(points ...[][]float64) error {

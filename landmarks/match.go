@@ -447,11 +447,3 @@ func (s *Space) holds(m *Matching, term DataTerm) error {
 	}
 	return nil
 }
-
-// carrying is the field of geodesics (q, p) together with points z that their flow moves, on states (q, p, z).
-func (s *Space) carrying() ode.Field {
-	hamilton := geom.Geodesics(s.Manifold)
-	return func(t *Node, y ode.State) ode.State {
-		return append(hamilton(t, y[:2]), s.Manifold.Velocity(y[0], y[1], y[2]))
-	}
-}
