@@ -273,6 +273,7 @@ class Runner(unittest.TestCase):
 
     def test_a_folder_of_landmark_files(self):
         population, landmarks = {"readers": ["study.Read"], "params": []}, {"readers": ["morpho.Read"], "params": []}
+        placing = {"readers": ["study.ReadEach"], "params": ["landmarks"]}
         with tempfile.TemporaryDirectory() as folder:
             for files, want in {
                 ("a.mrk.json", "b.mrk.json", ".DS_Store"): ["landmarks"],
@@ -291,9 +292,11 @@ class Runner(unittest.TestCase):
                     (own / file).parent.mkdir(exist_ok=True)
                     (own / file).touch()
                 with self.subTest(files):
-                    self.assertEqual(run.able({"population": population, "landmarks": landmarks}, run.Study(own)), want)
+                    self.assertEqual(run.able({"population": population, "placing": placing, "landmarks": landmarks}, run.Study(own)), want)
                     if files and (all(file.endswith(".csv") for file in files) or "a.pts" in files):
                         self.assertEqual(run.able({"landmarks": landmarks}, run.Study(own)), ["landmarks"])
+            self.assertEqual(run.able({"population": population, "placing": placing}, run.Study(own, {"landmarks": "a.fcsv"})), ["placing"])
+            self.assertEqual(run.able({"placing": placing}, run.Study(own)), ["placing"])
 
             with unittest.mock.patch.object(pathlib.Path, "iterdir", side_effect=PermissionError(errno.EACCES, "Permission denied")):
                 with self.assertRaisesRegex(run.Failure, f"^{re.escape(folder)}: Permission denied$"):
