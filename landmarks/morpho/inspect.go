@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -202,7 +203,11 @@ func (in *Inspection) judge(d *Dataset, i int, x, aligned [][]float64, distance,
 	}
 	if d.Closed {
 		if landmarks, gain := outOfOrder(x); gain > shortened {
-			note(OutOfOrder, landmarks, gain, "landmarks %v in another order make the outline %.2f spacings shorter", landmarks, gain)
+			var numbers []string
+			for _, l := range landmarks {
+				numbers = append(numbers, strconv.Itoa(l))
+			}
+			note(OutOfOrder, landmarks, gain, "landmarks %s in another order make the outline %.2f spacings shorter", listed(numbers), gain)
 		}
 	}
 	severity := distance / median

@@ -125,7 +125,7 @@ func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned, 
 			s.doubt(i+1, "its mirror image fits %s with the objective %.2g, and itself with %.2g: see whether it is of the other side, or two axes were exchanged",
 				s.Names[0], all[0].Objective, own[0].Objective)
 		case len(own) > 1 && own[1].Objective < nearly*own[0].Objective:
-			s.doubt(i+1, "its pose is ambiguous: two of them fit %s with the objectives %.2g and %.2g; see whether it lies as the others do, or turn it by hand", s.Names[0], own[0].Objective, own[1].Objective)
+			s.doubt(i+1, "its pose is ambiguous: two poses fit %s with the objectives %.2g and %.2g; see whether it lies as the others do, or turn it by hand", s.Names[0], own[0].Objective, own[1].Objective)
 		}
 	}
 	return chosen, nil

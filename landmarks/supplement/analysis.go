@@ -229,10 +229,14 @@ func (a *analysis) summary() *Section {
 				groups = append(groups, v)
 			}
 		}
-		for i, g := range groups {
-			groups[i] = fmt.Sprintf("%d %s", counts[g], cmp.Or(g, "without"))
+		if len(groups) == len(values) {
+			text += fmt.Sprintf(" Each is the only one of its %s.", name)
+		} else {
+			for i, g := range groups {
+				groups[i] = fmt.Sprintf("%d %s", counts[g], cmp.Or(g, "without"))
+			}
+			text += fmt.Sprintf(" By %s they are %s.", name, and(groups))
 		}
-		text += fmt.Sprintf(" By %s they are %s.", name, and(groups))
 	}
 	s.add(Paragraph(text))
 	if a.model == nil {
@@ -544,8 +548,11 @@ func (a *analysis) differ() *Section {
 		m := a.fit(d, terms...)
 		group := terms[len(terms)-1]
 		pairs := try.Get(m.PairsOfMeans(group, a.draws()))
-		name := strings.Join(factors, " and ")
-		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means of groups (%s).", name), Header: []string{"group", "other group", "distance", "p", "p, corrected (Bonferroni)"}}
+		of := "" // which groups, if they are not called so
+		if !slices.Equal(factors, []string{"group"}) {
+			of = fmt.Sprintf(" (%s)", strings.Join(factors, " and "))
+		}
+		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means of groups%s.", of), Header: []string{"group", "other group", "distance", "p", "p, corrected (Bonferroni)"}}
 		largest := 0
 		for i, p := range pairs {
 			if p.Distance > pairs[largest].Distance {
@@ -561,13 +568,13 @@ func (a *analysis) differ() *Section {
 		}
 		s.add(t)
 		if d := dendrogram(pairs); d != nil {
-			s.add(&Figure{Name: fileName("dendrogram-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Similarity of the means of groups (%s): average linkage of their Procrustes distances. This is not a phylogeny.", name), Drawing: viz.Fig(viz.Tree(d)).XLabel("half the distance, from the root")})
+			s.add(&Figure{Name: fileName("dendrogram-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Similarity of the means of groups%s: average linkage of their Procrustes distances. This is not a phylogeny.", of), Drawing: viz.Fig(viz.Tree(d)).XLabel("half the distance, from the root")})
 		}
 		var means [2][][]float64
 		for k, g := range []string{pairs[largest].A, pairs[largest].B} {
 			means[k] = a.meanOf(m, d, g)
 		}
-		which := fmt.Sprintf("The means of the two groups (%s)", name)
+		which := fmt.Sprintf("The means of the two groups%s", of)
 		if len(pairs) > 1 {
 			which += fmt.Sprintf(" with the largest distance of %d pairs", len(pairs))
 		}

@@ -85,7 +85,20 @@ func (a *analysis) deformations() *Figure {
 			figures = append(figures, viz.Fig(layers...).NoAxes().Title(name))
 		}
 	}
-	return &Figure{Name: "deformations", Caption: "Thin-plate splines from the mean shape to the ends of the first two components.", Drawing: viz.Tiles(2, figures...)}
+	columns := 4
+	if wide, high := extents(a.mean.Mean); high < wide/2 {
+		columns = 2
+	}
+	return &Figure{Name: "deformations", Caption: "Thin-plate splines from the mean shape to the ends of the first two components.", Drawing: viz.Tiles(columns, figures...)}
+}
+
+// extents are the ranges of the coordinates of a shape in the plane.
+func extents(shape [][]float64) (wide, high float64) {
+	var x, y []float64
+	for _, p := range shape {
+		x, y = append(x, p[0]), append(y, p[1])
+	}
+	return floats.Max(x) - floats.Min(x), floats.Max(y) - floats.Min(y)
 }
 
 // dendrogram joins groups whose means are alike; nil of fewer than three.

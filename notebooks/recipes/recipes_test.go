@@ -106,7 +106,7 @@ func Example_inspect() {
 	fmt.Println(found.Findings[0])
 	// Output:
 	// 76 specimens, 7 out of order, 2 far from the mean
-	// mouse01: landmarks [31 32 33 34 35 36 37 38] in another order make the outline 7.82 spacings shorter; put them in order in the file, or leave the specimen out where outlines are deformed
+	// mouse01: landmarks 31, 32, 33, 34, 35, 36, 37, 38 in another order make the outline 7.82 spacings shorter; put them in order in the file, or leave the specimen out where outlines are deformed
 }
 
 // How do I leave out a specimen?
