@@ -147,7 +147,6 @@ local function is_picture(b)
 end
 
 -- A picture with what is said of it: in words, and its caption if it has one.
-local floats = 0
 local function pictured(div, blocks, about)
   div.content = blocks:walk{Image = function(i)
     local _, data = pandoc.mediabag.lookup(i.src)
@@ -160,8 +159,7 @@ local function pictured(div, blocks, about)
   if typ then
     local out = wrap('picture', div.content)
     out:extend(about.caption or {})
-    floats = floats + 1
-    return wrap('floating(' .. floats .. ')', out)
+    return wrap('floating', out)
   end
   div.classes:insert('picture')
   div.attributes.role, div.attributes['aria-label'] = 'group', about.alt
@@ -323,6 +321,42 @@ local function details(block)
   return {pandoc.RawBlock('typst', '#unfolded(' .. folded .. ', ' .. quoted(title) .. ')')}
 end
 
+-- On paper: what may float, and the headings of sections, numbered in their order. A table of at most twelve rows stays whole, and may float if
+-- it has more than eight. A figure right below a heading stays with it, for no text in front of it can fill the page. Of one without text
+-- between it and the next heading the template is told that it is the last of its section.
+local function settled(blocks)
+  local function raw(i, pattern) return blocks[i] and blocks[i].t == 'RawBlock' and blocks[i].text:match(pattern) end
+  local headed = false
+  for i, b in ipairs(blocks) do
+    local rows = raw(i, '^#output%[') and raw(i + 1, '^#tabled%[') and blocks[i + 4].t == 'Table' and raw(i + 5, '^%]') and #blocks[i + 4].bodies[1].body or 100
+    if raw(i, '^#floating') or rows <= 12 then
+      blocks[i].text = (headed or rows <= 8) and '#block(width: 100%, breakable: false)[' or '#floating(0)['
+    end
+    headed = b.t == 'Header' or headed and (raw(i, '^#aside') or b.t == 'Para' and stringify(b) == '')
+  end
+  local last, depth = true, 0
+  for i = #blocks, 1, -1 do
+    if raw(i, '^%]') then depth = depth + 1 end
+    if depth == 0 and not raw(i, '^#aside') then last = blocks[i].t == 'Header' end
+    if raw(i, '%[$') then
+      depth = depth - 1
+      if depth == 0 then
+        last = last and raw(i, '^#floating')
+        if last then blocks[i].text = '#floating(0, last: true)[' end
+      end
+    end
+  end
+  local number, out = 0, pandoc.Blocks{}
+  for i, b in ipairs(blocks) do
+    local section = b.t == 'Header' and i > 1 -- not the title
+    if raw(i, '^#floating') or section then number = number + 1 end
+    if section then out:insert(pandoc.RawBlock('typst', '#barrier(' .. number .. ')')) end
+    if raw(i, '^#floating') then b.text = b.text:gsub('0', number, 1) end
+    out:insert(b)
+  end
+  return out
+end
+
 -- The other reports, by the numbers of their notebooks: "notebook 3" leads there, and so does a link to its file. A link to one of the
 -- pages, which stand beside the reports, leads there.
 local function references(blocks, book, pages, self)
@@ -419,6 +453,7 @@ function Pandoc(doc)
     blocks = blocks:walk{Para = function(p)
       if #p.content > 0 and p.content[1].t == 'Strong' and stringify(p.content[1]) == 'Table.' then return wrap('tabled', {p}) end
     end}
+    blocks = settled(blocks)
     -- By these marks report.py knows what is a formula.
     local marked = {Math = function(m) return {pandoc.RawInline('typst', '\u{E000}'), m, pandoc.RawInline('typst', '\u{E001}')} end}
     blocks, appendix = blocks:walk(marked), appendix:walk(marked)

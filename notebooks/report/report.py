@@ -281,9 +281,19 @@ def linked(page, names):
     return re.sub(r'\b([a-z]\w*)<span class="op">\.</span>([A-Z]\w*)', lambda m: link(f"{m[1]}.{m[2]}", m[0]), page)
 
 
+def broken(page):
+    """The page, whose tables may break names behind dots and slashes, and those of 20 letters and more between words: elsewhere a name would not be
+    known again."""
+    def parts(code):
+        words = re.sub(r"\w{20,}", lambda name: re.sub(r"(?<=[a-z])(?=[A-Z])", "<wbr>", name[0]), code[0])
+        return re.sub(r"(?<=\w)[./](?=\w)", r"\g<0><wbr>", words)
+
+    return re.sub(r"<td\b.*?</td>", lambda cell: re.sub(r"(?<=<code>)[^<]+", parts, cell[0]), page, flags=re.S)
+
+
 def write_html(notebook, name, about, path):
     page = convert(notebook, "html5", name, about, "--gladtex", "--embed-resources")
-    path.write_text(finished(linked(mathml(page), about["names"]), written(notebook)), encoding="utf-8")
+    path.write_text(finished(broken(linked(mathml(page), about["names"])), written(notebook)), encoding="utf-8")
 
 
 def linked_pages(notebook):
@@ -308,6 +318,29 @@ def typeset(body):
     return re.sub("\ue000(.*?)\ue001", formula, body, flags=re.S)
 
 
+SMALL = 120  # points of a page that may be left empty, a sixth of its text
+
+
+def settle(places, floats, flushes):
+    """Adds the first change that the places of figures and headings in a document ask for to the numbers of figures that float and of places
+    where those that wait come first; returns whether there is one. A figure without room floats, and so does one behind those
+    that wait; the last of a section stays in it, on the next page, if that leaves little empty. Nothing passes those that wait near the end of
+    a page."""
+    pages = {p["number"]: p["page"] for p in places if p["kind"] == "floated"}
+    for p in sorted((p for p in places if p["kind"] != "floated"), key=lambda p: p["number"]):
+        number, little = p["number"], p["room"] < SMALL
+        if number in floats:
+            continue
+        waiting = any(n < number and page > p["page"] for n, page in pages.items())
+        if waiting and little and number not in flushes:
+            flushes.append(number)
+            return True
+        if p["kind"] == "figure" and (waiting or p["height"] >= p["room"] and not (p["last"] and little)):
+            floats.append(number)
+            return True
+    return False
+
+
 def write_pdf(notebook, name, about, seconds, path):
     """seconds is the time of creation that the document carries, counted from 1970."""
     with tempfile.TemporaryDirectory() as folder:
@@ -316,12 +349,11 @@ def write_pdf(notebook, name, about, seconds, path):
         body = typeset(body.replace(folder + "/", ""))
         source.write_text(body, encoding="utf-8")
         try:
-            floats, lacking = [], [None]
-            while lacking:  # the first figure without room goes on, and all behind it are looked at again
-                inputs = {"floats": json.dumps(floats)}
-                room = json.loads(typst.query(str(source), "<room>", field="value", root=folder, sys_inputs=inputs))
-                lacking = [number for number, fits in room if not fits and number not in floats]
-                floats += lacking[:1]
+            floats, flushes, changed = [], [], True
+            while changed:
+                inputs = {"floats": json.dumps(floats), "flushes": json.dumps(flushes)}
+                places = json.loads(typst.query(str(source), "<place>", field="value", root=folder, sys_inputs=inputs))
+                changed = settle(places, floats, flushes)
             typst.compile(str(source), output=str(path), root=folder, timestamp=seconds, sys_inputs=inputs)
         except typst.TypstError as e:
             raise ReportError(f"typst: {e}")

@@ -984,31 +984,62 @@ class Report(unittest.TestCase):
             self.assertIn("#aside(1)", body)
             self.assertTrue(self.pdf(self.notebook(*cells)).startswith(b"%PDF"))
 
-    def test_figures_follow_their_text_and_leave_no_holes(self):
-        # Figures of two fifths of a page, each behind a paragraph: two and a half fit on a page.
-        tall = SVG.replace('width="9" height="9"', 'width="400" height="270"')
-        self.assertNotEqual(tall, SVG)
-        cells = [c for n in range(6) for c in (new_markdown_cell(f"Paragraph {n}. " + "Words. " * 30), new_code_cell("", outputs=[picture(**{"image/svg+xml": tall})]),
-                                               new_markdown_cell(f"**Figure.** Number {n}."))]
+    def placed(self, heights, between=""):
+        """Where a PDF has its texts and the captions of figures of heights, each behind a paragraph: {name: (page, y)}, and what floats."""
+        cells = []
+        for n, height in enumerate(heights):
+            drawing = SVG.replace('width="9" height="9"', f'width="400" height="{height}"')
+            self.assertNotEqual(drawing, SVG)
+            cells += [new_markdown_cell(f"{between}Paragraph {n}. " + "Words. " * 30), new_code_cell("", outputs=[picture(**{"image/svg+xml": drawing})]),
+                      new_markdown_cell(f"**Figure.** Number {n}.")]
         with unittest.mock.patch.object(typst, "compile", wraps=typst.compile) as compiled:
             self.pdf(self.notebook(*cells))
-        floats = json.loads(compiled.call_args.kwargs["sys_inputs"]["floats"])
+        inputs = compiled.call_args.kwargs["sys_inputs"]
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, "r.typ")
             body = report.convert(self.notebook(*cells), "typst", "name", ABOUT, f"--extract-media={folder}/media").replace(folder + "/", "")
             body += '#context [#metadata(query(<mark>).map(m => (m.value, m.location().page(), m.location().position().y / 1pt)))<marks>]'
-            for n in range(6):
+            for n in range(len(heights)):
                 body = body.replace(f"Paragraph {n}.", f'#metadata("text {n}")<mark>Paragraph {n}.').replace(f"Number {n}.", f'#metadata("figure {n}")<mark>Number {n}.')
             source.write_text(body)
-            marks = json.loads(typst.query(str(source), "<marks>", field="value", root=folder, sys_inputs={"floats": json.dumps(floats)}))[0]
-        at = {name: (page, y) for name, page, y in marks}
+            marks = json.loads(typst.query(str(source), "<marks>", field="value", root=folder, sys_inputs=inputs))[0]
+        return {name: (page, y) for name, page, y in marks}, json.loads(inputs["floats"])
+
+    def test_figures_follow_their_text_and_leave_no_holes(self):
+        at, floats = self.placed([270] * 6)  # two fifths of a page each: two and a half fit on a page
         self.assertTrue(floats)
         for n in range(6):
             self.assertLess(at[f"text {n}"], at[f"figure {n}"])
             self.assertLessEqual(at[f"figure {n}"][0], at[f"text {n}"][0] + 1)
-        for n in range(5):  # the text behind a figure that goes on fills the page
-            if at[f"figure {n}"][0] > at[f"text {n}"][0]:
+        for n in range(5):  # the text behind a figure that goes on fills the page, or little of it is left
+            if at[f"figure {n}"][0] > at[f"text {n}"][0] and at[f"text {n}"][1] < 620:
                 self.assertEqual(at[f"text {n + 1}"][0], at[f"text {n}"][0])
+
+    def test_figures_keep_their_order(self):
+        # A flat one would fit where the one before it did not.
+        at, floats = self.placed([270, 450, 20, 270, 450, 20])
+        self.assertTrue(floats)
+        self.assertEqual([at[f"figure {n}"] for n in range(6)], sorted(at[f"figure {n}"] for n in range(6)))
+
+    def test_figures_at_the_end_of_a_section(self):
+        at, floats = self.placed([270, 230, 230], "# Section\n\n")
+        for n in range(2):
+            self.assertLess(at[f"figure {n}"], at[f"text {n + 1}"])
+
+    def test_what_floats_on_paper(self):
+        say = lambda markdown: new_output("display_data", {"text/markdown": markdown})
+        table = lambda rows: say("**Table.** Numbers.\n\n| a |\n|---|\n" + "| 1 |\n" * rows)
+        nb = new_notebook(cells=[new_markdown_cell("# T"), new_code_cell("x", outputs=[
+            say("## Headed"), picture(), say("**Figure.** One."), say("Text."), table(3), table(10), say("## Long"), say("Text."), table(30)])], metadata={"part": 4})
+        body = self.typst(nb)
+        self.assertEqual(re.findall(r"^(=+ [HL].*|#(?:floating|block|barrier|output).*|#tabled)", body[body.index("= Headed"):], flags=re.M), [
+            "= Headed", "#block(width: 100%, breakable: false)[", "#output[", "#block(width: 100%, breakable: false)[", "#tabled",
+            "#floating(2, last: true)[", "#tabled", "#barrier(3)", "= Long", "#output[", "#output[", "#tabled"])
+
+    def test_names_in_tables_break_between_their_parts(self):
+        page = self.html(self.notebook(new_markdown_cell("`stats.FrechetMean`\n\n| a |\n|---|\n| `stats.FrechetMean`, `TestLogClosesOnCallosa`, `geom/try` |")))
+        self.assertIn("<code>stats.FrechetMean</code>", page)
+        self.assertIn("<code>stats.<wbr>FrechetMean</code>, <code>Test<wbr>Log<wbr>Closes<wbr>On<wbr>Callosa</code>, <code>geom/<wbr>try</code>", page)
 
     def test_pdf_is_reproducible(self):
         nb = self.notebook(new_code_cell("x", outputs=[picture()]))
