@@ -49,7 +49,8 @@ type ClosedTransport interface {
 	Transport(z, v, w *Node) *Node // w, parallel along the geodesic t ↦ Exp_z(t v), at time 1
 }
 
-// Quotient is a Chart of a manifold whose points are orbits in the ambient space, such as configurations up to rotation.
+// Quotient is an optional interface of a Chart: that of a manifold whose points are orbits in the ambient space, such as configurations up to
+// rotation.
 type Quotient interface {
 	// Horizontal returns the tangent part of an ambient vector v at z that is orthogonal to the orbit of z, [..., a].
 	Horizontal(z, v *Node) *Node
@@ -84,7 +85,7 @@ func PointDim(m Manifold) int {
 type Local struct {
 	Manifold
 	Z *Node // the points, [..., a] on a Charted manifold and [..., d] elsewhere
-	X *Node // their coordinates, [..., d]: 0 on a Charted manifold, equal to Z elsewhere
+	X *Node // their coordinates, [..., d]: on a Charted manifold 0 as At returns them, and those given to Moved after it; elsewhere equal to Z
 
 	chart Chart // nil where Z = X
 }
@@ -189,9 +190,9 @@ func InChart(m Manifold, kinds []Kind, step func(at Local, y ode.State) ode.Stat
 	return out
 }
 
-// Recentred prepares an equation that a manifold defines for ode.Integrate: it returns the equation and the method to pass on.
-// States are as in InChart. On a Charted manifold every step is taken in the chart centred at its start, and the equation returned is nil,
-// since the method has it.
+// Recentred prepares an equation that a manifold defines for ode.Integrate: it returns the equation and the method to pass on. States are as in
+// InChart. On a Charted manifold every step is taken in the chart centred at its start: the returned method contains the equation, and the returned
+// equation is nil. Pass both on to ode.Integrate as they are.
 func Recentred(m Manifold, equation func(m Manifold) ode.Equation, method ode.Method, kinds ...Kind) (ode.Equation, ode.Method) {
 	if !IsCharted(m) {
 		return equation(m), method

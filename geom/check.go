@@ -13,8 +13,8 @@ import (
 // space, relative to the norm of the vector.
 const onManifold = 1e-8
 
-// Singular is an optional interface of manifolds whose cometric is singular at some points, where vectors have no covectors: at
-// shapes with landmarks that coincide, for example. Points of a Charted manifold close to which its charts are NaN may be such points.
+// Singular is an optional interface of manifolds whose cometric is singular at some points, where vectors have no covectors: at shapes with landmarks
+// that coincide, for example. On a Charted manifold it explains points at which the charts are NaN.
 type Singular interface {
 	// CheckRegular returns an error that says why the cometric is singular at x, nil where it is regular.
 	CheckRegular(x Vec) error

@@ -49,10 +49,10 @@ func SectionalCurvature(m Manifold, x, u, v *Node) *Node {
 	return Div(dot(r, fu), Sub(Mul(dot(fu, u), dot(fv, v)), Square(dot(fu, v))))
 }
 
-// CurvatureForm returns the matrix Ω(u, v), [..., k, k], of the curvature in a frame of k vectors ν_b, [k, ..., d], at points x: column b
-// holds the coefficients of R(u, v)ν_b in the frame, of the part that is orthogonal to its other part where k < d. In an orthonormal frame
-// it is skew. A frame that is transported around a small loop of area element u ∧ v turns by −Ω(u, v), to first order in the area. On
-// a Charted manifold points and vectors are ambient.
+// CurvatureForm returns the matrix Ω(u, v), [..., k, k], of the curvature in a frame of k vectors ν_b, [k, ..., d], at points x: column b holds the
+// coefficients, in the frame, of R(u, v)ν_b, or of its orthogonal projection to the span of the frame if k < d. In an orthonormal frame it is skew. A
+// frame that is transported around a small loop of area element u ∧ v turns by −Ω(u, v), to first order in the area. On a Charted manifold points and
+// vectors are ambient.
 func CurvatureForm(m Manifold, x, frame, u, v *Node) *Node {
 	k := frame.Shape().Dim(0)
 	at := At(m, x)

@@ -63,7 +63,8 @@
 //
 // # Verbs
 //
-// In all packages a function with one of these names does this:
+// Methods of spaces, models and results with one of these names do this. The closed forms of a manifold are others: there Exp is the end
+// point, and Log the velocity. geom.At is a manifold in coordinates around a point:
 //
 //	Exp           the geodesic from a point with an initial velocity, or the exponential of a group
 //	Shoot         the geodesic from a point with an initial momentum
@@ -92,17 +93,19 @@
 // Fields of results, whatever the package. Types may say more:
 //
 //	Status        how the search ended; Err is an error unless this is Converged
-//	Iterations    steps of the search
+//	Iterations    steps of the search; of a logarithm the evaluations of Exp, too
 //	Evaluations   how often the objective and its gradient were computed
 //	Objective     the value of what was minimised
 //	Gradient      the norm of its derivative, 0 at a minimum
 //	Residual      by how much the equation that defines the result is missed: a root mean square over the coordinates, in their
 //	              unit; of a landmarks.Matching the share √(Mismatch/Before)
 //	Imbalance     the derivative with respect to a mean or template divided by its standard error
-//	Unsettled     the same of the geodesics to the samples, relative to the data
+//	Unsettled     by how much the equations of the geodesics to the samples are missed: of a mean relative to the spread of the samples, of
+//	              an atlas relative to the momenta
 //	Mismatch      what is left between the model and the data, a squared distance; of a mean the option of this name
 //	Before        the Mismatch before the search
-//	Noise         the standard deviation of the measurement noise, in the unit of the data
+//	Noise         a standard deviation of the measurement noise: of a coordinate, of a whole observation or, for curves and surfaces, in their
+//	              norm
 //	Variance      a variance, in squared lengths
 //	P             the p-value of a permutation test
 //	Scores        coordinates of the samples along the axes of a result

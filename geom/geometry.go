@@ -9,7 +9,8 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Manifold is what all manifolds have: a dimension. A value of this type is a Metric, a Cometric or a Charted manifold too.
+// Manifold is what all manifolds have: a dimension. Functions of this package take a value that is a Metric, a Cometric or a Charted manifold too;
+// others panic.
 type Manifold interface {
 	Dim() int // d
 }
@@ -20,7 +21,7 @@ type Metric interface {
 	G(x *Node) *Node // g_ij(x), [..., d, d], symmetric and positive definite, at points x, [..., d]
 }
 
-// Cometric is a manifold given by its cometric in coordinates. The cometric may be degenerate: see SubRiemannian.
+// Cometric is a manifold given by its cometric in coordinates. A degenerate cometric must be that of a SubRiemannian manifold.
 type Cometric interface {
 	Manifold
 	Sharp(q, p *Node) *Node // p♯ = g^ij(q) p_j, [..., d], at points q for covectors p, both [..., d]
@@ -120,8 +121,8 @@ func Geodesics(m Manifold) ode.Field {
 	return ode.Hamilton(Hamiltonian(m))
 }
 
-// ExpMap returns Exp_q(v), [..., d], by n steps of an integrator, in the coordinates of one chart. Space.Exp works on a Charted manifold
-// too.
+// ExpMap returns Exp_q(v), [..., d], by n steps of an integrator, in the coordinates of one chart. On a Charted manifold take Space.ShootOnGraph, for
+// a momentum, or Space.FlowMap, which gives the final momentum too.
 func ExpMap(m Manifold, method ode.Method, n int, q, v *Node) *Node {
 	return ode.Flow(Geodesics(m), method, n, ode.State{q, Flat(m, q, v)})[0]
 }

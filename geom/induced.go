@@ -57,8 +57,8 @@ func (m cometricFunc) Sharp(q, p *Node) *Node {
 	return v
 }
 
-// Immersion is a manifold of dimension d in R^a, given by a parametrisation: Embed takes coordinates, [..., d], to points of R^a,
-// [..., a], and treats the leading axes as a batch. Its Jacobian must have rank d.
+// Immersion is a parametrisation of a manifold of dimension d in R^a, which has no metric before FromImmersion: Embed takes coordinates, [..., d], to
+// points of R^a, [..., a], and treats the leading axes as a batch. Its Jacobian must have rank d.
 type Immersion interface {
 	Manifold
 	Embed(x *Node) *Node

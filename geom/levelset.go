@@ -13,9 +13,9 @@ import (
 // LevelSet returns the manifold of the solutions x in R^a of k equations f(x) = 0, 0 < k < a, with the metric of R^a. The function f takes
 // points, [..., a], to [..., k], and treats the leading axes as a batch. Its Jacobian must have rank k at the solutions.
 //
-// The chart at a point c is its tangent plane: coordinates are those of the projection to the plane, and Newton's method moves a point of
-// the plane along the normal space at c to the manifold. It is NaN where this does not converge, as behind the edge that the plane sees. A
-// step h v in such a chart is a step of RATTLE.
+// The chart at a point c is its tangent plane: coordinates are those of the projection to the plane, and Newton's method moves a point of the plane
+// along the normal space at c to the manifold. It is NaN where this does not converge, as where the manifold bends back over the plane. To move by h
+// v in such a chart is the position step of RATTLE, an integrator with constraints.
 func LevelSet(a, k int, f func(x *Node) *Node) Charted {
 	if k < 1 || k >= a {
 		panic(fmt.Sprintf("geom.LevelSet: %d equations in %d dimensions, want 1 to %d", k, a, a-1))

@@ -25,7 +25,7 @@ type Regulariser interface {
 //
 // Geodesic.Status is Converged if two conditions hold:
 //
-//   - the Residual |γ(1) − y| is at most 1e-8 of |y − x|, or as small as rounding allows;
+//   - the distance |γ(1) − y|, which is √d times the Residual, is at most 1e-8 of |y − x|, or as small as rounding allows;
 //   - the steps are enough: the end does not move with more steps or, with a given Integrator, the energy changes by at most 1
 //     %.
 //

@@ -24,11 +24,12 @@ import (
 //
 //	J_j(t) = ∂/∂ε Exp_z(t (v + ε e_j)) at ε = 0,  j = 1, …, d,
 //
-// is zero. The matrices A_k of these fields after k steps of the integrator, in the charts there, and the derivatives ψ_k of the
-// changes from one of these charts to the next make X_k = ψ_k⁻¹ A_{k+1} A_k⁻¹, which takes the fields over a step. It is close to the
-// identity for short steps, and as many of its eigenvalues are negative as there are conjugate points in the step, counted with
-// multiplicity. Conjugate interpolates within the first step that has one. It costs as much as 2d + 1 geodesics, which are integrated
-// also where there are closed forms. Its errors are those of Exp on a manifold without closed forms.
+// is zero. The matrices A_k of these fields after k steps of the integrator, in the charts there, and the derivatives ψ_k of the changes from one of
+// these charts to the next make X_k = ψ_k⁻¹ A_{k+1} A_k⁻¹, which takes the fields over a step. It is close to the identity for short steps, and as
+// many of its eigenvalues are negative as there are conjugate points in the step, counted with multiplicity. Conjugate interpolates within the first
+// step that has one. It costs as much as 2d + 1 geodesics, which are integrated also where there are closed forms. It takes the Steps of the space,
+// 25 without an Integrator, and does not double them. It is an error if a geodesic, or one close by, diverges, or if its Drift is more than MaxDrift:
+// then give an Integrator with more steps.
 func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 	return s.conjugateTimes(given(z), given(v))
 }

@@ -6,9 +6,10 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Product returns the product of two or more manifolds. Its points and vectors are those of the factors one after the other, and squares of
-// lengths are sums: geodesics, transport and Brownian motion are those of the factors side by side. It has closed forms where all factors
-// have them, also of transport. Factors may be Charted or not. A SubRiemannian one is a panic: take a Distribution on the product.
+// Product returns the product of two or more manifolds. Its points and vectors are those of the factors one after the other, and squares of lengths
+// are sums: geodesics, transport and Brownian motion are those of the factors side by side. It has closed forms, those of transport included, if
+// every factor is a ClosedTransport, and none otherwise. Factors may be Charted or not. A SubRiemannian one is a panic: take a Distribution on the
+// product.
 func Product(factors ...Manifold) Manifold {
 	if len(factors) < 2 {
 		panic(fmt.Sprintf("geom.Product: %d manifolds, want at least 2", len(factors)))

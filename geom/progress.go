@@ -12,8 +12,9 @@ type Progress = watch.Progress
 // Task is a long computation while it runs: see Space.Begin and package watch.
 type Task = watch.Task
 
-// Context makes long computations on a space end early when ctx ends. They then return the best result so far, with the Status
-// Cancelled and without an error.
+// Context makes long computations on a space end early when ctx ends. They then return the best result so far, with the Status Cancelled and without
+// an error. A few return an error instead, because a part of their result is of no use: stats.MeanUncertainty, and Match of Rounds, Landmarks and
+// Poses in package population.
 func Context(ctx context.Context) Option { return func(s *settings) { s.ctx = ctx } }
 
 // OnProgress makes long computations on a space call f at each iteration, in the goroutine that computes. A Progress prints

@@ -122,7 +122,8 @@ func (s *space) Method() ode.Method { return s.method }
 // Steps returns the number of steps of an integration over [0, 1], the least where geodesics may take more: see Integrator.
 func (s *space) Steps() int { return s.steps }
 
-// Flat returns the same space with points as lists of numbers: the rows of a shape one after the other.
+// Flat returns the same space with points as lists of numbers: the rows of a shape one after the other. It has nothing to do with v♭, the function
+// Flat.
 func (s *Space[P]) Flat() *Space[Vec] {
 	return &Space[Vec]{space{M: s.M, settings: s.settings, programs: s.programs}}
 }
@@ -167,7 +168,8 @@ func arranged[P Point](v Vec, columns int) (x P) {
 	return x
 }
 
-// Vector returns a point or vector as the list of numbers that graph functions take, without a check: see Check.
+// Vector is the function Numbers as a method: it returns a point or vector as the list of numbers that graph functions take, without a check: see
+// Check.
 func (s *Space[P]) Vector(x P) Vec { return Numbers(x) }
 
 // Vectors is Vector for many points or vectors.

@@ -8,9 +8,10 @@ import (
 	"anatomy/geom/linalg"
 )
 
-// SubRiemannian is a manifold with a distribution D: a subspace of each tangent space, with an inner product, in which the velocities of
-// curves of finite length lie. Its cometric g* = Σ_a X_a ⊗ X_a has the rank k of D. Momenta have geodesics (Space.Shoot), and points
-// logarithms; vectors have no covectors, so that Exp and transport return errors.
+// SubRiemannian is a manifold with a distribution D: a subspace of each tangent space, in which the velocities of curves of finite length lie, with
+// an inner product. Its cometric g* = Σ_a X_a ⊗ X_a has the rank k of D. A momentum determines a geodesic (Space.Shoot), and Log finds one between
+// two points; a vector has no covector, so that Exp and transport return errors. A type of your own must be a Cometric, or Charted with charts that
+// are, as well; Distribution makes both.
 //
 // Where brackets of the X_a span all directions, curves in D lead from any point to any other (W.-L. Chow, 1939). The volume is Popp's: see
 // LogVolume. Laplacian, divergence and Brownian motion are those of this volume.

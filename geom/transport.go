@@ -12,10 +12,10 @@ import (
 	"anatomy/geom/try"
 )
 
-// Transport moves vectors in parallel along a curve γ, v' = −Γ(γ', v), and returns them at all samples of the curve,
-// [n + 1, P..., B..., d]. The path is the samples γ(0), γ(1/n), …, γ(1), [n + 1, B..., d], n ≥ 1, and v the vectors at γ(0),
-// [P..., B..., d]: the axes P are there where several vectors are moved, such as those of a frame. On a Charted manifold all are ambient;
-// where points are orbits, such as configurations up to rotation, vectors stand at the samples as they are given.
+// Transport moves vectors in parallel along a curve γ, v' = −Γ(γ', v), and returns them at all samples of the curve, [n + 1, P..., B..., d]. The path
+// is the samples γ(0), γ(1/n), …, γ(1), [n + 1, B..., d], n ≥ 1, and v the vectors at γ(0), [P..., B..., d]: the axes P are there where several
+// vectors are moved, such as those of a frame. On a Charted manifold all are ambient; where points are orbits, such as configurations up to rotation,
+// a returned vector belongs to the configuration that the path gives for its sample.
 //
 // The method takes one step from sample to sample, along the cubic through the four nearest samples. So with RK4 the error is
 // O(n⁻⁴) on smooth curves. On a Charted manifold the cubic is one of coordinates, in the chart centred at one of the four. For a curve with

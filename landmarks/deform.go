@@ -38,8 +38,8 @@ func (d *Deformation) Strains() ([]mesh.Strain, error) {
 	return out, nil
 }
 
-// LogJacobians returns log det Dφ at each point: the logarithm of the ratio of volumes, in the plane of areas, after and before. It is
-// positive where the deformation expands.
+// LogJacobians returns log det Dφ at each point: the logarithm of the ratio of volumes, in the plane of areas, after and before. It is positive where
+// the deformation expands. It is an error if a determinant is not positive: then the integrator needs more steps.
 func (d *Deformation) LogJacobians() ([]float64, error) {
 	solve.NotNil(d)
 	strains, err := d.Strains()
@@ -73,12 +73,14 @@ func (s *Flow) Deform(g *Geodesic, points [][]float64) (_ *Deformation, err erro
 //
 //	dz = K(z, x) K(x, x)⁻¹ ∘dx,  dF = D(K(z, x) K(x, x)⁻¹ ∘dx) F,  F(0) = 1,
 //
-// in Stratonovich's calculus. The flows of a geodesic and of a path of Langevin are theirs. The field of Kunita's process is random also where its
-// landmarks are known, and this is the mean of its increments; for its own flow take the points for landmarks of the process, too.
+// in Stratonovich's calculus. For a geodesic, and for a path of Langevin, these fields are the velocity fields of its own flow. The field of Kunita's
+// process is random also where its landmarks are known, and this is the mean of its increments; to get one flow of the process itself, add the points
+// to its landmarks before you simulate it.
 //
 // The integrator of the space takes one step from shape to shape, along the line between them. Landmarks stay on the path exactly. On smooth paths
-// the error is O(n⁻²), that of the lines; on paths of a diffusion it tends to 0 with the time between shapes, as the scheme of their
-// simulation does. It is an error if there are fewer than two shapes, or if one is singular.
+// the error is O(n⁻²), that of the lines; on paths of a diffusion it tends to 0 with the time between shapes, as the scheme of their simulation does.
+// It is an error if there are fewer than two shapes, if one is singular, or if the method of the space follows Itô's calculus: take ode.Heun or
+// ode.RK4.
 func (s *Flow) DeformAlong(path []geom.Shape, points [][]float64) (_ *Deformation, err error) {
 	defer try.Named(&err, "DeformAlong")
 	if len(path) < 2 {

@@ -16,9 +16,10 @@ import (
 //
 //	dx = (σ(x) ⊗ I_D) dW,  σσᵀ = amplitude · k(x_i/width, x_j/width),
 //
-// in Itô's calculus, without drift, with W in R^(N·D) and σ the Cholesky factor (H. Kunita, Stochastic flows and stochastic differential
-// equations, 1990). The amplitude is the variance of a landmark's coordinate in the time 1; the width multiplies those of the
-// kernel: give the space a kernel of width 1 for the width itself. The Params of the process are width and amplitude, in this order.
+// in Itô's calculus, without drift, with W in R^(N·D) and σ the Cholesky factor (H. Kunita, Stochastic flows and stochastic differential equations,
+// 1990). The amplitude, the variance of a landmark's coordinate in the time 1, is the square of a length (Amplitudes of NoiseFields are lengths); the
+// width multiplies those of the kernel: give the space a kernel of width 1 for the width itself. The Params of the process are width and amplitude,
+// in this order.
 func (s *Space) Kunita(q [][]float64, width, amplitude float64) (stochastic.Process[geom.Shape], error) {
 	for _, x := range []struct {
 		name  string

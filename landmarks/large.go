@@ -27,10 +27,9 @@ import (
 //
 // # Algorithm
 //
-// It solves Exp_q(p) = target for the momentum p. The derivative of Exp with respect to p is close to K(q), so a step is (K(q)
-// + μ)⁻¹ times the residual, by preconditioned conjugate gradients, corrected by Anderson's method. μ starts at a hundredth of
-// the largest row sum of K, so that only the smooth part of the residual causes momentum. It decreases if progress is slow and
-// increases after bad steps.
+// It solves for the momentum p whose geodesic, as of Shoot, ends at the target. The derivative of Exp with respect to p is close to K(q), so a step
+// is (K(q) + μ)⁻¹ times the residual, by preconditioned conjugate gradients, corrected by Anderson's method. μ starts at a hundredth of the largest
+// row sum of K, so that only the smooth part of the residual causes momentum. It decreases if progress is slow and increases after bad steps.
 //
 // If this stalls because landmarks move several widths of the kernel, a sequence of matches with Correspondence follows. Their
 // noise level decreases until a match ends within the tolerance. Their preconditioner is the Gauss–Newton matrix for up to 600

@@ -59,8 +59,9 @@ func (s *Space) With(options ...geom.Option) *Space {
 	return out
 }
 
-// Log returns the geodesic from shape q to shape target, both [n][dim]: see geom.Space.Log. For more than 1000 landmarks it
-// calls LogWithin with a tolerance of 1e-6 times the root mean square distance of the landmarks of q from their centre.
+// Log returns the geodesic from shape q to shape target, both [n][dim]: see geom.Space.Log. For more than 1000 landmarks it calls LogWithin with a
+// tolerance of 1e-6 times the root mean square distance of the landmarks of q from their centre. LogAll and LogFrom, and what calls them, such as
+// stats.FrechetMean without Mismatch, are those of geom.Space for any number of landmarks.
 func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 	if s.Manifold.N > denseLimit && len(q) == s.Manifold.N {
 		if err := s.CheckNumbers("starting shape", q); err != nil {

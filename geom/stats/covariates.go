@@ -10,8 +10,9 @@ import (
 	"anatomy/geom/try"
 )
 
-// RegressionTest tests whether the coefficients v_k of the tested terms are 0 in the model of Regress that has the known and the tested
-// terms. There may be no known ones. P is the share of permutations whose partial R² is at least as large as that of the samples.
+// RegressionTest tests whether the coefficients v_k of the tested terms are 0 in the model of Regress that has the known and the tested terms. There
+// may be no known ones. P is (1 + n)/(1 + N), where n of the N permutations have a partial R² at least as large as that of the samples. This partial
+// R² is the Statistic.
 //
 // A Factor of two categories is tested by the distance of the groups, as by TangentMeanDistance. With Mismatch the e_i below are the v of
 // the minimum in d_σ, and norms are those of (g* + σ²)⁻¹ at p. The options Weights, Start, Mismatch, Tolerance and MaxIterations are
@@ -23,10 +24,9 @@ import (
 // Misses of that model, times √w_i. Parallel transport along its geodesics moves them to p, where they are vectors e_i of one tangent
 // space. Without known terms the e_i are the logarithms at the Fréchet mean.
 //
-// The partial R² is the share of Σ ‖e_i‖² that least squares in this tangent space explain by the tested terms, after a constant and the
-// known terms are taken away from them. F orders permutations alike: it is R²/(1 − R²) times the ratio of the degrees of freedom. In flat
-// space this is the R² of the regressions. On curved manifolds it neglects curvature times squares of the residuals and of the distance
-// from p.
+// The partial R² is the share of Σ ‖e_i‖² that least squares in this tangent space explain by the tested terms, made orthogonal to a constant and the
+// known terms. F orders permutations alike: it is R²/(1 − R²) times the ratio of the degrees of freedom. In flat space this is the R² of the
+// regressions. On curved manifolds it neglects curvature times squares of the residuals and of the distance from p.
 //
 // If the moved residuals are independent and have one distribution, up to √w_i, a true hypothesis is rejected as often as the level says.
 // notebooks/calibrate measures how often that is on curved manifolds.

@@ -19,12 +19,12 @@
 //
 //	d_σ²(y, x) = min_v ‖v‖²_g + |Exp_y(v) − x|²/σ²,
 //
-// which needs no logarithm. In flat space d_σ is the norm of x − y in the inner product (g* + σ²)⁻¹, with σ² as the nugget of
+// which needs no logarithm. In flat space d_σ is the norm of x − y in the inner product (g* + σ²)⁻¹, with σ² in the part that the nugget has in
 // kriging. For σ → 0, d_σ² becomes d².
 //
 // # Stopping
 //
-// Long computations report every iteration, and end early when the geom.Context of the space ends or a notebook's stop button is
-// pressed. They then return the best result so far with the Status geom.Cancelled and no error. All fields of the results are
+// Long computations report every iteration, and end early when the geom.Context of the space ends or a notebook's stop button is pressed. They then
+// return the best result so far with the Status geom.Cancelled and no error; only MeanUncertainty returns an error. All fields of the results are
 // exported, so that a notebook can store them.
 package stats

@@ -31,13 +31,13 @@ type FrameMean[P geom.Point] struct {
 	Paths     []*framebundle.Geodesic[P] // the most probable path from (x, ν) to each sample, without Momenta
 	Objective float64                    // the objective at mean and frame
 
-	// The certificate. Imbalance is the derivative of the objective by mean and frame, Σ w_i s_i with the derivatives s_i of what
-	// sample i adds to it, in standard errors: ‖Σ w_i s_i‖/√(Σ w_i² ‖s_i‖²), in the norm of the inverse Hessian. Residual is the
-	// largest of the paths, in units of Noise: see framebundle.Geodesic.
+	// The certificate. Let s_i be the derivative of what sample i adds to the objective, by mean and frame. Imbalance is ‖Σ w_i s_i‖/√(Σ w_i²
+	// ‖s_i‖²), in the norm of the inverse Hessian: the derivative of the objective in standard errors. Residual is the largest of the paths, in units
+	// of Noise: see framebundle.Geodesic.
 	Imbalance, Residual float64
 	Lost                []int // the samples to which no most probable path was found; the Reason of a path says why
 	Iterations          int   // steps of mean and frame
-	Evaluations         int   // of a path
+	Evaluations         int   // how often a path was computed
 	Status              geom.Status
 }
 
@@ -100,9 +100,9 @@ var frameLimit = MaxIterations(frameIterations)
 //
 //	Σ w_i (½ ‖p_i‖² + |π Exp_FM(u, p_i) − x_i|²/2σ²) + ½ log det(νᵀ E ν + σ²) + ½ (d − m) log σ²
 //
-// over u = (x, ν), the p_i and σ, where E is the Euclidean metric of the coordinates or ambient vectors. The rank m must be
-// smaller than d, and the samples must not lie in a submanifold of dimension m. Where paths that bend reach all samples, the
-// last term has no lower bound as σ → 0.
+// over u = (x, ν), the p_i and σ, where E is the Euclidean metric of the coordinates or ambient vectors. The rank m must be smaller than d, and the
+// samples must not lie in a submanifold of dimension m. Where paths that bend reach all samples, the first sum stays bounded as σ → 0, and the last
+// term makes the objective tend to −∞: then there is no minimum.
 //
 // It takes Weights, Start, Tolerance (default 0.01, in standard errors) and MaxIterations (50; 10 where the samples do
 // not determine a frame of this rank, see Err).

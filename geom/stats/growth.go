@@ -22,7 +22,7 @@ type Track[P geom.Point] struct {
 	Points []P
 }
 
-// Components are the parts of a variance.
+// Components are variance components, not principal components: the parts of a variance.
 type Components struct {
 	Total   float64 // the variance of the estimates
 	Within  float64 // the part of it that is error of estimation
@@ -193,10 +193,10 @@ func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []
 	return s.Point(out.Vector(0)), s.Points(out.Matrix(1))
 }
 
-// Gather moves vectors at the samples x_i of a mean to the mean y, in parallel along the geodesics between them: those of sample i,
-// vectors[i], any number, become vectors at y in the same order. Where the mean has a Mismatch, x_i is the end of its geodesic from y.
-// The momenta of an atlas of surfaces are a mean too, with its control points as y: see population.Atlas. Where points are orbits
-// (geom.Quotient), it is an error: a vector belongs to one configuration of the orbit x_i, and which one is not known.
+// Gather moves vectors at the samples x_i of a mean to the mean y, in parallel along the geodesics between them: those of sample i, vectors[i], any
+// number, become vectors at y in the same order. Where the mean has a Mismatch, x_i is the end of its geodesic from y. For an atlas of surfaces, give
+// a Mean with the control points as Point and the momenta of the atlas as Momenta: see population.Atlas. Where points are orbits (geom.Quotient), it
+// is an error: a vector belongs to one configuration of the orbit x_i, and which one is not known.
 func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) (_ [][]P, err error) {
 	defer try.Named(&err, "gather")
 	s := on.Geometry()
@@ -301,9 +301,9 @@ type Departure struct {
 	P, PAcross float64
 }
 
-// Departure tests whether the geodesics fit. If they do, the e_ij have mean 0 at every time j, and changing the signs of all e_ij of a
-// subject makes them no less likely, where their distribution is symmetric. So it compares Σ_j ‖mean_i e_ij‖² with the values for
-// random signs of subjects.
+// Departure tests whether the geodesics fit. All subjects must have the same times, in the same order; other times are an error, and so is a mean
+// slope of 0. If they do, the e_ij have mean 0 at every time j, and changing the signs of all e_ij of a subject makes them no less likely, where
+// their distribution is symmetric. So it compares Σ_j ‖mean_i e_ij‖² with the values for random signs of subjects.
 func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (_ *Departure, err error) {
 	defer try.Named(&err, "departure")
 	solve.NotNil(g)

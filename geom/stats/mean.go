@@ -49,9 +49,9 @@ type Mean[P geom.Point] struct {
 // error. If no smooth deformation leads to a sample, such as an outline whose points are in a wrong order, the Status is
 // Stalled and Lost lists the samples. Leave them out or use a larger σ.
 //
-// It is an error if the logarithms of more than half of the samples at the start are not found. The options are Weights, Start,
-// Mismatch, Tolerance (default 1e-8 of the standard deviation √Variance; with Mismatch 0.01, in standard errors of the mean)
-// and MaxIterations (500).
+// It is an error if the logarithms of more than half of the samples at the start are not found. The options are Weights, Start, Mismatch,
+// MaxIterations (500) and Tolerance (1e-8): without Mismatch the search ends when half of the Gradient is at most this times √Variance. With Mismatch
+// the Tolerance (0.01) is in standard errors of the mean.
 //
 // # Algorithm
 //
@@ -61,9 +61,9 @@ type Mean[P geom.Point] struct {
 // the second derivative is least. In more than 8 dimensions it looks for this direction among 4 directions, so it may treat a
 // saddle as a minimum if the sum decreases in few directions and slowly.
 //
-// With Mismatch the iteration ends when Imbalance is at most Tolerance and Unsettled at most Tolerance/100. It ends as Stalled
-// if the search for one geodesic fails three times. Each step decomposes the n×n matrix of the kernel, which is fast for up to
-// about a thousand landmarks.
+// With Mismatch the iteration ends when Imbalance is at most Tolerance and Unsettled at most Tolerance/100. It ends as Stalled if at three steps in a
+// row the geodesic to some sample is not found. Each step decomposes the n×n matrix of the kernel, which is fast for up to about a thousand
+// landmarks.
 func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...MeanOption) (_ *Mean[P], err error) {
 	s := on.Geometry()
 	r := newRun("Fréchet mean", s, 0)

@@ -41,7 +41,8 @@ type (
 		MeanOption
 		test()
 	}
-	// LimitOption is an option of all functions: Tolerance or MaxIterations. KMeans, PrincipalGeodesics and Grow take no others.
+	// LimitOption is an option of every function that takes options, PermutationTest included: Tolerance or MaxIterations. KMeans, PrincipalGeodesics
+	// and Grow take no others.
 	LimitOption interface {
 		MedianOption
 		test()
@@ -86,8 +87,8 @@ func Start[P geom.Point](y P) MedianOption {
 // deformation. 0.1 suits outlines. Noise sets a standard deviation as a length.
 func Mismatch(share float64) MismatchOption { return sigma("Mismatch", share) }
 
-// Noise sets σ, the standard deviation of the noise of each coordinate of the samples, in the unit of length. It is an option
-// of FrameBundleMean; other functions take Mismatch.
+// Noise sets σ, the standard deviation of the noise of each coordinate of the samples, in the unit of length. It is an option of FrameBundleMean.
+// FrechetMean, Regress, RegressionTest and PermutationTest take Mismatch; the others take neither.
 func Noise(length float64) FrameOption { return sigma("Noise", length) }
 
 func sigma(name string, sigma float64) setting {

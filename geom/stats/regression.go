@@ -41,9 +41,12 @@ type Regression[P geom.Point] struct {
 // any unit or categories; v_k is a length per unit of its column:
 //
 //	age, sex := linear.Covariate("age", ages...), linear.Factor("sex", sexes...)
-//	r, err := stats.Regress(space, samples, linear.Terms{age})                                   // one geodesic
-//	r, err := stats.Regress(space, samples, linear.Terms{age, sex})                              // v_1 is the difference at any age
-//	r, err := stats.Regress(space, samples, linear.Terms{age, sex, linear.Interaction(age, sex)}) // v_2 is that of the speeds
+//	r, err := stats.Regress(space, samples, linear.Terms{age})
+//	both, err := stats.Regress(space, samples, linear.Terms{age, sex})
+//	all, err := stats.Regress(space, samples, linear.Terms{age, sex, linear.Interaction(age, sex)})
+//
+// Velocities[1] of both is the difference of the sexes at any age. Velocities[2] of all is the difference of their speeds, and its Velocities[1] that of
+// the sexes at age 0.
 //
 // With Mismatch(σ), for many landmarks, d_σ replaces d: a second geodesic leads from γ(c_i) towards x_i and may miss it. Only the
 // lengths of these second geodesics are penalised, not that of γ, so the velocities are not shrunk. The points of the manifold

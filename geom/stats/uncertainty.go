@@ -18,27 +18,27 @@ import (
 	"anatomy/geom/try"
 )
 
-// Uncertainty describes how far the Fréchet mean y of samples is from that of the population they were drawn from: Log_y of the latter
-// is about normal, with mean 0 and a covariance of the variances along the modes. In space, vectors have their norm in the metric at y;
-// with Mismatch, which has noise in coordinates, the norm of their coordinates.
+// Uncertainty describes how far the Fréchet mean y of samples is from that of the population they were drawn from: Log_y of the latter is about
+// normal, with mean 0 and a covariance of the variances along the modes. Without Mismatch, modes are orthonormal and lengths are measured in the
+// metric at y. With Mismatch both are those of the coordinates, because the noise is in coordinates.
 type Uncertainty[P geom.Point] struct {
 	Point         P         // y
 	Modes         []P       // u_k, orthonormal tangent vectors at y
 	Covectors     []P       // u_k♭: the component of a vector v at y along mode k is their product, the sum over all coordinates
-	Variances     []float64 // along the modes, in the unit of lengths squared, the largest first; those below 1e-12 of it are left out
+	Variances     []float64 // along the modes, in the unit of lengths squared, the largest first; those below 1e-12 of the largest are left out
 	StandardError float64   // √Σ Variances, the root of the expected ‖Log_y‖²
 	Size          float64   // 1/Σ w_i², for equal weights the number of samples
-	Stiffness     []float64 // the eigenvalues of H: 1 in flat space, more where curvature is negative; above 0 at a minimum
+	Stiffness     []float64 // the eigenvalues of H, above 0 at a minimum; without Mismatch 1 in flat space and more where curvature is negative
 }
 
 // MeanUncertainty returns the covariance of a Fréchet mean y by the central limit theorem,
 //
 //	H⁻¹ S H⁻¹,  S = Σ w_i² p_i p_iᵀ/(1 − 2w_i + Σ_j w_j²),  H = Σ w_i Hess_y ½ d(y, x_i)²,
 //
-// where p_i are the momenta of the logarithms of the samples x_i (Bhattacharya and Patrangenaru, Ann. Statist. 33, 2005). In flat
-// space H = 1, and for equal weights this is the covariance of the logarithms divided by N. For any weights S is unbiased there
-// if the samples have one covariance: for independent x_i of variance 1, p_i = x_i − Σ_j w_j x_j has the variance
-// 1 − 2w_i + Σ_j w_j². With Mismatch, H is the mean Hessian of ½ d_σ².
+// where p_i are the momenta of the logarithms of the samples x_i (Bhattacharya and Patrangenaru, Ann. Statist. 33, 2005). In flat space and without
+// Mismatch H = 1, and for equal weights this is the covariance of the logarithms divided by N. For any weights S is unbiased there if the samples
+// have one covariance: for independent x_i of variance 1, p_i = x_i − Σ_j w_j x_j has the variance 1 − 2w_i + Σ_j w_j². With Mismatch, H is the mean
+// Hessian of ½ d_σ².
 //
 // Where the curvature is positive, H < 1, and the mean is less certain than the logarithms alone say. If H is singular, the mean
 // is no longer normally distributed ("smeary"). If it is nearly so, small changes of the mean change the covariance much.
@@ -153,8 +153,9 @@ func (r *run) meanHessian(y []float64, momenta [][]float64, w []float64, basis [
 	return symmetric, off
 }
 
-// Radii returns the half axes, along the modes, of the ellipsoid of tangent vectors that holds Log_y of the population's mean with a
-// probability, such as 0.95: √Variances_k times the Factor of all dimensions. There must be more samples than dimensions.
+// Radii returns the half axes, along the modes, of the ellipsoid of tangent vectors that holds Log_y of the population's mean with a probability,
+// such as 0.95: √Variances_k times the Factor of all dimensions. There is one number per dimension; those after the last mode are 0. There must be
+// more samples than dimensions.
 func (u *Uncertainty[P]) Radii(probability float64) ([]float64, error) {
 	solve.NotNil(u)
 	factor, err := u.Factor(probability, len(u.Stiffness))

@@ -155,9 +155,9 @@ func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 	return a, nil
 }
 
-// Continue goes on from where an atlas of the same subjects ended, because it was cancelled (see geom.Context) or for a smaller
-// tolerance. The atlas may come from a file: encoding/json writes and reads it without loss. Before is that of the first start,
-// Iterations and Evaluations go on counting, and so does Folded, with what was folded already. The atlas of a Regression is an error.
+// Continue goes on from where an atlas of the same subjects ended, because it was cancelled (see geom.Context) or for a smaller tolerance. The atlas
+// may come from a file: encoding/json writes and reads it without loss. Before is that of the first start, Iterations and Evaluations go on counting,
+// and Folded counts the pairs of the given atlas, too. The atlas of a Regression is an error.
 func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	defer try.Named(&err, "continue")
 	if a == nil || len(a.Momenta) != len(subjects) || len(subjects) < 2 {

@@ -99,14 +99,14 @@ func (s similarity) derivatives(x []float64) [][]float64 {
 
 // Pose is a way in which a subject, or its mirror image x₀ ↦ −x₀, may lie.
 type Pose struct {
-	*Aligned  // of the mirror image if Mirrored; without Objects
+	*Aligned  // of the mirror image if Mirrored; only the motion, without Objects, Distance and Status
 	Mirrored  bool
 	Objective float64 // the least of Σ_o ‖h φ(T_o) − S_o‖²/2σ_o² + ½ pᵀ K p: see Model.Landmarks
 }
 
-// Poses returns poses of each subject in which the template T may have been deformed to it, of the least Objective first, at least one of
-// the subject and one of its mirror image. A nearly symmetric body fits in several, and the one of the least rigid distance need not be
-// the true one. Objects have a Noise. The errors are those of Align and Landmarks.
+// Poses returns poses of each subject in which the template T may have been deformed to it, of the least Objective first, at least one of the subject
+// and one of its mirror image. A nearly symmetric body fits in several, and the one of the least rigid distance need not be the true one. Every
+// object must have a Noise; 0 is an error. The errors are those of Align and Landmarks.
 //
 // # Algorithm
 //

@@ -22,8 +22,8 @@ import (
 //
 //	F(T, c) = Σ_i min_p [ Σ_o ‖φ_p(T_o) − S_io‖²/2σ_o² + ½ pᵀ K(c, c) p ],
 //
-// which is where the objective of Model.Atlas has its minimum. Derivatives of F are those of the objective with the momenta held
-// (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973). Every round holds the state of the search, solve.LBFGS.
+// so that F has its minimum where the objective of Model.Atlas has its own. Derivatives of F are those of the objective with the momenta held (Golub
+// and Pereyra, SIAM J. Numer. Anal. 10, 1973). Every round holds the state of the search, solve.LBFGS.
 //
 //	r, err := model.Rounds(template, controls, subjects)
 //	round, err := r.First()
@@ -57,7 +57,7 @@ type AtlasRound struct {
 	Atlas    *Atlas         `json:",omitempty"` // the end: nothing is to be matched to this round
 }
 
-// Outcome is the sum of the parts of a round.
+// Outcome is what the parts of a round come to.
 type Outcome struct {
 	Infinite             bool    // a part is Infinite: the search steps back, and Value, Energy, Imbalance and Unsettled are 0
 	Value                float64 // F at the template

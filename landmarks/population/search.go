@@ -192,10 +192,11 @@ func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(
 	return found, at(found.X)
 }
 
-// Register returns the match of a template, which stays as it is, to one subject, as an atlas of that subject: it is
-// landmarks.Space.MatchFrom for several objects. Its Status does not speak of Imbalance, which is not 0. It is Stalled where cells of the
-// deformed template are folded, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too
-// few. The options are solve.Tolerance (default 0.003; see solve.Minimise) and solve.MaxIterations (500).
+// Register returns the match of a template, which stays as it is, to one subject, as an atlas of that subject: it is landmarks.Space.MatchFrom for
+// several objects. Every object must have a Noise: that of one subject cannot be estimated. The control points stay, also if Model.Free is set. Its
+// Status does not speak of Imbalance, which is not 0. It is Stalled where cells of the deformed template are folded, which needs a wider kernel of
+// the deformations or more noise, and where the integrator's steps are too few. The options are solve.Tolerance (default 0.003; see solve.Minimise)
+// and solve.MaxIterations (500).
 func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	const name = "registration"
 	defer try.Named(&err, name)

@@ -19,9 +19,8 @@ import (
 	"anatomy/landmarks/mesh"
 )
 
-// PCA returns the principal components of the momenta p_i about their mean p̄, in the metric pᵀ K(c, c) p: see stats.TangentPCA. The
-// modes are momenta and velocities at the control points; Mode and At make meshes of them. This and the following functions take
-// the model of the atlas.
+// PCA returns the principal components of the momenta p_i about their mean p̄, in the metric pᵀ K(c, c) p: see stats.TangentPCA. The modes are
+// momenta and velocities at the control points; Mode and At make meshes of them. The Model of this and of the other methods is that of the atlas.
 func (a *Atlas) PCA(m Model) (_ *stats.PCA[geom.Shape], err error) {
 	defer try.Catch(&err)
 	solve.NotNil(a)
@@ -117,7 +116,7 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 type Difference struct {
 	Groups       []string      // the two groups, in the order of their first subjects
 	Statistic    [][]float64   // Hotelling's T² of the displacements φ_i(x) − x
-	P            [][]float64   // its p-value, corrected for all vertices: the share of permutations whose largest T² is as large
+	P            [][]float64   // its p-value, corrected for all vertices: (1 + n)/(1 + N), where n of N permutations have a largest T² that is at least this one
 	Shift        [][][]float64 // the mean displacement of the first group minus that of the second
 	Least        float64       // the least P: that of the hypothesis that the groups differ nowhere
 	Permutations int           // how many were drawn
