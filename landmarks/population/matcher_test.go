@@ -2,6 +2,7 @@ package population
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -119,14 +120,15 @@ func TestPlacedCovarianceIsThatOfAProcess(t *testing.T) {
 	}
 	posterior.Mul(half.T(), &solved)
 	posterior.Sub(&prior, &posterior)
-	placed := c.place(0, surfaces[1], 1.7)
+	errs := c.errors()
+	placed := c.place(0, surfaces[1], 1.7, errs)
 	for l, mark := range placed {
 		frame := mat.NewDense(3, 3, nil)
 		for a := range 3 {
 			for b := range 3 {
 				frame.Set(a, b, posterior.At(rows+3*l+a, rows+3*l+b))
 			}
-			frame.Set(a, a, frame.At(a, a)+c.beyond[l])
+			frame.Set(a, a, frame.At(a, a)+c.beyond.At(l, l))
 		}
 		frame.Scale(1.7*1.7, frame)
 		_, tangents := surfaces[1].locators[0].Nearest(marks[l])
@@ -135,4 +137,22 @@ func TestPlacedCovarianceIsThatOfAProcess(t *testing.T) {
 			expect.Abs(t, "covariance", mark.Covariance[a], want[a], 1e-2*mark.StandardError()*mark.StandardError())
 		}
 	}
+	// Between the two landmarks, too; of errors that are independent there are as many parts as numbers, of equal ones as of one landmark.
+	for a := range 3 {
+		for b := range 3 {
+			want := posterior.At(rows+a, rows+3+b)
+			if a == b {
+				want += c.beyond.At(0, 1)
+			}
+			expect.Abs(t, "covariance of two landmarks", errs.At(a, 3+b), want, 1e-2*errs.At(a, a))
+		}
+	}
+	expect.Abs(t, "parts of independent errors", c.parts(mat.DenseCopyOf(mat.NewDiagDense(6, slices.Repeat([]float64{2}, 6))), surfaces[0]), 4, 1e-12)
+	c.marks[1] = marks[0]
+	equal := mat.NewDense(6, 6, nil)
+	for i := range 6 {
+		equal.Set(i, i%3, 1)
+		equal.Set(i, 3+i%3, 1)
+	}
+	expect.Abs(t, "parts of equal errors", c.parts(equal, surfaces[0]), 2, 1e-12)
 }

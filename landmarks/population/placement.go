@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"anatomy/geom"
-	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
@@ -33,14 +33,37 @@ type Placement struct {
 	Calibration []float64
 	// Shared is the share s of the variance that is the subject's own and does not become smaller with more templates. It is estimated from
 	// three templates on, and else ½.
-	Shared   float64
+	Shared float64
+	// Degrees are those of freedom of what Calibration has for all landmarks in common; +Inf with one template.
+	Degrees  float64
 	Failures []PlacementFailure
+	own      []float64 // degrees of freedom of what Calibration has of each landmark alone
+	matches  *placements
+}
+
+// placements are what a placement concludes from.
+type placements struct {
+	surfaces []*located
+	given    [][][]float64
+	failures []PlacementFailure // whatever the templates
+	of       map[int]*matches   // of every template
+}
+
+// matches are those of a template to all subjects.
+type matches struct {
+	placed   [][]PlacedLandmark // nil on itself and where there is no match
+	mismatch []float64
+	noise    []float64
+	reach    float64
+	parts    float64 // see carrier.parts
+	failures []PlacementFailure
 }
 
 // PlacedLandmark is a landmark on a subject, which was not digitised there.
 type PlacedLandmark struct {
 	Point      []float64   // on the subject
 	Covariance [][]float64 // of its error, [D][D], in the tangent of the subject
+	Degrees    float64     // of freedom of the factor of Covariance that templates tell; +Inf with one template
 	Gap        float64     // how far flows ended from the subject, the mean of the templates
 	Stretch    float64     // the logarithm of the ratio of volumes after and before the flow, the mean of the templates
 }
@@ -52,6 +75,16 @@ func (p PlacedLandmark) StandardError() float64 {
 		sum += row[a]
 	}
 	return math.Sqrt(sum / float64(len(p.Covariance)-1))
+}
+
+// Radius is the ratio of the half axes of Ellipse to the standard errors along them: √(k F(k, ν)) for the quantile F of a probability, with k = D − 1
+// and the Degrees ν.
+func (p PlacedLandmark) Radius(probability float64) float64 {
+	k := float64(len(p.Covariance) - 1)
+	if math.IsInf(p.Degrees, 1) {
+		return math.Sqrt(distuv.ChiSquared{K: k}.Quantile(probability))
+	}
+	return math.Sqrt(k * distuv.F{D1: k, D2: p.Degrees}.Quantile(probability))
 }
 
 // Ellipse returns n points on the ellipse in the tangent that has the true place with a probability; on a curve the two ends of the
@@ -69,11 +102,10 @@ func (p PlacedLandmark) Ellipse(probability float64, n int) [][]float64 {
 		}
 		return x
 	}
+	r := p.Radius(probability)
 	if d == 2 {
-		r := math.Sqrt2 * math.Erfinv(probability)
 		return [][]float64{at(-r), at(r)}
 	}
-	r := math.Sqrt(-2 * math.Log(1-probability))
 	out := make([][]float64, n)
 	for i := range out {
 		s, c := math.Sincos(2 * math.Pi * float64(i) / float64(n))
@@ -125,7 +157,8 @@ func (p *Placement) String() string {
 // G and J are those of Atlas.Noise at the template, where J has columns for the parameters of h beside those for p, and K is 0 there. R(y) is
 // the row of J at y. The last two parts are what the control points miss. Points of several templates t are averaged with weights
 // ω_t ∝ 1/tr Σ_t. The covariance of their mean is f (s + (1 − s) Σ ω_t²) Σ_t ω_t Σ_t, with Calibration f and Shared s. These come from
-// placing each template's landmarks by the others.
+// placing each template's landmarks by the others. What n templates tell of f has ν = (n − 1) (tr C)²/tr C² degrees of freedom (Satterthwaite,
+// Biometrics Bulletin 2, 1946), for the correlations C of the errors of all landmarks in one match.
 //
 // The covariance holds to first order. It is too small where deformations stretch by half and more, and for one template it
 // believes in the kernel of the model: see notebooks/limits.md. A subject that cannot be matched is named in Failures, as are subjects
@@ -133,7 +166,7 @@ func (p *Placement) String() string {
 // solve.Minimise) and solve.MaxIterations (500).
 func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given [][][]float64, opts ...solve.Option) (_ *Placement, err error) {
 	defer try.Named(&err, "placement")
-	p := &Placement{Placed: make([][]PlacedLandmark, len(subjects)), Shared: 0.5}
+	var templates []int
 	if len(given) != len(subjects) {
 		text.Refuse("give nil for subjects without landmarks", "landmarks of %d subjects for %d subjects", len(given), len(subjects))
 	}
@@ -141,9 +174,9 @@ func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given []
 		if marks == nil {
 			continue
 		}
-		p.Templates = append(p.Templates, i)
-		if first := given[p.Templates[0]]; len(marks) != len(first) || len(marks) == 0 {
-			text.Refuse("give all of them", "subject %d has %d landmarks, subject %d has %d", i, len(marks), p.Templates[0], len(first))
+		templates = append(templates, i)
+		if first := given[templates[0]]; len(marks) != len(first) || len(marks) == 0 {
+			text.Refuse("give all of them", "subject %d has %d landmarks, subject %d has %d", i, len(marks), templates[0], len(first))
 		}
 		for l, x := range marks {
 			if d := m.Space.Manifold.D; len(x) != d || floats.HasNaN(x) || !(floats.Norm(x, math.Inf(1)) <= math.MaxFloat64) {
@@ -151,32 +184,58 @@ func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given []
 			}
 		}
 	}
-	if p.Templates == nil {
+	if templates == nil {
 		text.Refuse("digitise landmarks on at least one", "no subject has landmarks")
 	}
-	surfaces := p.surfaces(m, controls, subjects)
-	// placed[t] are the landmarks of template t on every subject, nil on itself and where there is no match.
-	placed := make([][][]PlacedLandmark, len(p.Templates))
-	for k, t := range p.Templates {
+	all := &placements{given: given, of: map[int]*matches{}}
+	all.locate(m, controls, subjects, templates)
+	for _, t := range templates {
 		try.Do(try.Name(try.Run(func() {
-			c := m.newCarrier(t, given[t], controls, surfaces)
+			c := m.newCarrier(t, given[t], controls, all.surfaces)
 			defer c.free()
-			placed[k] = c.placeAll(p, surfaces, opts)
+			all.of[t] = c.placeAll(all.surfaces, opts)
 		}), "template %d", t))
 	}
-	p.calibrate(surfaces, given, placed)
-	for i, s := range surfaces {
+	return all.conclude(templates), nil
+}
+
+// Among returns the placement by some of the Templates, from the same matches, as if the others had no landmarks.
+func (p *Placement) Among(templates ...int) (*Placement, error) {
+	for k, t := range templates {
+		if solve.NotNil(p).matches.of[t] == nil || slices.Contains(templates[:k], t) {
+			return nil, text.Advise("give some of them, each once", "placement: templates %v among %v", templates, p.Templates)
+		}
+	}
+	if len(templates) == 0 {
+		return nil, text.Advise("give at least one", "placement: no templates")
+	}
+	return p.matches.conclude(templates), nil
+}
+
+// conclude places landmarks by the matches of templates.
+func (m *placements) conclude(templates []int) *Placement {
+	p := &Placement{Templates: templates, Placed: make([][]PlacedLandmark, len(m.surfaces)), Shared: 0.5, Failures: slices.Clone(m.failures), matches: m}
+	var placed [][][]PlacedLandmark
+	for _, t := range templates {
+		of := m.of[t]
+		placed = append(placed, of.placed)
+		p.Mismatch, p.Noise, p.Reach = append(p.Mismatch, of.mismatch), append(p.Noise, of.noise), append(p.Reach, of.reach)
+		p.Degrees += of.parts / float64(len(templates)) // of one comparison with another template
+		p.Failures = append(p.Failures, of.failures...)
+	}
+	p.calibrate(m.surfaces, m.given, placed)
+	for i, s := range m.surfaces {
 		if s != nil {
 			p.Placed[i] = p.combine(i, s, placed)
 		}
 	}
-	p.compare(surfaces, placed)
-	return p, nil
+	p.compare(m.surfaces, placed)
+	return p
 }
 
 // fail notes that a subject or a landmark is to be looked at.
-func (p *Placement) fail(subject, landmark int, format string, args ...any) {
-	p.Failures = append(p.Failures, PlacementFailure{subject, landmark, fmt.Sprintf(format, args...)})
+func fail(list *[]PlacementFailure, subject, landmark int, format string, args ...any) {
+	*list = append(*list, PlacementFailure{subject, landmark, fmt.Sprintf(format, args...)})
 }
 
 // located is a subject whose nearest points can be found.
@@ -198,14 +257,13 @@ func (s *located) object(x []float64) int {
 	return object
 }
 
-// surfaces returns the subjects that can be matched, and nil for those that fail alone. A template that fails is an error.
-func (p *Placement) surfaces(m Model, controls [][]float64, subjects [][]*mesh.Mesh) []*located {
-	first := p.Templates[0]
-	out := make([]*located, len(subjects))
+// locate sets surfaces: the subjects that can be matched, and nil for those that fail alone. A template that fails is an error.
+func (p *placements) locate(m Model, controls [][]float64, subjects [][]*mesh.Mesh, templates []int) {
+	p.surfaces = make([]*located, len(subjects))
 	for i, s := range subjects {
 		l := &located{objects: s}
 		err := try.Run(func() {
-			m.check(subjects[first], controls, subjects[i:i+1])
+			m.check(subjects[templates[0]], controls, subjects[i:i+1])
 			for _, object := range s {
 				border, seen := [][]float64{}, map[int]bool{}
 				for _, v := range slices.Concat(object.Boundary()...) {
@@ -218,14 +276,13 @@ func (p *Placement) surfaces(m Model, controls [][]float64, subjects [][]*mesh.M
 		})
 		switch {
 		case err == nil:
-			out[i] = l
-		case slices.Contains(p.Templates, i):
+			p.surfaces[i] = l
+		case slices.Contains(templates, i):
 			try.Do(try.Name(err, "template %d", i))
 		default:
-			p.fail(i, -1, "it was not matched: %v", strings.ReplaceAll(err.Error(), "subject 0", "it"))
+			fail(&p.failures, i, -1, "it was not matched: %v", strings.ReplaceAll(err.Error(), "subject 0", "it"))
 		}
 	}
-	return out
 }
 
 // carrier takes the landmarks of a template to subjects.
@@ -235,7 +292,7 @@ type carrier struct {
 	marks    [][]float64
 	objects  []int        // that each landmark lies on
 	reach    []*mat.Dense // the derivatives of the place of every landmark by the variables, [size][D]
-	beyond   []float64    // K(y, y) − K(y, c) K⁻¹ K(c, y) of every landmark
+	beyond   *mat.Dense   // K(y, y') − K(y, c) K⁻¹ K(c, y') of landmarks y and y', [L, L]
 	subjects []int        // that it is matched to
 }
 
@@ -261,28 +318,81 @@ func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []
 
 // reachMarks sets reach and beyond.
 func (c *carrier) reachMarks() {
-	n, d, one := len(c.controls), c.Space.Manifold.D, c.gram.At(0, 0)
-	out := try.Get(c.kernelSums.Call(c.marks, c.controls, identity(n)))
-	factor := factorKernel(c.gram, 1e-6*one)
-	for l, row := range engine.Unflatten(out.Flat(0), n) {
-		to, reach := mat.NewDense(n, 1, row), mat.NewDense(n*d+c.pose.size(), d, nil)
-		for i, v := range row {
+	n, d := len(c.controls), c.Space.Manifold.D
+	out := mat.NewDense(len(c.marks), n, try.Get(c.kernelSums.Call(c.marks, c.controls, identity(n))).Flat(0))
+	for l, y := range c.marks {
+		reach := mat.NewDense(n*d+c.pose.size(), d, nil)
+		for i := range n {
 			for a := range d {
-				reach.Set(i*d+a, a, v)
+				reach.Set(i*d+a, a, out.At(l, i))
 			}
 		}
-		for k, v := range c.pose.derivatives(c.marks[l]) {
+		for k, v := range c.pose.derivatives(y) {
 			reach.SetRow(n*d+k, v)
 		}
-		var w mat.Dense
-		solveTo(factor, &w, to)
-		c.reach, c.beyond = append(c.reach, reach), append(c.beyond, math.Max(0, one-mat.Dot(to.ColView(0), w.ColView(0))))
+		c.reach = append(c.reach, reach)
 	}
+	between := mat.NewDense(len(c.marks), len(c.marks), try.Get(c.kernelSums.Call(c.marks, c.marks, identity(len(c.marks)))).Flat(0))
+	var known, determined mat.Dense
+	solveTo(factorKernel(c.gram, 1e-6*c.gram.At(0, 0)), &known, out.T())
+	determined.Mul(out, &known)
+	c.beyond = between
+	c.beyond.Sub(between, &determined)
+	for l := range c.marks {
+		c.beyond.Set(l, l, math.Max(0, c.beyond.At(l, l)))
+	}
+}
+
+// errors is the covariance of the errors of all landmarks in a match, over ρ², at the template: [L·D, L·D].
+func (c *carrier) errors() *mat.Dense {
+	d, size := c.Space.Manifold.D, len(c.marks)
+	all := mat.NewDense(c.reach[0].RawMatrix().Rows, size*d, nil)
+	for l, reach := range c.reach {
+		all.Slice(0, reach.RawMatrix().Rows, l*d, (l+1)*d).(*mat.Dense).Copy(reach)
+	}
+	var out mat.Dense
+	out.Mul(all.T(), c.solve(all))
+	for l := range size {
+		for m := range size {
+			for a := range d {
+				out.Set(l*d+a, m*d+a, out.At(l*d+a, m*d+a)+c.beyond.At(l, m))
+			}
+		}
+	}
+	return &out
+}
+
+// parts is how many of the errors errs of landmarks are independent in the tangents of the template: (tr C)²/tr C² of their correlations C.
+func (c *carrier) parts(errs *mat.Dense, s *located) float64 {
+	d, size := c.Space.Manifold.D, len(c.marks)
+	k := d - 1
+	tangents := mat.NewDense(size*k, size*d, nil)
+	for l, x := range c.marks {
+		_, along := s.locators[c.objects[l]].Nearest(x)
+		for b, t := range along {
+			for a, v := range t {
+				tangents.Set(l*k+b, l*d+a, v)
+			}
+		}
+	}
+	var within mat.Dense
+	within.Product(tangents, errs, tangents.T())
+	own := make([]float64, size) // variances of landmarks
+	for i := range size * k {
+		own[i/k] += within.At(i, i) / float64(k)
+	}
+	squares := 0.0
+	for i := range size * k {
+		for j := range size * k {
+			squares += within.At(i, j) * within.At(i, j) / (own[i/k] * own[j/k])
+		}
+	}
+	return float64(size*k) * float64(size*k) / squares
 }
 
 // placeAll matches the template to all subjects and moves the landmarks there. With the noise estimated, it matches them roughly until the
 // estimate holds.
-func (c *carrier) placeAll(p *Placement, surfaces []*located, opts []solve.Option) [][]PlacedLandmark {
+func (c *carrier) placeAll(surfaces []*located, opts []solve.Option) *matches {
 	const holds, rough = 0.05, 0.05 // of the logarithm of w; the tolerance
 	last := try.Get(limits(0.01).With(opts...)).Tolerance
 	tolerance := math.Max(rough, last)
@@ -306,26 +416,26 @@ func (c *carrier) placeAll(p *Placement, surfaces []*located, opts []solve.Optio
 			c.sigma[o] = math.Min(math.Max(noise[o]/reach, c.sigma[o]/2), c.sigma[o]*2)
 		}
 	}
-	p.Noise, p.Reach = append(p.Noise, noise), append(p.Reach, reach)
-	out, mismatches := make([][]PlacedLandmark, len(surfaces)), slices.Repeat([]float64{math.NaN()}, len(surfaces))
+	errs := c.errors()
+	of := &matches{placed: make([][]PlacedLandmark, len(surfaces)), mismatch: slices.Repeat([]float64{math.NaN()}, len(surfaces)),
+		noise: noise, reach: reach, parts: c.parts(errs, surfaces[c.template])}
 	for k, i := range c.subjects {
 		if c.ends[k] == nil {
-			p.fail(i, -1, "it was not matched: the search from template %d found no finite distance", c.template)
+			fail(&of.failures, i, -1, "it was not matched: the search from template %d found no finite distance", c.template)
 			continue
 		}
 		if c.status[k] != geom.Converged {
-			p.fail(i, -1, "the match of template %d %s", c.template, c.status[k])
+			fail(&of.failures, i, -1, "the match of template %d %s", c.template, c.status[k])
 		}
-		mismatches[i] = 0
+		of.mismatch[i] = 0
 		for o, square := range c.sizes(k) {
-			mismatches[i] += c.ends[k].mismatch[o] / square
+			of.mismatch[i] += c.ends[k].mismatch[o] / square
 		}
-		if err := try.Run(func() { out[i] = c.place(k, surfaces[i], reach) }); err != nil {
-			p.fail(i, -1, "the landmarks of template %d could not be placed: %v", c.template, err)
+		if err := try.Run(func() { of.placed[i] = c.place(k, surfaces[i], reach, errs) }); err != nil {
+			fail(&of.failures, i, -1, "the landmarks of template %d could not be placed: %v", c.template, err)
 		}
 	}
-	p.Mismatch = append(p.Mismatch, mismatches)
-	return out
+	return of
 }
 
 // estimate returns σ of every object and ρ, see Atlas, from the matches to all subjects, of which the template takes no degrees of
@@ -360,8 +470,8 @@ func (c *carrier) estimate() (noise []float64, reach, change float64) {
 	return noise, reach, change
 }
 
-// place moves the landmarks to subject k.
-func (c *carrier) place(k int, s *located, reach float64) []PlacedLandmark {
+// place moves the landmarks, whose errors have the covariance errs over ρ², to subject k.
+func (c *carrier) place(k int, s *located, reach float64, errs *mat.Dense) []PlacedLandmark {
 	momenta := len(c.x[k]) - c.pose.size()
 	g := try.Get(c.Space.ShootInexact(c.controls, c.Space.Point(c.x[k][:momenta])))
 	flow := try.Get(c.Space.Deform(g, c.marks))
@@ -370,11 +480,7 @@ func (c *carrier) place(k int, s *located, reach float64) []PlacedLandmark {
 	out := make([]PlacedLandmark, len(c.marks))
 	for l := range c.marks {
 		var covariance, frame mat.Dense
-		covariance.Mul(c.reach[l].T(), c.solve(c.reach[l]))
-		for a := range d {
-			covariance.Set(a, a, covariance.At(a, a)+c.beyond[l])
-		}
-		covariance.Scale(reach*reach*pose.Scale*pose.Scale, &covariance)
+		covariance.Scale(reach*reach*pose.Scale*pose.Scale, errs.Slice(l*d, (l+1)*d, l*d, (l+1)*d))
 		frame.Mul(pose.rotation(), mat.NewDense(d, d, slices.Concat(flow.Jacobian[l]...)))
 		covariance.Product(&frame, &covariance, frame.T())
 		end := pose.Move(flow.Images[l])
@@ -397,9 +503,12 @@ func inTangent(covariance mat.Matrix, tangents [][]float64) [][]float64 {
 func (p *Placement) calibrate(surfaces []*located, given [][][]float64, placed [][][]PlacedLandmark) {
 	count, n := len(given[p.Templates[0]]), len(p.Templates)
 	p.Calibration = slices.Repeat([]float64{1}, count)
+	p.own = slices.Repeat([]float64{math.Inf(1)}, count)
 	if n < 2 {
+		p.Degrees = math.Inf(1)
 		return
 	}
+	p.Degrees *= float64(n - 1)
 	// errs[u][l] are those of landmark l on template u, in the tangent, divided by the standard errors of single matches.
 	errs := make([][][][]float64, n)
 	for u, subject := range p.Templates {
@@ -446,6 +555,7 @@ func (p *Placement) calibrate(surfaces []*located, given [][][]float64, placed [
 		if excess > 0 {
 			common := 4 + 2/excess
 			p.Calibration[l] = (common*squares + degrees*own) / (common + degrees)
+			p.own[l] = common + degrees
 		}
 	}
 }
@@ -481,6 +591,7 @@ func (p *Placement) combine(i int, s *located, placed [][][]PlacedLandmark) []Pl
 			covariance.Add(covariance, &part)
 		}
 		covariance.Scale(p.Calibration[l]*(p.Shared+(1-p.Shared)*own), covariance)
+		out[l].Degrees = 1 / (1/p.Degrees + 1/p.own[l])
 		point, tangents := s.locators[s.object(all[0][l].Point)].Nearest(mean)
 		out[l].Point, out[l].Covariance = point, inTangent(covariance, tangents)
 	}
@@ -491,7 +602,7 @@ func (p *Placement) combine(i int, s *located, placed [][][]PlacedLandmark) []Pl
 func (p *Placement) compare(surfaces []*located, placed [][][]PlacedLandmark) {
 	for t, template := range p.Templates {
 		for _, i := range outliers(p.Mismatch[t], 2) {
-			p.fail(i, -1, "template %d misses it by %.2g %% of its square, and other subjects by %.2g %% in the median: see whether a part is missing or broken", template, 100*p.Mismatch[t][i], 100*median(p.Mismatch[t]))
+			fail(&p.Failures, i, -1, "template %d misses it by %.2g %% of its square, and other subjects by %.2g %% in the median: see whether a part is missing or broken", template, 100*p.Mismatch[t][i], 100*median(p.Mismatch[t]))
 		}
 	}
 	var gaps []float64
@@ -515,10 +626,10 @@ func (p *Placement) compare(surfaces []*located, placed [][][]PlacedLandmark) {
 			away[i] = math.Exp(math.Abs(s - middle))
 		}
 		for _, i := range outliers(errs, 2.5) {
-			p.fail(i, l, "its standard error is %.2g, that on other subjects %.2g in the median", errs[i], median(errs))
+			fail(&p.Failures, i, l, "its standard error is %.2g, that on other subjects %.2g in the median", errs[i], median(errs))
 		}
 		for _, i := range outliers(away, 4) {
-			p.fail(i, l, "the match changes volumes by a factor of %.2g there, on other subjects by %.2g in the median: see whether the part is broken or missing", math.Exp(stretches[i]), math.Exp(middle))
+			fail(&p.Failures, i, l, "the match changes volumes by a factor of %.2g there, on other subjects by %.2g in the median: see whether the part is broken or missing", math.Exp(stretches[i]), math.Exp(middle))
 		}
 		for i, marks := range p.Placed {
 			if marks == nil {
@@ -528,10 +639,10 @@ func (p *Placement) compare(surfaces []*located, placed [][][]PlacedLandmark) {
 			o := s.object(mark.Point)
 			spacing := s.objects[o].Spacing()
 			if mark.Gap > math.Max(5*usual, spacing) {
-				p.fail(i, l, "the matched templates are %.2g away from the subject there", mark.Gap)
+				fail(&p.Failures, i, l, "the matched templates are %.2g away from the subject there", mark.Gap)
 			}
 			if slices.ContainsFunc(s.border[o], func(x []float64) bool { return floats.Distance(x, mark.Point, 2) < 0.6*spacing }) {
-				p.fail(i, l, "it is at a border of the subject: see whether there is a hole")
+				fail(&p.Failures, i, l, "it is at a border of the subject: see whether there is a hole")
 			}
 			p.disagreement(i, l, placed)
 		}
@@ -555,7 +666,7 @@ func (p *Placement) disagreement(i, l int, placed [][][]PlacedLandmark) {
 	}
 	degrees := float64((count - 1) * (len(p.Placed[i][l].Point) - 1))
 	if sum/degrees/p.Calibration[l]/math.Max(1-p.Shared, 0.1) > far {
-		p.fail(i, l, "the templates place it differently")
+		fail(&p.Failures, i, l, "the templates place it differently")
 	}
 }
 

@@ -114,7 +114,16 @@ func (s *Study) Place(opts ...solve.Option) (*population.Placement, error) {
 	for o := range m.Objects {
 		m.Objects[o].Noise = 0
 	}
-	p, err := m.Landmarks(s.Controls, s.Subjects, s.Landmarks, opts...)
+	return s.returned(m.Landmarks(s.Controls, s.Subjects, s.Landmarks, opts...))
+}
+
+// Among is Placement.Among of what Place returned.
+func (s *Study) Among(p *population.Placement, templates ...int) (*population.Placement, error) {
+	return s.returned(p.Among(templates...))
+}
+
+// returned is a placement in the coordinates of the files, with the failures of Start.
+func (s *Study) returned(p *population.Placement, err error) (*population.Placement, error) {
 	if err != nil {
 		return nil, err
 	}

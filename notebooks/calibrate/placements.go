@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/combin"
 
 	"anatomy/geom/try"
 	simulated "anatomy/landmarks/population/recovery"
@@ -12,9 +14,9 @@ import (
 
 // placements simulates families of surfaces, places landmarks on them, and counts how many are in their ellipses.
 func placements(b *bench) {
-	const families, others, count = 10, 5, 20
-	b.text("%d landmarks placed on the subjects of %d simulated families a line, %d beside the templates, as notebook 23 does it with a folder: a body with bumps, deformed by random smooth flows, in any pose and size, its surface cut out of a turned volume and decimated. Errors are root mean squares of one coordinate in the tangent of the subject, in mean sides of its triangles. *Others* are subjects that are no templates; *left out* are templates on which the others place their landmarks. Subjects that are named as a whole are not counted: *named* of all, and *wrong* are those that lie more than three standard errors off and are not named. *Deviation* is the mean square of an error in the unit of its standard error: 1 if this is right. Landmarks of one family have errors in common, so the standard errors of shares are those of families, not of landmarks. *Another sex*: the templates are all of one, a quarter larger and shifted in shape by as much as subjects differ, and the others of the other.", count, families, others)
-	b.header("family", "templates", "on", "landmarks", "error", "standard error", "deviation", "in the ellipse of 50 %", "of 95 %", "shared", "named", "wrong")
+	const families, subjects, count = 10, 8, 20
+	b.text("%d landmarks placed on the subjects of %d simulated families a line, of %d subjects, as notebook 23 does it with a folder: a body with bumps, deformed by random smooth flows, in any pose and size, its surface cut out of a turned volume and decimated. In a family every choice of so many templates is made, and the landmarks on all other subjects are counted. Errors are root mean squares of one coordinate in the tangent of the subject, in mean sides of its triangles. *Deviation* is the mean square of an error in the unit of its standard error: 1 if this is right. Landmarks of one family have errors in common, so the standard errors of shares are those of families, not of landmarks. *Of another sex*: half of the family is a quarter larger and shifted in shape by as much as subjects differ; templates are of this half, and landmarks of the other one are counted. Subjects that are named as a whole are not counted: *named* is their share of all, and *wrong* that of those that lie more than three standard errors off and are not named.", count, families, subjects)
+	b.header("family", "templates", "landmarks", "error", "standard error", "deviation", "in the ellipse of 50 %", "of 95 %", "shared", "named", "wrong")
 	for _, c := range []struct {
 		name string
 		kin  simulated.Kin
@@ -24,36 +26,42 @@ func placements(b *bench) {
 		{"rough", simulated.Kin{Width: 0.45, Deviation: 0.05, Side: 0.16}},
 		{"large deformations", simulated.Kin{Width: 0.5, Deviation: 0.08, Side: 0.16}},
 		{"coarse triangles", simulated.Kin{Width: 0.6, Deviation: 0.06, Side: 0.24}},
-		{"templates of another sex", simulated.Kin{Width: 0.6, Deviation: 0.06, Side: 0.16, Larger: 1.25, Shift: 0.06}},
+		{"templates of another sex", simulated.Kin{Width: 0.6, Deviation: 0.06, Side: 0.16, Others: subjects / 2, Larger: 1.25, Shift: 0.06}},
 	} {
-		for _, templates := range []int{1, 3, 7} {
-			if c.kin.Shift > 0 {
-				c.kin.Others = templates
-			}
-			var of [2][]simulated.Coverage
-			var shared []float64
-			for k := range uint64(families) {
-				f := try.Get(c.kin.Draw(templates+others, count, b.seed+k))
-				p := try.Get(f.Place(templates))
-				shared = append(shared, p.Shared)
-				for k := range of {
-					of[k] = append(of[k], f.Cover(p, k == 1))
+		templates, numbers := subjects, []int{1, 3, 7}
+		if c.kin.Others > 0 {
+			templates, numbers = c.kin.Others, []int{1, 3}
+		}
+		of := map[int][]simulated.Coverage{} // by the number of templates, of every family
+		shared := map[int][]float64{}
+		for k := range uint64(families) {
+			f := try.Get(c.kin.Draw(subjects, count, b.seed+k))
+			among := try.Get(f.Place(templates))
+			for _, n := range numbers {
+				var all simulated.Coverage
+				for _, chosen := range combin.Combinations(templates, n) {
+					p := try.Get(among(chosen...))
+					shared[n] = append(shared[n], p.Shared)
+					for i := c.kin.Others; i < subjects; i++ {
+						if !slices.Contains(chosen, i) {
+							all.Add(f.Cover(p, i))
+						}
+					}
 				}
+				of[n] = append(of[n], all)
 			}
-			for k, name := range []string{"others", "left out"} {
-				var t simulated.Coverage
-				for _, family := range of[k] {
-					t.Add(family)
-				}
-				if t.Landmarks == 0 {
-					continue
-				}
-				n := float64(t.Landmarks)
-				b.row("%s | %d | %s | %d | %.2f | %.2f | %.2f | %s | %s | %.2f | %d | %d", c.name, templates, name, t.Landmarks,
-					math.Sqrt(t.Error/n), math.Sqrt(t.Expected/n), t.Deviation/n,
-					shareOfFamilies(of[k], func(c simulated.Coverage) int { return c.Half }),
-					shareOfFamilies(of[k], func(c simulated.Coverage) int { return c.Most }), stat.Mean(shared, nil), t.Named, t.Wrong)
+		}
+		for _, n := range numbers {
+			var t simulated.Coverage
+			for _, family := range of[n] {
+				t.Add(family)
 			}
+			all := float64(t.Landmarks)
+			counted := func(k int) string { return fmt.Sprintf("%.1f %%", 100*float64(k*count)/(all+float64(t.Named*count))) }
+			b.row("%s | %d | %d | %.2f | %.2f | %.2f | %s | %s | %.2f | %s | %s", c.name, n, t.Landmarks,
+				math.Sqrt(t.Error/all), math.Sqrt(t.Expected/all), t.Deviation/all,
+				shareOfFamilies(of[n], func(c simulated.Coverage) int { return c.Half }),
+				shareOfFamilies(of[n], func(c simulated.Coverage) int { return c.Most }), stat.Mean(shared[n], nil), counted(t.Named), counted(t.Wrong))
 		}
 	}
 }

@@ -132,8 +132,9 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 	return f, nil
 }
 
-// Place places the landmarks of the first templates on the other subjects, as notebook 23 does it with a folder.
-func (f *Family) Place(templates int) (p *population.Placement, err error) {
+// Place places the landmarks of the first templates on the other subjects, as notebook 23 does it with a folder. The function that it
+// returns places those of some of the templates alone.
+func (f *Family) Place(templates int) (among func(templates ...int) (*population.Placement, error), err error) {
 	defer try.Catch(&err)
 	folder := try.Get(os.MkdirTemp("", "family"))
 	defer os.RemoveAll(folder)
@@ -148,7 +149,8 @@ func (f *Family) Place(templates int) (p *population.Placement, err error) {
 	s := try.Get(study.Read(folder))
 	try.Do(s.ReadLandmarks(folder))
 	try.Do(s.Start(0.8, 0.3, true))
-	return s.Place()
+	p := try.Get(s.Place())
+	return func(templates ...int) (*population.Placement, error) { return s.Among(p, templates...) }, nil
 }
 
 // Coverage says how far placed landmarks are from the truth, in the tangent of the subject.
@@ -167,13 +169,11 @@ func (c *Coverage) Add(d Coverage) {
 	c.Error, c.Expected, c.Deviation = c.Error+d.Error, c.Expected+d.Expected, c.Deviation+d.Deviation
 }
 
-// Cover compares landmarks with the truth: those on other subjects than templates, or those of templates as the others place them.
-func (f *Family) Cover(p *population.Placement, ofTemplates bool) Coverage {
+// Cover compares the landmarks of subjects with the truth; those of templates as the others place them.
+func (f *Family) Cover(p *population.Placement, subjects ...int) Coverage {
 	c := Coverage{}
-	for i, marks := range p.Placed {
-		if slices.Contains(p.Templates, i) != ofTemplates {
-			continue
-		}
+	for _, i := range subjects {
+		marks := p.Placed[i]
 		if slices.ContainsFunc(p.Failures, func(f population.PlacementFailure) bool { return f.Subject == i && f.Landmark < 0 }) {
 			c.Named++
 			continue
@@ -200,10 +200,10 @@ func (f *Family) Cover(p *population.Placement, ofTemplates bool) Coverage {
 			}
 			c.Landmarks++
 			c.Deviation += square / 2
-			if square < 2*math.Log(2) { // −2 log (1 − p)
+			if math.Sqrt(square) < mark.Radius(0.5) {
 				c.Half++
 			}
-			if square < 2*math.Log(20) {
+			if math.Sqrt(square) < mark.Radius(0.95) {
 				c.Most++
 			}
 		}

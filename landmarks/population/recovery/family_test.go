@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/combin"
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/solve"
@@ -16,37 +17,45 @@ import (
 	"anatomy/landmarks/study"
 )
 
-// Landmarks of three templates are where their ellipses say, on other subjects and on the templates themselves, and closer to the truth
-// than those of one. Calibrate counts this for more families.
+// Landmarks of one and of three templates are where their ellipses say, and closer to the truth with three: for every choice of templates
+// among six subjects, on all others. The bounds are three standard deviations of such shares between families, which Calibrate counts.
 func TestPlacements(t *testing.T) {
-	family := expect.Must(recovery.Kin{Width: 0.6, Deviation: 0.06, Side: 0.2}.Draw(9, 20, 1))
-	var errs [2]float64
-	for k, templates := range []int{1, 3} {
-		p := expect.Must(family.Place(templates))
-		if len(p.Failures) > 0 {
-			t.Error(p.Failures)
-		}
-		for _, ofTemplates := range []bool{false, true} {
-			c := family.Cover(p, ofTemplates)
-			if templates == 1 && ofTemplates {
-				if c.Landmarks > 0 {
-					t.Error("the only template has landmarks that it placed on itself")
+	const subjects = 6
+	family := expect.Must(recovery.Kin{Width: 0.6, Deviation: 0.06, Side: 0.2}.Draw(subjects, 20, 1))
+	among := expect.Must(family.Place(subjects))
+	errs := map[int]float64{}
+	for _, c := range []struct {
+		templates        int
+		half, most, degs float64 // how far the share of 50 % may be off, the least of 95 %, the least and a half of the most degrees of freedom
+	}{{1, 0.16, 0.88, math.Inf(1)}, {3, 0.1, 0.9, 20}} {
+		var all recovery.Coverage
+		for _, chosen := range combin.Combinations(subjects, c.templates) {
+			p := expect.Must(among(chosen...))
+			if len(p.Failures) > 0 || c.templates == 1 && p.Placed[chosen[0]] != nil {
+				t.Errorf("templates %v: %v; on the only one there are landmarks: %t", chosen, p.Failures, p.Placed[chosen[0]] != nil)
+			}
+			if !(p.Degrees >= c.degs && p.Degrees <= 2*c.degs) {
+				t.Errorf("templates %v: %g degrees of freedom", chosen, p.Degrees)
+			}
+			for i := range subjects {
+				if !slices.Contains(chosen, i) {
+					all.Add(family.Cover(p, i))
 				}
-				continue
-			}
-			n := float64(c.Landmarks)
-			t.Logf("%d templates, of templates %t: error %.4f, standard error %.4f, deviation %.2f, %.0f %% and %.0f %%", templates, ofTemplates,
-				math.Sqrt(c.Error/n), math.Sqrt(c.Expected/n), c.Deviation/n, 100*float64(c.Half)/n, 100*float64(c.Most)/n)
-			if !(c.Deviation > 0.6*n && c.Deviation < 1.6*n) || float64(c.Most) < 0.88*n || float64(c.Half) < 0.35*n || float64(c.Half) > 0.65*n {
-				t.Errorf("%d templates, of templates %t: %+v", templates, ofTemplates, c)
-			}
-			if !ofTemplates {
-				errs[k] = c.Error / n
 			}
 		}
+		n := float64(all.Landmarks)
+		t.Logf("%d templates: error %.4f, standard error %.4f, deviation %.2f, %.1f %% and %.1f %%", c.templates,
+			math.Sqrt(all.Error/n), math.Sqrt(all.Expected/n), all.Deviation/n, 100*float64(all.Half)/n, 100*float64(all.Most)/n)
+		expect.Abs(t, "mean square error in that of the standard error", all.Deviation/n, 1, 0.4)
+		expect.Abs(t, "share in the ellipses of 50 %", float64(all.Half)/n, 0.5, c.half)
+		if float64(all.Most) < c.most*n {
+			t.Errorf("%d templates: %+v", c.templates, all)
+		}
+		errs[c.templates] = all.Error / n
 	}
-	if errs[1] > 0.8*errs[0] {
-		t.Errorf("the mean square error is %g with one template and %g with three", errs[0], errs[1])
+	expect.Abs(t, "mean square error with three templates in that with one", errs[3]/errs[1], 2./3, 0.13) // (1 + 1/3)/(1 + 1)
+	for want, templates := range map[string][]int{"templates [6] among [0 1 2 3 4 5]": {6}, "templates [0 0]": {0, 0}, "no templates": nil} {
+		expect.Refused(t, expect.Error(among(templates...)), want)
 	}
 }
 
