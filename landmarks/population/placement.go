@@ -201,15 +201,16 @@ func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given []
 
 // Among returns the placement by some of the Templates, from the same matches, as if the others had no landmarks.
 func (p *Placement) Among(templates ...int) (*Placement, error) {
+	all := solve.NotNil(p).matches
+	if all == nil || len(templates) == 0 {
+		return nil, text.Advise("give at least one of a placement that Model.Landmarks returned", "placement: no templates")
+	}
 	for k, t := range templates {
-		if solve.NotNil(p).matches.of[t] == nil || slices.Contains(templates[:k], t) {
+		if all.of[t] == nil || slices.Contains(templates[:k], t) {
 			return nil, text.Advise("give some of them, each once", "placement: templates %v among %v", templates, p.Templates)
 		}
 	}
-	if len(templates) == 0 {
-		return nil, text.Advise("give at least one", "placement: no templates")
-	}
-	return p.matches.conclude(templates), nil
+	return all.conclude(templates), nil
 }
 
 // conclude places landmarks by the matches of templates.
