@@ -17,10 +17,13 @@ import (
 //
 //	K(x, y) = k(x, y) − Σ_a ℓ_a(x) k(u_a, y) − Σ_b k(x, u_b) ℓ_b(y) + Σ_ab ℓ_a(x) (k(u_a, u_b) + λ δ_ab) ℓ_b(y),
 //
-// where ℓ_a is the affine function with ℓ_a(u_b) = δ_ab. It is positive definite. The squared norm of a field v is |v|_k² + Σ_a |v(u_a)|²/λ:
-// a semi-norm that is 0 for affine fields, and what the second term says of these (J. Meinguet, Multivariate interpolation at arbitrary
+// where ℓ_a is the affine function with ℓ_a(u_b) = δ_ab. It is positive definite. The squared norm of a field v is |v|_k² + Σ_a |v(u_a)|²/λ,
+// where the semi-norm |·|_k is 0 for affine fields (J. Meinguet, Multivariate interpolation at arbitrary
 // points made simple, 1979; H. Wendland, Scattered Data Approximation, 2005, theorem 10.20). For λ → ∞ affine fields cost nothing, and the
 // anchors do not matter. Every kernel of this package can be k.
+//
+// The limit has no geodesics: with λ the affine part of a flow swings faster and faster, and takes more steps. Choose the least λ for which affine
+// motions are cheap enough.
 //
 // Anchors are [D+1][D], in the unit of the points, and about as far apart as these. Anchors on a line or in a plane, and a weight that is
 // not positive, are a panic. Tiled, Fast and Grid apply to k, for points and anchors.

@@ -12,8 +12,12 @@ import (
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
+	"anatomy/geom/ode"
+	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	"anatomy/landmarks/attachment"
+	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
 )
 
@@ -120,4 +124,31 @@ func TestConditionalIsTheQuotient(t *testing.T) {
 	}, geom.Numbers(q), geom.Numbers(v))).Scalar(0)
 	expect.Abs(t, "energy", at[0], want, 1e-8)
 	expect.Abs(t, "moments of the momenta", at[1], 0, 1e-8)
+}
+
+// Match converges if affine fields are nearly free, when the kernel matrix has a few large eigenvalues and an uneven diagonal. Its objective is
+// smaller, as the affine part of the way costs less.
+func TestMatchWithFreeAffineFields(t *testing.T) {
+	t.Parallel()
+	cc := morpho.CorpusCallosum()
+	atlas := cc.Shape("jhu_atlas")
+	made := make([][]float64, len(atlas))
+	for i, x := range atlas {
+		r := floats.Distance(x, atlas[9], 2)
+		made[i] = []float64{1.1*x[0] + 0.2*x[1], -0.1*x[0] + 0.9*x[1] + 4*math.Exp(-r*r/50)}
+	}
+	kernel := kernels.Conditional(kernels.Gaussian(cc.Spacing()), [][]float64{{-40, -40}, {40, -40}, {-40, 40}}, 1e4)
+	term := attachment.Current(kernels.Gaussian(10), mesh.Curve(atlas, true), mesh.Curve(made, true))
+	m := landmarks.New(39, 2, kernel, geom.Integrator(ode.RK4, 25))
+	match := expect.Must(m.Match(atlas, term, 3))
+	better := expect.Must(m.Match(atlas, term, 3, solve.Tolerance(1e-4), solve.MaxIterations(2000)))
+	plain := expect.Must(landmarks.New(39, 2, kernels.Gaussian(cc.Spacing())).Match(atlas, term, 3))
+	t.Logf("%s after %d evaluations, objective %.5g; %s after %d, %.5g; Gaussian %.5g", match.Status, match.Evaluations, match.Objective, better.Status, better.Evaluations, better.Objective, plain.Objective)
+	if match.Status != geom.Converged || match.Evaluations > 130 {
+		t.Errorf("%s after %d evaluations", match.Status, match.Evaluations)
+	}
+	expect.Rel(t, "objective", match.Objective, better.Objective, 0.002)
+	if !(match.Objective < plain.Objective/5) {
+		t.Errorf("the objective is %.4g, with a Gaussian kernel %.4g", match.Objective, plain.Objective)
+	}
 }

@@ -15,4 +15,6 @@
 // p_j; together they move the landmarks by x_i' = Σ_j K(x_i, x_j) p_j, and any other point z by z' = Σ_j K(z, x_j) p_j. Shapes are
 // [][]float64 with one landmark in each row; graph functions take them as vectors x_1 y_1 x_2 y_2 …, [..., N·D]. Momenta and
 // lengths of geodesics have the unit of the landmarks' coordinates.
+//
+// NewJets makes the space of landmarks with frames, which a deformation moves by its derivative, and with second derivatives.
 package landmarks

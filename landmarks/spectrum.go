@@ -20,7 +20,8 @@ type spectrum struct {
 	lambda []float64
 	u      *mat.Dense // [n, r], orthonormal columns
 	rest   float64
-	unit   float64 // K(x, x)
+	unit   float64 // K(x, x), without its affine part
+	top    float64 // the largest λ_k, without those of the affine part
 }
 
 const (
@@ -41,13 +42,14 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 		some[k] = x[i]
 	}
 	out, err := s.call("columns of the kernel matrix", func(in []*Node) []*Node {
-		return []*Node{m.Kernel.Gram(in[0], in[1])}
+		each := ExpandAxes(in[0], 1)
+		return []*Node{m.Kernel.Gram(in[0], in[1]), Reshape(m.Kernel.Gram(each, each), m.N)}
 	}, x, some)
 	if err != nil {
 		return nil, err
 	}
 	r := len(chosen)
-	c := mat.NewDense(m.N, r, out.Flat(0))
+	c, diagonal := mat.NewDense(m.N, r, out.Flat(0)), out.Vector(1)
 	w := mat.NewSymDense(r, nil)
 	for k, i := range chosen {
 		for l := k; l < r; l++ {
@@ -61,9 +63,17 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	}
 	var upper mat.TriDense
 	chol.UTo(&upper)
+	// A kernel whose affine part hardly costs (kernels.Conditional) has D+1 large eigenvalues; the diagonal of others is the same everywhere.
+	unit, free := w.At(0, 0), 0
+	if r > m.D+1 && floats.Max(diagonal) > 1.01*floats.Min(diagonal) {
+		unit, free = 0, m.D+1
+		for k := free; k < r; k++ { // what the first D+1 pivots leave of K(x, x)
+			unit = max(unit, upper.At(k, k)*upper.At(k, k))
+		}
+	}
 	// Late pivots lie between many others: up to rounding, their columns may depend linearly on earlier columns.
 	last := r
-	for last > 1 && upper.At(last-1, last-1)*upper.At(last-1, last-1) < 1e-8*w.At(0, 0) {
+	for last > 1 && upper.At(last-1, last-1)*upper.At(last-1, last-1) < 1e-8*unit {
 		last--
 	}
 	if r = last; r < len(chosen) {
@@ -76,11 +86,11 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	}
 	rest := 0.0 // the largest error of the approximation on the diagonal
 	for i := range m.N {
-		diagonal := w.At(0, 0)
+		left := diagonal[i]
 		for k := range r {
-			diagonal -= a.At(k, i) * a.At(k, i)
+			left -= a.At(k, i) * a.At(k, i)
 		}
-		rest = max(rest, diagonal)
+		rest = max(rest, left)
 	}
 	var gram mat.SymDense
 	gram.SymOuterK(1, &a)
@@ -92,7 +102,8 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	var v, u mat.Dense
 	eigen.VectorsTo(&v)
 	first := 0 // in rising order
-	for first < r && all[first] < cut*all[r-1] {
+	top := all[max(0, r-1-free)]
+	for first < r && all[first] < cut*top {
 		first++
 	}
 	u.Mul(a.T(), v.Slice(0, r, first, r))
@@ -100,7 +111,7 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 		column := u.ColView(k).(*mat.VecDense)
 		column.ScaleVec(1/math.Sqrt(l), column)
 	}
-	return &spectrum{m.N, m.D, all[first:], &u, rest, w.At(0, 0)}, nil
+	return &spectrum{m.N, m.D, all[first:], &u, rest, unit, top}, nil
 }
 
 // apply returns f(K) g for momenta or velocities g, [N·D].
@@ -150,7 +161,7 @@ func (k *spectrum) stiffness(value func(p []float64) (float64, []float64, error)
 // gain returns gᵀ (K + β K²)⁻¹ g, twice what a step lowers an objective with the stiffness β and the derivative g with respect to the
 // momenta.
 func (k *spectrum) gain(g []float64, stiffness float64) float64 {
-	least := cut * k.lambda[len(k.lambda)-1] // smaller ones are not known
+	least := cut * k.top // smaller ones are not known
 	return floats.Dot(g, k.apply(func(l float64) float64 {
 		l = max(l, least)
 		return 1 / (l + stiffness*l*l)
