@@ -71,14 +71,13 @@ func sides(m *mesh.Mesh) (longest, median float64) {
 	return all[len(all)-1], all[len(all)/2]
 }
 
-// thinned returns the subjects with few cells, and objects with norms and a noise for them.
-func (s *Study) thinned() ([]population.Object, [][]*mesh.Mesh) {
-	const cells = 400
+// thinned returns the subjects with about so many cells, and objects for them with norms of a share of the size, and a noise.
+func (s *Study) thinned(cells int, share float64) ([]population.Object, [][]*mesh.Mesh) {
 	objects, thin := slices.Clone(s.Model.Objects), make([][]*mesh.Mesh, len(s.Subjects))
 	for o, first := range s.Subjects[0] {
-		side := math.Pow(2*first.Size()/cells, 1/float64(len(first.Cells[0])-1))
+		side := math.Pow(2*first.Size()/float64(cells), 1/float64(len(first.Cells[0])-1))
 		_, _, own := mesh.Moments(s.Subjects[0][o : o+1])
-		objects[o].Norm.Kernel = kernels.Gaussian(math.Max(0.3*own, 2*side))
+		objects[o].Norm.Kernel = kernels.Gaussian(math.Max(share*own, 2*side))
 		objects[o].Noise /= 2
 		for i, shape := range s.Subjects {
 			m := shape[o]
@@ -96,8 +95,8 @@ func (s *Study) thinned() ([]population.Object, [][]*mesh.Mesh) {
 // choosePoses returns a pose of each subject but the first, by rough matches of thinned meshes: see population.Model.Poses. It notes
 // subjects of which another pose is nearly as good, and those whose mirror images fit the first one clearly better than they do themselves.
 func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned, err error) {
-	const clearly, nearly, alike = 0.9, 1.2, 1.02
-	objects, thin := s.thinned()
+	const nearly, alike = 1.2, 1.02
+	objects, thin := s.thinned(400, 0.3)
 	model, controls, err := s.deformations(objects, deformation)
 	if err != nil {
 		return nil, err
@@ -106,13 +105,12 @@ func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned, 
 	if err != nil {
 		return nil, err
 	}
+	mirrored, err := s.mirrored(model, controls, poses)
+	if err != nil {
+		return nil, err
+	}
 	for i, all := range poses {
-		var own []population.Pose
-		for _, p := range all {
-			if !p.Mirrored {
-				own = append(own, p)
-			}
-		}
+		own, _ := split(all)
 		best := own[0]
 		for _, p := range own { // as of a shape that is the same in several poses
 			if p.Objective < alike*own[0].Objective && p.Turn() < best.Turn() {
@@ -120,13 +118,57 @@ func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned, 
 			}
 		}
 		chosen = append(chosen, best.Aligned)
-		switch {
-		case all[0].Objective < clearly*own[0].Objective:
+		switch fits := mirrored[i+1]; {
+		case fits != nil:
 			s.doubt(i+1, "its mirror image fits %s with the objective %.2g, and itself with %.2g: see whether it is of the other side, or two axes were exchanged",
-				s.Names[0], all[0].Objective, own[0].Objective)
+				s.Names[0], fits[1], fits[0])
 		case len(own) > 1 && own[1].Objective < nearly*own[0].Objective:
 			s.doubt(i+1, "its pose is ambiguous: two poses fit %s with the objectives %.2g and %.2g; see whether it lies as the others do, or turn it by hand", s.Names[0], own[0].Objective, own[1].Objective)
 		}
 	}
 	return chosen, nil
+}
+
+// split returns the poses of a subject, and those of its mirror image.
+func split(poses []population.Pose) (own, image []population.Pose) {
+	for _, p := range poses {
+		if p.Mirrored {
+			image = append(image, p)
+		} else {
+			own = append(own, p)
+		}
+	}
+	return own, image
+}
+
+// mirrored returns the least objectives of the subjects, and of their mirror images, for those whose mirror images fit clearly better. A rough
+// match does not tell them from bodies that are the same as their mirror images: those that it suspects are matched in more detail.
+func (s *Study) mirrored(model population.Model, controls [][]float64, poses [][]population.Pose) (map[int][]float64, error) {
+	const clearly = 0.65
+	var suspects []int
+	for i, all := range poses {
+		if all[0].Mirrored {
+			suspects = append(suspects, i+1)
+		}
+	}
+	if suspects == nil {
+		return nil, nil
+	}
+	objects, thin := s.thinned(1600, 0.15)
+	var shapes [][]*mesh.Mesh
+	for _, i := range suspects {
+		shapes = append(shapes, thin[i])
+	}
+	model.Objects = objects
+	again, err := model.Poses(thin[0], controls, shapes)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int][]float64{}
+	for k, all := range again {
+		if own, image := split(all); image[0].Objective < clearly*own[0].Objective {
+			out[suspects[k]] = []float64{own[0].Objective, image[0].Objective}
+		}
+	}
+	return out, nil
 }
