@@ -70,7 +70,7 @@ type Atlas struct {
 	// Noise is σ of every object, as given or estimated: see the section "Noise" of Model.Atlas. Roughness that all subjects have in common is
 	// in the template, not in σ.
 	Noise []float64
-	Parts []float64 // of every object, where a σ was estimated: Λ of the section "Noise"
+	Parts []float64 // degrees of freedom of the norm of every object, where a σ was estimated: Λ of the section "Noise"; not a Part of Rounds
 	// Reach is ρ, estimated with σ: deformations are ρ times as large as the kernel K says, and what is minimised is that of the kernel
 	// ρ²K. ρ² = Σ_i 2 Energy_i/γ, with the number γ = Σ_i tr (Jᵀ W J + K/ρ²)⁻¹ Jᵀ W J of parts of the momenta that the data
 	// determine (MacKay). It is 1 where all σ were given.
@@ -115,8 +115,9 @@ type Atlas struct {
 // the template and the model differ in number or kind, if a mesh has no cells or coordinates that are not finite, or if the noise
 // is to be estimated and no degrees of freedom are left for it.
 //
-// The options are solve.Tolerance (default 0.03) and solve.MaxIterations, which holds for each of three stages (500, 700 and 500;
-// the second has 200 if the momenta have at most 600 numbers).
+// The options are solve.Tolerance (default 0.03) and solve.MaxIterations, the limit of each stage: 500 of the first. If a momentum has more than 600
+// numbers, or with a Hypertemplate, the second stage is the last and has 700; otherwise the second has 200 and the third 500. Where the noise is
+// estimated, the stages after the first are repeated.
 //
 // # Algorithm
 //
@@ -200,8 +201,9 @@ type Regression struct {
 	Momenta [][][]float64 // [K][N][D], p_k, per unit of the column
 }
 
-// Regress returns the template and the momenta that minimise Σ_io ‖T_{c_i,o} − S_io‖²/2σ_o² + Σ_i ½ p_iᵀ K(c, c) p_i/N, for the columns of the
-// terms of a model, such as linear.Covariate("age", ages...), with a value for each of the N subjects. The options are those of Atlas.
+// Regress returns the template and the momenta p_k that minimise Σ_io ‖T_io − S_io‖²/2σ_o² + Σ_i ½ p_iᵀ K(c, c) p_i/N. Here the momentum p_i of
+// subject i is the sum of the p_k times its values in the columns of the model, less their means, and T_i is the template that p_i deforms. The
+// columns are those of the terms, such as linear.Covariate("age", ages...), with a value for each of the N subjects. The options are those of Atlas.
 func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, model linear.Terms, opts ...solve.Option) (_ *Regression, err error) {
 	defer try.Named(&err, "regression")
 	if len(model) == 0 {

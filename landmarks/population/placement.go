@@ -24,10 +24,10 @@ type Placement struct {
 	// Placed has the landmarks of every subject as the other templates place them. It is nil for the only template, and for a subject that
 	// no template could be matched to: see Failures.
 	Placed [][]PlacedLandmark
-	// Mismatch has for every template and subject Σ_o ‖h φ(T_o) − S_o‖²/‖S_o‖², and NaN where there is no match.
+	// Mismatch has for every template and subject Σ_o ‖h φ(T_o) − S_o‖²/‖S_o‖², a number without unit, and NaN where there is no match.
 	Mismatch [][]float64
-	Noise    [][]float64 // σ of every object, of every template: see Atlas
-	Reach    []float64   // ρ of every template
+	Noise    [][]float64 // [template][object], σ = wρ, also where the Noise of an object was given
+	Reach    []float64   // ρ of every template, always estimated
 	// Calibration is f_l, the mean square of the errors of landmark l on templates that others place, divided by the mean square that the
 	// matches expect, shrunk towards the mean of all landmarks. With one template it is 1.
 	Calibration []float64
@@ -144,21 +144,21 @@ func (p *Placement) String() string {
 // Landmarks places the landmarks of templates on all other subjects. The templates are those subjects whose landmarks are given; for the
 // others these are nil. Subjects are about in one pose and size: see Align and Poses.
 //
-// Each template T is matched to each subject S by the flow φ of a momentum p at the control points and by a similarity h, which costs
-// nothing: they minimise ‖h φ(T) − S‖²/2w² + ½ pᵀ K p. Landmarks y are carried by h φ and go to the nearest point of the subject. Where
-// Noise is 0, w = σ/ρ is estimated for each template from all of its matches, by σ² = Σ_i Mismatch_i/ν and ρ² = Σ_i 2 Energy_i/γ as in
-// Atlas, but the template takes no degrees of freedom.
+// Each template T is matched to each subject S by the flow φ of a momentum p at the control points and by a similarity h, which costs nothing: they
+// minimise ‖h φ(T) − S‖²/2w² + ½ pᵀ K p. Landmarks y are carried by h φ and go to the nearest point of the subject. w is the Noise of the object.
+// Where that is 0, w = σ/ρ is estimated for each template from all of its matches, by σ² = Σ_i Mismatch_i/ν and ρ² = Σ_i 2 Energy_i/γ as in Atlas,
+// but the template takes no degrees of freedom.
 //
-// The covariance of the error of one template is that of the posterior at the minimum, with a flat prior of h, with D(h φ) and the
-// projection on the tangent of the subject,
+// At the template the covariance of the error at y is that of the posterior at the minimum, with a flat prior of h,
 //
 //	Σ(y) = ρ² [ R(y) (JᵀGJ/w² + K)⁻¹ R(y)ᵀ + K(y, y) − K(y, c) K⁻¹ K(c, y) ].
 //
-// G and J are those of Atlas.Noise at the template, where J has columns for the parameters of h beside those for p, and K is 0 there. R(y) is
-// the row of J at y. The last two parts are what the control points miss. Points of several templates t are averaged with weights
-// ω_t ∝ 1/tr Σ_t. The covariance of their mean is f (s + (1 − s) Σ ω_t²) Σ_t ω_t Σ_t, with Calibration f and Shared s. These come from
-// placing each template's landmarks by the others. What n templates tell of f has ν = (n − 1) (tr C)²/tr C² degrees of freedom (Satterthwaite,
-// Biometrics Bulletin 2, 1946), for the correlations C of the errors of all landmarks in one match.
+// On the subject it is C(y) = D(h φ) Σ(y) D(h φ)ᵀ, projected to the tangent. G and J are those of the section "Noise" of Model.Atlas, at the
+// template, where J has columns for the parameters of h beside those for p, and K is 0 there. R(y) is the row of J at y. The last two parts are what
+// the control points miss. Points of several templates t are averaged with weights ω_t ∝ 1/tr C_t. The covariance of their mean is f (s + (1 − s) Σ_t
+// ω_t²) Σ_t ω_t C_t, with Calibration f and Shared s. These come from placing each template's landmarks by the others. What n templates tell of f has
+// ν = (n − 1) (tr M)²/tr M² degrees of freedom (Satterthwaite, Biometrics Bulletin 2, 1946), for the matrix M of the correlations of the errors of
+// all landmarks in one match.
 //
 // The covariance holds to first order. It is too small where deformations stretch by half and more, and for one template it
 // believes in the kernel of the model: see notebooks/limits.md. A subject that cannot be matched is named in Failures, as are subjects

@@ -87,8 +87,7 @@ func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ..
 	return out, nil
 }
 
-// Reconstruction returns the mean of ‖At(scores of S_i along the first k modes) − S_i‖² over the subjects, for k = 0, 1, …, of every
-// object.
+// Reconstruction returns the mean of ‖At(scores of S_i along the first k modes) − S_i‖² over the subjects, for k = 0, 1, …, [k][object].
 func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [][]*mesh.Mesh) (out [][]float64, err error) {
 	defer try.Catch(&err)
 	solve.NotNil(a)
