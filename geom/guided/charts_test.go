@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/lie"
 	"anatomy/geom/manifold"
@@ -225,6 +226,9 @@ func rotationsOf(factor [][]float64, n int, seed uint64) normals {
 // The metric of SO(3), all six numbers, and the frame of a normal distribution on the sphere, from samples. Where distributions are narrow the
 // maximum of the likelihood is near that of normal distributions of the samples' logarithms; the truth is within the errors.
 func TestFactors(t *testing.T) {
+	if !geomtest.Optimised(t) {
+		return
+	}
 	const noise = 0.01
 	north, basis := geom.Vec{0, 0, 1}, []geom.Vec{{1, 0, 0}, {0, 1, 0}}
 	sphere := geom.On(manifold.Sphere(2))
