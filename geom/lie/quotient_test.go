@@ -110,7 +110,7 @@ func projected(f func(g *mat.Dense) []float64, g, v []float64) (point, vector []
 
 // Distances, geodesics, transport and curvature are those of the intrinsic forms, whatever the lifts.
 func TestHomogeneousIsIntrinsic(t *testing.T) {
-	so3, gl2 := lie.SO(3), lie.GL(2)
+	so3, gl2, gl3 := lie.SO(3), lie.GL(2), lie.GL(3)
 	columns := func(from, to int) func(g *mat.Dense) []float64 {
 		return func(g *mat.Dense) (out []float64) {
 			n, _ := g.Dims()
@@ -136,6 +136,8 @@ func TestHomogeneousIsIntrinsic(t *testing.T) {
 	}{
 		{"sphere", so3, quotient(so3, nil, aboutZ), manifold.Sphere(2), columns(2, 3), expm(so3, []float64{0, 0, 3}), 1},
 		{"SPD(2)", gl2, quotient(gl2, diagonal(4, 4, 4, 4), skew2), manifold.SPD(2), square, []float64{-1, 0, 0, -1}, 0.8},
+		{"SPD(3)", gl3, quotient(gl3, diagonal(4, 4, 4, 4, 4, 4, 4, 4, 4), []float64{0, -1, 0, 1, 0, 0, 0, 0, 0},
+			[]float64{0, 0, -1, 0, 0, 0, 1, 0, 0}, []float64{0, 0, 0, 0, 0, -1, 0, 1, 0}), manifold.SPD(3), square, []float64{0, -1, 0, 1, 0, 0, 0, 0, 1}, 0.4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
