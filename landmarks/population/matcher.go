@@ -112,31 +112,36 @@ func (c *matcher) evaluate(k int, x []float64) *matched {
 	return e
 }
 
-// found is where a search ended.
+// found is where a search ended, and the objective there.
 type found struct {
 	X      []float64
 	Status geom.Status
+	Value  float64
 }
 
 // match brings the variables of subject k to their minimum. The second derivatives at the template precondition it. What Save has of this
-// search is taken from there.
+// search is taken from there, if it has the objective there that it says: names of kernels, which files are named by, are rounded.
 func (c *matcher) match(k int, name string, opts []solve.Option) {
 	if first := c.evaluate(k, c.x[k]); math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		return
 	}
-	end, file := found{}, c.file(k, opts)
-	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &end) != nil || len(end.X) != len(c.x[k]) {
+	end, file, kept := found{}, c.file(k, opts), false
+	if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &end) == nil && len(end.X) == len(c.x[k]) {
+		c.ends[k] = c.evaluate(k, end.X)
+		kept = math.Abs(c.ends[k].value-end.Value) <= 1e-9*math.Abs(end.Value)
+	}
+	if !kept {
 		end = c.search(k, name, opts)
-		if file != "" {
+		c.ends[k] = c.evaluate(k, end.X)
+		if end.Value = c.ends[k].value; file != "" {
 			try.Do(os.MkdirAll(c.Save, 0o777))
 			try.Do(replace.File(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(end) }))
 		}
 	}
 	c.x[k], c.status[k] = end.X, end.Status
-	c.ends[k] = c.evaluate(k, end.X)
 }
 
-// file is where Save keeps the match of subject k from where its variables are, or empty: its name is a checksum of all that the match
+// file is where Save keeps the match of subject k from where its variables are, or empty: its name is a checksum of what the match
 // depends on.
 func (c *matcher) file(k int, opts []solve.Option) string {
 	if c.Save == "" {
@@ -165,7 +170,7 @@ func (c *matcher) search(k int, name string, opts []solve.Option) found {
 	if end.Status == geom.Cancelled {
 		try.Fail("the search was stopped")
 	}
-	return found{end.X, end.Status}
+	return found{X: end.X, Status: end.Status}
 }
 
 // sizes are ‖S_o‖² of the objects of subject k.

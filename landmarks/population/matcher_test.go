@@ -2,6 +2,7 @@ package population
 
 import (
 	"math"
+	"os"
 	"slices"
 	"testing"
 
@@ -54,6 +55,30 @@ func TestMatcherGradient(t *testing.T) {
 	for _, y := range ball.Vertices[:3] {
 		expect.Abs(t, "two motions", a.after(b).Move(y), a.Move(b.Move(y)), 1e-12)
 		expect.Abs(t, "there and back", a.inverse().after(a).Move(y), y, 1e-12)
+	}
+}
+
+// Kernels of deformations whose widths differ by less than their names say have one file in Save, and each its own match.
+func TestSavedMatchIsOfItsKernel(t *testing.T) {
+	m, ball, controls := potato()
+	m.Save = t.TempDir()
+	ends := map[float64][]float64{}
+	for _, width := range []float64{1.00001, 1.00004, 1.00001} {
+		m.Space = landmarks.New(8, 3, kernels.Gaussian(width), geom.Integrator(ode.RK4, 5))
+		c := m.newMatcher(Single([]*mesh.Mesh{ball})[0], controls, Single([]*mesh.Mesh{mesh.Icosphere(1)}))
+		c.hold()
+		c.match(0, "match", nil)
+		if before := ends[width]; before != nil {
+			expect.Abs(t, "the same match again", c.x[0], before, 1e-9)
+		}
+		ends[width] = c.x[0]
+		c.free()
+	}
+	if files := expect.Must(os.ReadDir(m.Save)); len(files) != 1 {
+		t.Fatalf("%d files, want one for both widths", len(files))
+	}
+	if slices.Equal(ends[1.00001], ends[1.00004]) {
+		t.Error("two kernels have one match")
 	}
 }
 
