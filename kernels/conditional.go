@@ -140,6 +140,9 @@ func (k conditional) Hamilton(x, p *Node) (dx, dp *Node) {
 	return Add(v, linalg.MatMul(k.affine(x), bySum)), Sub(f, linalg.MatMul(linalg.MatMul(p, linalg.T(bySum)), slopes))
 }
 
+// Free is the number of affine functions.
+func (k conditional) Free() int { return k.d + 1 }
+
 // Fits says whether k holds for points and anchors.
 func (k conditional) Fits(points [][]float64) error {
 	if b, ok := k.k.(Bounded); ok {

@@ -43,6 +43,12 @@ type Bounded interface {
 	Fits(points [][]float64) error
 }
 
+// NearlyFree is an optional interface of kernels in whose norm some fields cost nearly nothing: see Conditional.
+type NearlyFree interface {
+	// Free is the number of functions that span the coordinates of these fields. As many eigenvalues of a kernel matrix are large.
+	Free() int
+}
+
 // Gaussian is the kernel exp(−|x − y|²/2σ²). One width is isotropic; D widths scale the D axes. σ has the unit of the
 // coordinates. A width that is not positive is a panic.
 func Gaussian(sigma ...float64) Kernel {
@@ -210,6 +216,16 @@ func (k sum) Fits(points [][]float64) error {
 		}
 	}
 	return nil
+}
+
+// Free is the most that a term has.
+func (k sum) Free() (most int) {
+	for _, t := range k.terms {
+		if t, ok := t.(NearlyFree); ok {
+			most = max(most, t.Free())
+		}
+	}
+	return most
 }
 
 func (k sum) String() string {

@@ -152,3 +152,23 @@ func TestMatchWithFreeAffineFields(t *testing.T) {
 		t.Errorf("the objective is %.4g, with a Gaussian kernel %.4g", match.Objective, plain.Objective)
 	}
 }
+
+// For landmarks on a circle about the centre of regular anchors all K(x, x) are the same, and affine fields are nearly free all the same.
+func TestMatchOfCircleWithFreeAffineFields(t *testing.T) {
+	t.Parallel()
+	var circle, made, regular [][]float64
+	for i := range 39 {
+		s, c := math.Sincos(2 * math.Pi * float64(i) / 39)
+		circle = append(circle, []float64{30 * c, 30 * s})
+		r := math.Hypot(30*c-30, 30*s)
+		made = append(made, []float64{33*c + 6*s + 5*math.Exp(-r*r/50), -3*c + 27*s})
+		if i%13 == 0 {
+			regular = append(regular, []float64{40 * c, 40 * s})
+		}
+	}
+	term := attachment.Current(kernels.Gaussian(10), mesh.Curve(circle, true), mesh.Curve(made, true))
+	m := landmarks.New(39, 2, kernels.Conditional(kernels.Gaussian(5), regular, 1e4), geom.Integrator(ode.RK4, 25))
+	if match := expect.Must(m.Match(circle, term, 3)); match.Status != geom.Converged || match.Evaluations > 160 {
+		t.Errorf("%s after %d evaluations", match.Status, match.Evaluations)
+	}
+}

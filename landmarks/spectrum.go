@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom/linalg"
 	"anatomy/geom/try"
+	"anatomy/kernels"
 	"anatomy/landmarks/morpho"
 )
 
@@ -20,8 +21,8 @@ type spectrum struct {
 	lambda []float64
 	u      *mat.Dense // [n, r], orthonormal columns
 	rest   float64
-	unit   float64 // K(x, x), without its affine part
-	top    float64 // the largest λ_k, without those of the affine part
+	unit   float64 // K(x, x), without the part of fields that are nearly free
+	top    float64 // the largest λ_k, without those of these fields
 }
 
 const (
@@ -63,11 +64,10 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	}
 	var upper mat.TriDense
 	chol.UTo(&upper)
-	// A kernel whose affine part hardly costs (kernels.Conditional) has D+1 large eigenvalues; the diagonal of others is the same everywhere.
 	unit, free := w.At(0, 0), 0
-	if r > m.D+1 && floats.Max(diagonal) > 1.01*floats.Min(diagonal) {
-		unit, free = 0, m.D+1
-		for k := free; k < r; k++ { // what the first D+1 pivots leave of K(x, x)
+	if kernel, ok := m.Kernel.(kernels.NearlyFree); ok && r > kernel.Free() && kernel.Free() > 0 {
+		unit, free = 0, kernel.Free()
+		for k := free; k < r; k++ { // what as many pivots leave of K(x, x)
 			unit = max(unit, upper.At(k, k)*upper.At(k, k))
 		}
 	}
