@@ -151,7 +151,7 @@ func (s *Flow) Inverse(g *Geodesic) (*Geodesic, error) {
 }
 
 // CarryFramesOnGraph is a graph function: it returns where the diffeomorphisms φ at time 1 of the geodesics from q with initial momenta
-// p, both [..., N·D], take points z, [..., k, D], and what their derivatives do to vectors there, the columns of frames, [..., k, D, m].
+// p, both [..., Dim], take points z, [..., k, D], and what their derivatives do to vectors there, the columns of frames, [..., k, D, m].
 func (s *Flow) CarryFramesOnGraph(q, p, z, frames *Node) (images, carried *Node) {
 	end := ode.Flow(s.carryingFrames(), s.Method(), s.Steps(), ode.State{q, p, z, frames})
 	return end[2], end[3]

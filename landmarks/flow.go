@@ -41,8 +41,9 @@ func (s *Flow) call(name string, fn func(in []*Node) []*Node, args ...any) (engi
 	return s.Call(operation{name, s.Method(), s.Steps()}, fn, args...)
 }
 
-// Carry moves arbitrary points, [k][D], by the diffeomorphisms of a geodesic, z' = Σ_j K(z, x_j) p_j. It returns their positions at
-// the times 0, 1/n, …, 1 of the geodesic's path, [n + 1][k][D]. Points outside the box of a kernel with fast sums are an error.
+// Carry moves arbitrary points, [k][D], by the diffeomorphisms of a geodesic: z' = v(z) with the field v of its momenta, which for landmarks is
+// Σ_j K(z, x_j) p_j. It returns their positions at the times 0, 1/n, …, 1 of the geodesic's path, [n + 1][k][D]. Points outside the box of a kernel
+// with fast sums are an error.
 func (s *Flow) Carry(g *Geodesic, points [][]float64) (_ [][][]float64, err error) {
 	defer try.Named(&err, "Carry")
 	s = s.along(g, points)
@@ -86,7 +87,7 @@ func (s *Flow) checkPoints(points [][]float64) {
 }
 
 // CarryOnGraph is a graph function: it returns where the diffeomorphisms at time 1 of the geodesics from q with initial momenta p,
-// both [..., N·D], take points z, [..., k, D].
+// both [..., Dim], take points z, [..., k, D].
 func (s *Flow) CarryOnGraph(q, p, z *Node) *Node {
 	return ode.Flow(s.carrying(), s.Method(), s.Steps(), ode.State{q, p, z})[2]
 }

@@ -79,6 +79,11 @@ func (u Unknown) same(v Unknown) bool {
 	return u.kind == v.kind && u.leaves == nil && v.leaves == nil && u.param == v.param
 }
 
+// empty is the estimate of u before the chains have draws.
+func (u Unknown) empty(chains int) Estimate {
+	return Estimate{Name: u.Name, Draws: make([][]float64, chains), Signed: u.Prior.family == normal}
+}
+
 // Options say how to sample.
 type Options struct {
 	Unknown []Unknown
@@ -402,7 +407,7 @@ func (s *sampler[P]) empty() []*Posterior[P] {
 			}
 		}
 		for _, u := range s.options.Unknown {
-			out[g].Unknown = append(out[g].Unknown, Estimate{Name: u.Name, Draws: make([][]float64, k), Signed: u.Prior.family == normal})
+			out[g].Unknown = append(out[g].Unknown, u.empty(k))
 		}
 	}
 	return out

@@ -54,11 +54,7 @@ func (s *sampler[P]) climb() (_ []*Posterior[P], err error) {
 	for c := range family {
 		family[c] = c
 		for j, u := range s.options.Unknown {
-			x := u.Prior.Draw(s.source)
-			if u.Prior.family != normal {
-				x = math.Log(x)
-			}
-			s.y[c][j] = (x - s.mean[c/k][j]) / s.scale[c/k][j][j]
+			s.y[c][j] = (u.empty(0).logarithm(u.Prior.Draw(s.source)) - s.mean[c/k][j]) / s.scale[c/k][j][j]
 		}
 	}
 	try.Do(s.guide(nil))

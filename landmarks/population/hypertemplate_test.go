@@ -21,20 +21,23 @@ import (
 	"anatomy/landmarks/mesh"
 )
 
+// stiffBody is an ellipsoid with a hypertemplate, one in so many of its vertices as control points, and a norm a third as wide as the deformations.
+func stiffBody(rings, segments, every int) (Model, *mesh.Mesh, [][]float64) {
+	body := mesh.Ellipsoid(1.3, 1, 0.8, rings, segments)
+	var controls [][]float64
+	for i := 0; i < len(body.Vertices); i += every {
+		controls = append(controls, body.Vertices[i])
+	}
+	return Model{Space: landmarks.New(len(controls), 3, kernels.Gaussian(0.6), geom.Integrator(ode.Euler, 2)), Hypertemplate: true,
+		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.2)}, Noise: 0.05}}}, body, controls
+}
+
 // Where all subjects are the template and the norm is a third as wide as the deformations, the steps of a hypertemplate are those of Newton's
 // method: second derivatives by differences of gradients, applied to a field and momenta, are taken back to these. That holds for an atlas
 // and for a regression, where momenta move the subjects as the field does and where they undo it.
 func TestStiffness(t *testing.T) {
 	t.Parallel()
-	body := mesh.Ellipsoid(1.3, 1, 0.8, 16, 24)
-	var controls [][]float64
-	for i := range body.Vertices {
-		if i%15 == 0 {
-			controls = append(controls, body.Vertices[i])
-		}
-	}
-	m := Model{Space: landmarks.New(len(controls), 3, kernels.Gaussian(0.6), geom.Integrator(ode.Euler, 2)), Hypertemplate: true,
-		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.2)}, Noise: 0.05}}}
+	m, body, controls := stiffBody(16, 24, 15)
 	subjects := Single([]*mesh.Mesh{body, body, body})
 	for _, design := range [][][]float64{identity(3), {{1, -1}, {1, 0}, {1, 2}}} {
 		f := newFit(m, subjects[0], controls, subjects, design)
@@ -87,15 +90,7 @@ func TestStiffness(t *testing.T) {
 // one covariate whose subjects do, and one on two whose subjects resist alike.
 func TestStiffnessIsAnInverse(t *testing.T) {
 	t.Parallel()
-	body := mesh.Ellipsoid(1.3, 1, 0.8, 6, 9)
-	var controls [][]float64
-	for i := range body.Vertices {
-		if i%8 == 0 {
-			controls = append(controls, body.Vertices[i])
-		}
-	}
-	m := Model{Space: landmarks.New(len(controls), 3, kernels.Gaussian(0.6), geom.Integrator(ode.Euler, 2)), Hypertemplate: true,
-		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.2)}, Noise: 0.05}}}
+	m, body, controls := stiffBody(6, 9, 8)
 	subjects := Single([]*mesh.Mesh{body, body, body})
 	r := rand.New(rand.NewPCG(2, 1))
 	for name, c := range map[string]struct {
