@@ -160,15 +160,6 @@ func TestDensityAcrossCharts(t *testing.T) {
 	}
 }
 
-// starOf is a tree of n edges of one length.
-func starOf(n int, length float64) *tree.Tree {
-	parent, lengths := []int{-1}, []float64{0}
-	for range n {
-		parent, lengths = append(parent, 0), append(lengths, length)
-	}
-	return expect.Must(tree.New(parent, lengths, nil))
-}
-
 // How fast Brownian motion of SO(3) is, from rotations where it came to: the maximum of the likelihood is that of the product of densities
 // in closed form.
 func TestRateOfRotations(t *testing.T) {
@@ -177,7 +168,7 @@ func TestRateOfRotations(t *testing.T) {
 	rotations := geom.On(expect.Must(group.LeftInvariant(nil)))
 	brownian := expect.Must(lie.Brownian(rotations, group.Identity()))
 	seen := expect.Must(brownian.Sample(stochastic.Run{Paths: n, Steps: 40, Time: 1.3 * T, Seed: 3}))
-	post := expect.Must(Sample(brownian, starOf(n, T), Observations[geom.Vec]{Leaves: seen, Noise: noise}, Options{Steps: steps, Warmup: 80, Draws: 150, Seed: 1,
+	post := expect.Must(Sample(brownian, expect.Must(tree.Star(n, T)), Observations[geom.Vec]{Leaves: seen, Noise: noise}, Options{Steps: steps, Warmup: 80, Draws: 150, Seed: 1,
 		Unknown: []Unknown{Rate(LogNormal(1, 1))}}))
 	checkMaximum(t, post, 0.01, func(u []float64) (sum float64) {
 		density := onRotations(T*math.Exp(u[0]), steps, noise)
@@ -240,7 +231,7 @@ func TestFactors(t *testing.T) {
 	}
 	for name, x := range map[string]normals{"SO(3)": rotationsOf([][]float64{{0.35, 0, 0}, {0.12, 0.25, 0}, {0, -0.1, 0.2}}, 16, 5), "S²": onSphere} {
 		unknown, truth := entries(x.factor)
-		post := expect.Must(Sample(x.process, starOf(len(x.seen), 1), Observations[geom.Vec]{Leaves: x.seen, Noise: noise}, Options{Steps: 4, Warmup: 60, Draws: 160, Seed: 1, Unknown: unknown}))
+		post := expect.Must(Sample(x.process, expect.Must(tree.Star(len(x.seen), 1)), Observations[geom.Vec]{Leaves: x.seen, Noise: noise}, Options{Steps: 4, Warmup: 60, Draws: 160, Seed: 1, Unknown: unknown}))
 		m := expect.Must(post.MaximumLikelihood())
 		t.Log(name, post, m)
 		d, n := len(x.factor), float64(len(x.logs))

@@ -40,6 +40,19 @@ func New(parent []int, length []float64, name []string) (*Tree, error) {
 	return t, nil
 }
 
+// Star returns the tree of n ≥ 1 leaves that part at the root, each on an edge of this length: of specimens that were made independently from
+// one.
+func Star(n int, length float64) (*Tree, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("tree: a star of %d leaves: give at least one", n)
+	}
+	lengths := slices.Repeat([]float64{length}, n+1)
+	lengths[0] = 0
+	parent := make([]int, n+1)
+	parent[0] = -1
+	return New(parent, lengths, nil)
+}
+
 // check returns the first thing that is wrong with the tree, and where.
 func (t *Tree) check() (node int, err error) {
 	if t.Parent[0] != -1 {

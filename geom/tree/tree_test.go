@@ -94,3 +94,13 @@ func TestClade(t *testing.T) {
 	expect.Refused(t, expect.Error(tree.Clade("A", "")), `no leaf is called ""`)
 	expect.Refused(t, expect.Error(tree.Clade()), "no leaves")
 }
+
+// A star is read from Newick, too, but for its names.
+func TestStar(t *testing.T) {
+	star, read := expect.Must(Star(3, 0.5)), expect.Must(Parse("(A:0.5,B:0.5,C:0.5);"))
+	if !slices.Equal(star.Parent, read.Parent) || !slices.Equal(star.Length, read.Length) {
+		t.Errorf("%v %v, want %v %v", star.Parent, star.Length, read.Parent, read.Length)
+	}
+	expect.Refused(t, expect.Error(Star(0, 1)), "0 leaves")
+	expect.Refused(t, expect.Error(Star(2, -1)), "length")
+}

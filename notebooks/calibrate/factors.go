@@ -19,12 +19,7 @@ import (
 // the truth.
 func factors(b *bench) {
 	const samples, steps, noise, root = 20, 8, 0.02, 0.3
-	star := []int{-1}
-	lengths := []float64{0}
-	for range samples {
-		star, lengths = append(star, 0), append(lengths, 1)
-	}
-	t := try.Get(tree.New(star, lengths, nil))
+	t := try.Get(tree.Star(samples, 1))
 	sphere, north := geom.On(manifold.Sphere(2)), geom.Vec{0, 0, 1}
 	group := lie.SO(3)
 	rotations := geom.On(try.Get(group.LeftInvariant(nil)))
