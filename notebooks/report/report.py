@@ -218,9 +218,26 @@ def convert(notebook, target, name, about, *args):
         meta["previous"] = book[at - 1]
     if at is not None and at + 1 < len(book):
         meta["next"] = book[at + 1]
-    return pandoc(prepare(notebook, target, meta), "--from=ipynb+raw_tex", "--ipynb-output=all", f"--to={target}", "--standalone",
-                  f"--template={HERE}/template.{target}", f"--lua-filter={HERE}/report.lua", "--fail-if-warnings", "--toc",
-                  "--toc-depth=3", "--syntax-highlighting=pygments", *args)
+    source, full = prepare(notebook, target, meta), str
+    if target == "html5":
+        source, full = abridged(source)
+    return full(pandoc(source, "--from=ipynb+raw_tex", "--ipynb-output=all", f"--to={target}", "--standalone",
+                       f"--template={HERE}/template.{target}", f"--lua-filter={HERE}/report.lua", "--fail-if-warnings", "--toc",
+                       "--toc-depth=3", "--syntax-highlighting=pygments", *args))
+
+
+def abridged(source):
+    """The source with short names in place of its files in base64, which a page only holds and pandoc would read letter by letter, and the
+    function that puts them back. A name is base64, too, and remains the same where it is read and written."""
+    files = {}
+
+    def name(m):
+        short = hashlib.sha256(m[0].encode()).hexdigest()
+        files[short] = m[0]
+        return short
+
+    source = re.sub(r"[A-Za-z0-9+/]{1000,}={0,2}", name, source)
+    return source, lambda page: re.sub("|".join(files) or "(?!)", lambda m: files[m[0]], page)
 
 
 def mathml(page):
@@ -349,12 +366,13 @@ def write_pdf(notebook, name, about, seconds, path):
         body = typeset(body.replace(folder + "/", ""))
         source.write_text(body, encoding="utf-8")
         try:
+            # One compiler, and what changes in a file: it does again only what depends on this.
+            compiler, settled = typst.Compiler(str(source), root=folder), pathlib.Path(folder, "settled.json")
             floats, flushes, changed = [], [], True
             while changed:
-                inputs = {"floats": json.dumps(floats), "flushes": json.dumps(flushes)}
-                places = json.loads(typst.query(str(source), "<place>", field="value", root=folder, sys_inputs=inputs))
-                changed = settle(places, floats, flushes)
-            typst.compile(str(source), output=str(path), root=folder, timestamp=seconds, sys_inputs=inputs)
+                settled.write_text(json.dumps({"floats": floats, "flushes": flushes}))
+                changed = settle(json.loads(compiler.query("<place>", field="value")), floats, flushes)
+            compiler.compile(output=str(path), timestamp=seconds)
         except typst.TypstError as e:
             raise ReportError(f"typst: {e}")
 

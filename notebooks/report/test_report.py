@@ -792,6 +792,12 @@ class Report(unittest.TestCase):
         self.assertEqual(order, sorted(order))
         self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
+    def test_large_pictures_are_inside_as_they_are(self):
+        large = base64.b64encode(bytes(range(256)) * 8).decode()
+        html = new_output("display_data", {"text/html": f'<img alt="x" src="data:image/png;base64,{large}">'})
+        page = self.html(self.notebook(new_code_cell("x", outputs=[new_output("display_data", {"image/png": large, "text/plain": "x"}), html])))
+        self.assertEqual(page.count(f'src="data:image/png;base64,{large}"'), 2)
+
     def test_panels_can_stand_below_each_other(self):
         strip = picture(**{"text/plain": 'two <b> "panels"'})
         strip.metadata = {"image/png": {"width": 200, "height": 100}, "panels": [0, 0, .45, .8, .55, 0, .45, .8], "legend": None}
@@ -992,9 +998,9 @@ class Report(unittest.TestCase):
             self.assertNotEqual(drawing, SVG)
             cells += [new_markdown_cell(f"{between}Paragraph {n}. " + "Words. " * 30), new_code_cell("", outputs=[picture(**{"image/svg+xml": drawing})]),
                       new_markdown_cell(f"**Figure.** Number {n}.")]
-        with unittest.mock.patch.object(typst, "compile", wraps=typst.compile) as compiled:
+        with unittest.mock.patch.object(report, "settle", wraps=report.settle) as settled:
             self.pdf(self.notebook(*cells))
-        inputs = compiled.call_args.kwargs["sys_inputs"]
+        _, floats, flushes = settled.call_args.args
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, "r.typ")
             body = report.convert(self.notebook(*cells), "typst", "name", ABOUT, f"--extract-media={folder}/media").replace(folder + "/", "")
@@ -1002,8 +1008,9 @@ class Report(unittest.TestCase):
             for n in range(len(heights)):
                 body = body.replace(f"Paragraph {n}.", f'#metadata("text {n}")<mark>Paragraph {n}.').replace(f"Number {n}.", f'#metadata("figure {n}")<mark>Number {n}.')
             source.write_text(body)
-            marks = json.loads(typst.query(str(source), "<marks>", field="value", root=folder, sys_inputs=inputs))[0]
-        return {name: (page, y) for name, page, y in marks}, json.loads(inputs["floats"])
+            pathlib.Path(folder, "settled.json").write_text(json.dumps({"floats": floats, "flushes": flushes}))
+            marks = json.loads(typst.query(str(source), "<marks>", field="value", root=folder))[0]
+        return {name: (page, y) for name, page, y in marks}, floats
 
     def test_figures_follow_their_text_and_leave_no_holes(self):
         at, floats = self.placed([270] * 6)  # two fifths of a page each: two and a half fit on a page
