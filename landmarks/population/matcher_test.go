@@ -2,6 +2,7 @@ package population
 
 import (
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
@@ -180,4 +181,54 @@ func TestPlacedCovarianceIsThatOfAProcess(t *testing.T) {
 		equal.Set(i, 3+i%3, 1)
 	}
 	expect.Abs(t, "parts of equal errors", c.parts(equal, surfaces[0]), 2, 1e-12)
+}
+
+// Deformations have 40 parts that are what a subject has less what a template has, and subjects of another kind have a shift of half that variance more.
+// Where all are of one kind Farther is near 1, and there the variance of the mean of three templates is that of two thirds of single
+// matches. Where they are not, it is 1.5 on the other kind in the mean, and the variance of the mean is that of simulated errors.
+func TestFarther(t *testing.T) {
+	const parts, templates, subjects, runs = 40, 3, 8, 2000
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, shift := range []float64{0, 1} {
+		farther, squares, errs, expected := 0.0, 0.0, 0.0, 0.0
+		for range runs {
+			var shapes [subjects][parts]float64
+			var common [parts]float64
+			for k := range parts {
+				common[k] = shift * random.NormFloat64()
+				for i := range shapes {
+					shapes[i][k] = random.NormFloat64()
+					if i >= templates {
+						shapes[i][k] += common[k]
+					}
+				}
+			}
+			all := &placements{surfaces: make([]*located, subjects), of: map[int]*matches{}}
+			p := &Placement{Shared: 0.5}
+			for s := range templates {
+				of := &matches{known: parts}
+				for i := range shapes {
+					energy := floats.Distance(shapes[i][:], shapes[s][:], 2)
+					of.far = append(of.far, energy*energy)
+				}
+				of.far[s] = math.NaN()
+				all.of[s], p.Templates = of, append(p.Templates, s)
+			}
+			p.compareDistances(all)
+			off := 0.0 // an error, of which the templates' own parts are averaged
+			for s := range templates {
+				off += (shapes[5][0] - shapes[s][0]) / templates
+			}
+			farther, squares = farther+p.Farther[5]/runs, squares+math.Pow(p.Farther[5]-1, 2)/runs
+			errs, expected = errs+off*off/runs, expected+2*(p.Farther[5]-p.apart(5)*(1-1./templates))/runs
+			if p.Farther[1] != 1 {
+				t.Fatal("a template is farther from itself than from templates")
+			}
+		}
+		expect.Abs(t, "mean of Farther", farther, 1+shift/2, 0.05)
+		expect.Abs(t, "variance of the mean of three templates", errs, expected, 0.1*expected)
+		if shift == 0 {
+			expect.Abs(t, "deviation of Farther from 1", math.Sqrt(squares), 0.12, 0.05)
+		}
+	}
 }

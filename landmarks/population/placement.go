@@ -34,6 +34,9 @@ type Placement struct {
 	// Shared is the share s of the variance that is the subject's own and does not become smaller with more templates. It is estimated from
 	// three templates on, and else ½.
 	Shared float64
+	// Farther is r_i of every subject: the mean square of its deformations from the templates, in that of the templates from each other. It is 1 on templates,
+	// and everywhere with one template.
+	Farther []float64
 	// Degrees are those of freedom of what Calibration has for all landmarks in common; +Inf with one template.
 	Degrees  float64
 	Failures []PlacementFailure
@@ -55,7 +58,9 @@ type matches struct {
 	mismatch []float64
 	noise    []float64
 	reach    float64
-	parts    float64 // see carrier.parts
+	far      []float64 // 2 Energy/γ of every subject in their mean, which ρ² is about, and NaN where there is no match
+	known    float64   // γ
+	parts    float64   // see carrier.parts
 	failures []PlacementFailure
 }
 
@@ -156,9 +161,16 @@ func (p *Placement) String() string {
 // On the subject it is C(y) = D(h φ) Σ(y) D(h φ)ᵀ, projected to the tangent. G and J are those of the section "Noise" of Model.Atlas, at the
 // template, where J has columns for the parameters of h beside those for p, and K is 0 there. R(y) is the row of J at y. The last two parts are what
 // the control points miss. Points of several templates t are averaged with weights ω_t ∝ 1/tr C_t. The covariance of their mean is f (s + (1 − s) Σ_t
-// ω_t²) Σ_t ω_t C_t, with Calibration f and Shared s. These come from placing each template's landmarks by the others. What n templates tell of f has
-// ν = (n − 1) (tr M)²/tr M² degrees of freedom (Satterthwaite, Biometrics Bulletin 2, 1946), for the matrix M of the correlations of the errors of
-// all landmarks in one match.
+// ω_t²) Σ_t ω_t C_t on a subject that is as far from the templates as these are from each other, with Calibration f and Shared s. These come from placing
+// each template's landmarks by the others. What n templates tell of f has ν = (n − 1) (tr M)²/tr M² degrees of freedom (Satterthwaite, Biometrics Bulletin
+// 2, 1946), for the matrix M of the correlations of the errors of all landmarks in one match.
+//
+// Errors are as large as deformations are, and those of templates of one sex to subjects of the other are larger than those among the templates, and have
+// more in common. With the ratio r_i of mean squares of deformations, Farther, the variance of one match is r_i f C_t. The part of it that becomes smaller
+// with more templates is what these differ by, which is the same for all subjects: a = (1 − s) min(1, r_i). So the covariance is f (r_i − a + a Σ_t ω_t²) Σ_t ω_t
+// C_t. r_i is shrunk towards the mean of the subjects that are no templates, as in the empirical Bayes estimate of normal means (Efron and Morris, J. Am. Stat.
+// Assoc. 70, 1975): energies of γ parts scatter by chance with the variance 2/γ in the unit of their square, and by (1 + 3/n)/(2γ) in the mean of n templates, because
+// the subject is in all of them.
 //
 // The covariance holds to first order. It is too small where deformations stretch by half and more, and for one template it
 // believes in the kernel of the model: see notebooks/limits.md. A subject that cannot be matched is named in Failures, as are subjects
@@ -225,6 +237,7 @@ func (m *placements) conclude(templates []int) *Placement {
 		p.Failures = append(p.Failures, of.failures...)
 	}
 	p.calibrate(m.surfaces, m.given, placed)
+	p.compareDistances(m)
 	for i, s := range m.surfaces {
 		if s != nil {
 			p.Placed[i] = p.combine(i, s, placed)
@@ -398,7 +411,7 @@ func (c *carrier) placeAll(surfaces []*located, opts []solve.Option) *matches {
 	last := try.Get(limits(0.01).With(opts...)).Tolerance
 	tolerance := math.Max(rough, last)
 	var noise []float64
-	var reach, change float64
+	var reach, known, change float64
 	settled := !c.estimatesNoise()
 	for renewal := 0; ; renewal++ {
 		done := settled || renewal == maxRenewals
@@ -409,7 +422,7 @@ func (c *carrier) placeAll(surfaces []*located, opts []solve.Option) *matches {
 		for k, i := range c.subjects {
 			c.match(k, fmt.Sprintf("match of template %d to subject %d", c.template, i), append(slices.Clone(opts), solve.Tolerance(tolerance)))
 		}
-		if noise, reach, change = c.estimate(); done {
+		if noise, reach, known, change = c.estimate(); done {
 			break
 		}
 		settled = change < holds
@@ -419,7 +432,13 @@ func (c *carrier) placeAll(surfaces []*located, opts []solve.Option) *matches {
 	}
 	errs := c.errors()
 	of := &matches{placed: make([][]PlacedLandmark, len(surfaces)), mismatch: slices.Repeat([]float64{math.NaN()}, len(surfaces)),
-		noise: noise, reach: reach, parts: c.parts(errs, surfaces[c.template])}
+		noise: noise, reach: reach, known: known, far: slices.Repeat([]float64{math.NaN()}, len(surfaces)), parts: c.parts(errs, surfaces[c.template])}
+	total, count := 0.0, 0.0
+	for _, e := range c.ends {
+		if e != nil {
+			total, count = total+e.energy, count+1
+		}
+	}
 	for k, i := range c.subjects {
 		if c.ends[k] == nil {
 			fail(&of.failures, i, -1, "it was not matched: the search from template %d found no finite distance", c.template)
@@ -429,6 +448,7 @@ func (c *carrier) placeAll(surfaces []*located, opts []solve.Option) *matches {
 			fail(&of.failures, i, -1, "the match of template %d %s", c.template, c.status[k])
 		}
 		of.mismatch[i] = 0
+		of.far[i] = c.ends[k].energy * count / math.Max(total, math.SmallestNonzeroFloat64)
 		for o, square := range c.sizes(k) {
 			of.mismatch[i] += c.ends[k].mismatch[o] / square
 		}
@@ -439,10 +459,10 @@ func (c *carrier) placeAll(surfaces []*located, opts []solve.Option) *matches {
 	return of
 }
 
-// estimate returns σ of every object and ρ, see Atlas, from the matches to all subjects, of which the template takes no degrees of
+// estimate returns σ of every object, ρ and γ, see Atlas, from the matches to all subjects, of which the template takes no degrees of
 // freedom, and the largest logarithm of a change of σ/ρ.
-func (c *carrier) estimate() (noise []float64, reach, change float64) {
-	left, determined := c.hessian.countParts(c.weights(), c.posterior)
+func (c *carrier) estimate() (noise []float64, reach, known, change float64) {
+	left, known := c.hessian.countParts(c.weights(), c.posterior)
 	n, energy := 0.0, 0.0
 	noise, squares := make([]float64, len(c.sigma)), make([]float64, len(c.sigma))
 	for k, e := range c.ends {
@@ -455,7 +475,7 @@ func (c *carrier) estimate() (noise []float64, reach, change float64) {
 	}
 	const none, share = 1e-3, 0.1 // see estimateNoise
 	unit := c.spacing() * c.spacing() / c.hessian.kernel.At(0, 0)
-	reach = math.Sqrt((2*energy + none*unit) / (n*determined + none))
+	reach = math.Sqrt((2*energy + none*unit) / (n*known + none))
 	for o, sigma := range c.sigma {
 		if parts := c.hessian.parts(o); c.Objects[o].Noise == 0 && left[o] < share*parts {
 			text.Refuse("give Noise, or take a wider kernel of the deformations or a narrower one of the norm", "%s cannot be estimated: of %.0f independent parts of a residual, deformations leave %.0f", c.Label("the noise", o), parts, left[o])
@@ -468,7 +488,7 @@ func (c *carrier) estimate() (noise []float64, reach, change float64) {
 			change = math.Max(change, math.Abs(math.Log(noise[o]/reach/sigma)))
 		}
 	}
-	return noise, reach, change
+	return noise, reach, known, change
 }
 
 // place moves the landmarks, whose errors have the covariance errs over ρ², to subject k.
@@ -561,6 +581,46 @@ func (p *Placement) calibrate(surfaces []*located, given [][][]float64, placed [
 	}
 }
 
+// compareDistances sets Farther.
+func (p *Placement) compareDistances(m *placements) {
+	n, among, known := float64(len(p.Templates)), 0.0, 0.0
+	p.Farther = slices.Repeat([]float64{1}, len(m.surfaces))
+	if n < 2 {
+		return
+	}
+	far, subjects := slices.Repeat([]float64{math.NaN()}, len(m.surfaces)), []float64{}
+	for i := range far {
+		var from []float64 // the templates
+		for _, t := range p.Templates {
+			if f := m.of[t].far[i]; t != i && !math.IsNaN(f) {
+				from = append(from, f)
+			}
+		}
+		switch mean := stat.Mean(from, nil); {
+		case slices.Contains(p.Templates, i):
+			among += mean / n
+			known += m.of[i].known / n
+		case from != nil:
+			far[i], subjects = mean, append(subjects, mean)
+		}
+	}
+	mean, excess, chance := stat.Mean(subjects, nil), 0.0, (1+3/n)/(2*known)
+	if !(among > 0 && mean > 0) {
+		return
+	}
+	if len(subjects) > 1 {
+		excess = math.Max(0, stat.Variance(subjects, nil)/(mean*mean)-chance)
+	}
+	for i, f := range far {
+		if !math.IsNaN(f) {
+			p.Farther[i] = (mean + excess/(excess+chance)*(f-mean)) / among
+		}
+	}
+}
+
+// apart is what templates differ by on subject i, in the unit of the variance of a match among them.
+func (p *Placement) apart(i int) float64 { return (1 - p.Shared) * math.Min(1, p.Farther[i]) }
+
 // combine averages the landmarks of templates on a subject.
 func (p *Placement) combine(i int, s *located, placed [][][]PlacedLandmark) []PlacedLandmark {
 	var all [][]PlacedLandmark
@@ -591,7 +651,8 @@ func (p *Placement) combine(i int, s *located, placed [][][]PlacedLandmark) []Pl
 			part.Scale(w, mat.NewDense(d, d, slices.Concat(mark.Covariance...)))
 			covariance.Add(covariance, &part)
 		}
-		covariance.Scale(p.Calibration[l]*(p.Shared+(1-p.Shared)*own), covariance)
+		apart := p.apart(i)
+		covariance.Scale(p.Calibration[l]*(p.Farther[i]-apart+apart*own), covariance)
 		out[l].Degrees = 1 / (1/p.Degrees + 1/p.own[l])
 		point, tangents := s.locators[s.object(all[0][l].Point)].Nearest(mean)
 		out[l].Point, out[l].Covariance = point, inTangent(covariance, tangents)
@@ -666,7 +727,7 @@ func (p *Placement) disagreement(i, l int, placed [][][]PlacedLandmark) {
 		return
 	}
 	degrees := float64((count - 1) * (len(p.Placed[i][l].Point) - 1))
-	if sum/degrees/p.Calibration[l]/math.Max(1-p.Shared, 0.1) > far {
+	if sum/degrees/p.Calibration[l]/math.Max(p.apart(i), 0.1) > far {
 		fail(&p.Failures, i, l, "the templates place it differently")
 	}
 }
