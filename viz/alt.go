@@ -8,7 +8,7 @@ import (
 )
 
 // Alt returns the alternative text of a drawing, for readers who do not see it: what Show and Save take, in words. It
-// names the title, every layer with what the legend says of it, the range of the axes, and letters for which boxes are drawn,
+// names the title, every layer with what the legend says of it, its colour and where it lies or leads, the range of the axes, and letters for which boxes are drawn,
 // since the font lacks them. Show sends it with the picture as plain text; SVG and HTML files hold it.
 func Alt(drawings ...Drawing) (string, error) {
 	s, err := sheetOf(drawings)
@@ -68,7 +68,8 @@ func (a *animation) alt() string {
 		kind = "Animation"
 	}
 	values := apart(a.values...)
-	return fmt.Sprintf("%s, %s from %s to %s. %s", kind, a.quantity, values[0], values[len(values)-1], a.frames[0].panels[0].scene.alt())
+	first, last := a.frames[0].panels[0].scene, a.frames[len(a.frames)-1].panels[0].scene
+	return fmt.Sprintf("%s, %s from %s to %s. In the first: %s%s", kind, a.quantity, values[0], values[len(values)-1], first.alt(), first.moved(last))
 }
 
 // title joins the titles of the panels.
@@ -83,7 +84,7 @@ func (s *sheet) title() string {
 }
 
 func (s *scene) alt() string {
-	var layers []string
+	var layers, seen []string
 	for _, l := range s.layers {
 		text := l.noun()
 		if l.label != "" {
@@ -95,9 +96,9 @@ func (s *scene) alt() string {
 		if l.byValue {
 			text += " coloured by " + l.span()
 		}
-		layers = append(layers, text)
+		layers, seen = append(layers, text), append(seen, strings.Join(append([]string{text}, s.seen(l)...), ", "))
 	}
-	text := strings.Join(together(layers), ", ") + ". "
+	text := strings.Join(together(layers, seen), "; ") + ". "
 	if s.title != "" {
 		text = s.title + ": " + text
 	}
@@ -135,16 +136,17 @@ func (s *scene) alt() string {
 	return text + strings.Join(names[:], "; ") + "."
 }
 
-// together counts layers that follow each other and have the same text: "line", "line" becomes "2 × line".
-func together(layers []string) (out []string) {
+// together counts layers that follow each other and have the same text: "line", "line" becomes "2 × line". One that stands alone is called as
+// what is seen of it.
+func together(layers, seen []string) (out []string) {
 	for i := 0; i < len(layers); {
 		n := 1
 		for i+n < len(layers) && layers[i+n] == layers[i] {
 			n++
 		}
-		text := layers[i]
+		text := seen[i]
 		if n > 1 {
-			text = fmt.Sprintf("%d × %s", n, text)
+			text = fmt.Sprintf("%d × %s", n, layers[i])
 		}
 		out, i = append(out, text), i+n
 	}

@@ -10,5 +10,5 @@ import (
 func ExampleRegion() {
 	square := [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
 	fmt.Println(viz.Alt(viz.Region(square).Color(viz.Green).Label("a square")))
-	// Output: region "a square". x from 0 to 1; y from 0 to 1. <nil>
+	// Output: region "a square", green. x from 0 to 1; y from 0 to 1. <nil>
 }

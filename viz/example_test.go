@@ -80,5 +80,5 @@ func ExampleNewLayer() {
 	figure := viz.Fig(viz.Series(T, exact).Label("exp(−T)"), Errors(T, estimate, sd).Scale(2).ColorBy("T", T...).Label("200 paths")).XLabel("T")
 	fmt.Println(viz.Alt(figure))
 	// Output:
-	// curve "exp(−T)", 5 error bars "200 paths" (2 sd) coloured by T: 0 to 2. T from 0 to 2; y from 0.11 to 1.02. <nil>
+	// curve "exp(−T)", vermilion, falls from 1 to 0.14; 5 error bars "200 paths" (2 sd) coloured by T: 0 to 2, its highest value at the lower right, its lowest at the upper left. T from 0 to 2; y from 0.11 to 1.02. <nil>
 }

@@ -13,7 +13,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -83,11 +85,48 @@ func (s *sheet) bundle() *protocol.DisplayData {
 	if s.valued() {
 		data.Metadata["paper"] = "white"
 	}
+	if number, err := strconv.Atoi(os.Getenv(coverNumber)); err == nil {
+		try.Do(os.Unsetenv(coverNumber))
+		data.Data[coverType] = string(try.Get(s.cover(number)).svg())
+	}
 	if s.extra != nil {
 		data.Data[protocol.MIMETextHTML] = s.extra.html()
 	}
 	return data
 }
+
+// The report of a notebook has a cover among others: ANATOMY_COVER asks for that of the next picture, and is the number of a panel of it.
+const (
+	coverNumber = "ANATOMY_COVER"
+	coverType   = protocol.MIMEType("application/vnd.anatomy.cover")
+	coverWidth  = 6.9 // cm, 260 pixels, in which the gallery shows it
+	coverHeight = 6.2 // at most
+)
+
+// cover is a panel, of which the number counts from 1, laid out by itself at the size of a cover, at which its letters are as large as in the picture.
+func (s *sheet) cover(number int) (*sheet, error) {
+	own := *s.panels[max(1, min(number, len(s.panels)))-1].scene
+	figure := *own.Figure
+	own.Figure, own.outside, own.reserve, own.coarsest = &figure, false, 0, 0
+	figure.title, figure.height = panelLetter.ReplaceAllString(figure.title, ""), 0
+	if len(own.legend.keys)+len(own.legend.bars) == 0 {
+		own.legend = s.legend
+	}
+	if !own.chart { // beside others the range may be that of all
+		own.bounds = emptyBox()
+		for _, m := range own.marks {
+			for _, p := range m.at {
+				own.bounds.add(p)
+			}
+		}
+	}
+	if high := own.naturalHeight(coverWidth * cm); high > coverHeight*cm {
+		figure.height = coverHeight
+	}
+	return (&layout{scenes: []*scene{&own}, columns: 1, width: coverWidth * cm}).sheet()
+}
+
+var panelLetter = regexp.MustCompile(`^\([a-z]\) *`)
 
 // shares are left, top, width and height of rectangles in shares of the sheet: a report puts the panels below each other where the
 // screen is small, and the entries of their legend beneath.

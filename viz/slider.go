@@ -193,13 +193,13 @@ func (a *animation) html() string {
 			hidden, html.EscapeString(texts[i]), width, base64.StdEncoding.EncodeToString(data))
 	}
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
-	return fmt.Sprintf(`<figure class="viz-slider" style="margin:0">
+	return fmt.Sprintf(`<figure class="viz-slider" aria-label="%s" style="margin:0">
 %s<div class="%s">
 %s</div>
 %s%s<script>
 %s</script>
 </figure>
-`, pageStyle, a.frames[first].class(), images.String(), keys, controls(width, len(frames)-1, first, a.quantity), sliderScript)
+`, html.EscapeString(a.alt()), pageStyle, a.frames[first].class(), images.String(), keys, controls(width, len(frames)-1, first, a.quantity), sliderScript)
 }
 
 // apart returns the animation without the entries of its legend, and these as HTML; or as it is, if they change from frame to frame.

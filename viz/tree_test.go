@@ -95,7 +95,7 @@ func TestTreeLayout(t *testing.T) {
 
 func TestTreeAlt(t *testing.T) {
 	got := expect.Must(Alt(Fig(Tree(species()).Label("phylogeny")).XLabel("million years")))
-	if want := `tree of 10 nodes "phylogeny". million years from 0 to 3.5.`; got != want {
+	if want := `tree of 10 nodes "phylogeny", grey, from the top A, Plethodon cinereus, P. virginia, C, D, E. million years from 0 to 3.5.`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	raster(t, Fig(Tree(expect.Must(tree.Parse("A;")))).XLabel("million years"), 72)

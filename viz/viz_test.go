@@ -1017,6 +1017,34 @@ func TestBundle(t *testing.T) {
 	}
 }
 
+// A cover is as wide as a gallery shows it, with letters as large as those of the picture, and is made once.
+func TestCoverOfReport(t *testing.T) {
+	tall := Fig(Outline(ring(24, 0, 0, 8, 40)).Label("tall"), Outline(ring(24, 0, 0, 7, 30)).Label("short")).Title("(b) tall").Unit("mm").NoAxes()
+	row := expect.Must(Row(Fig(Outline(ring(24, 10, 5, 20, 8)).Label("q")).Title("(a) wide"), tall).SharedAxes().sheet())
+	for number, title := range map[int]string{1: "wide", 2: "tall", 9: "tall"} {
+		cover := expect.Must(row.cover(number))
+		if size := cover.size; len(cover.panels) != 1 || cover.title() != title || size.X != coverWidth*cm || size.Y > coverHeight*cm+1e-9 {
+			t.Errorf("panel %d: %q of %v", number, cover.title(), size)
+		}
+		if err := cover.panels[0].scene.checkRoom(cover.size); err != nil {
+			t.Error(err)
+		}
+	}
+	round := func(a float64) *Figure { return Fig(Outline(ring(24, 0, 0, a, a)).Label("q")) }
+	small := expect.Must(expect.Must(Row(round(1), round(5)).SharedAxes().sheet()).cover(1)).panels[0]
+	if keys := small.scene.legend.keys; len(keys) != 1 || keys[0].text != "q" {
+		t.Error("the cover lacks the legend that all panels share")
+	}
+	if f := small.scene.frame(small.scene.inner(small.at)); f.hi[1]-f.lo[1] > 4 {
+		t.Errorf("a shape of height 2 has the axes of another panel, from %v to %v", f.lo[1], f.hi[1])
+	}
+	t.Setenv(coverNumber, "2")
+	first, second := row.bundle(), row.bundle()
+	if file, _ := first.Data[coverType].(string); !strings.Contains(file, "<title>tall</title>") || second.Data[coverType] != nil {
+		t.Errorf("covers %.200q and %v", file, second.Data[coverType] != nil)
+	}
+}
+
 // A slider is one HTML without outside references, all frames of one size and with the same axes.
 func TestSlider(t *testing.T) {
 	var ranges [][2]float64

@@ -162,7 +162,7 @@ local function pictured(div, blocks, about)
     return wrap('floating', out)
   end
   div.classes:insert('picture')
-  div.attributes.role, div.attributes['aria-label'] = 'group', about.alt
+  div.attributes.role, div.attributes['aria-label'] = 'group', about.name
   local out = pandoc.Blocks{div}
   out:extend(about.caption or {})
   if about.files then out:insert(pandoc.RawBlock('html', about.files)) end
@@ -229,7 +229,7 @@ local function captioned(p)
   local rest = p.content:clone()
   rest:remove(1)
   p.content[1] = pandoc.Strong('Figure ' .. figures .. '.')
-  return {alt = 'Figure ' .. figures .. '.' .. plain(rest),
+  return {name = 'Figure ' .. figures, alt = 'Figure ' .. figures .. '.' .. plain(rest),
           caption = typ and wrap('caption', {p}) or pandoc.Blocks{pandoc.Div({p}, {id = 'figure-' .. figures, class = 'caption'})}}
 end
 
@@ -285,6 +285,7 @@ local function code(cell, below, heading, tagged, alts, widths, papers, files, f
         about.width = width and stringify(width)
         about.paper = papers[tostring(number)]
         about.caption = words and words.caption
+        about.name = words and words.name or 'Picture: ' .. heading
         if about.alt == '' then about.alt = words and words.alt or 'Picture: ' .. heading end
         blocks:extend(output(b, about))
       elseif b ~= failed and not (caption(b) and shows(cell.content[i - 1])) then

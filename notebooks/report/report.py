@@ -378,6 +378,7 @@ def write_pdf(notebook, name, about, seconds, path):
 
 
 COVER = 60_000  # bytes at most
+COVERED = "application/vnd.anatomy.cover"  # beside a picture, what viz draws as its cover
 
 
 def pixels(data):
@@ -429,19 +430,24 @@ def covering(notebook):
 
 
 def cover(notebook):
-    """The picture that stands for a notebook, as PNG. Of several panels it is the first, or the second with the tag "cover-2"."""
+    """The picture that stands for a notebook, as PNG: what viz drew as one, or of several panels the first, or the second with the tag
+    "cover-2"."""
     if not (best := covering(notebook)):
         return b""
     tags, out = best
-    panels = out.get("metadata", {}).get("panels") or [0, 0, 1, 1]
-    panel = min(int(tags[0][6:] or 1) if tags else 1, len(panels) // 4)
-    x, y, w, h = panels[4 * panel - 4:4 * panel]
-    suffix = "svg" if "image/svg+xml" in out["data"] else "png"
-    data = text(out["data"]["image/svg+xml"]).encode() if suffix == "svg" else base64.b64decode(text(out["data"]["image/png"]))
-    size = out.get("metadata", {}).get("image/png") or {"width": 1, "height": 1}
-    width, ratio = 240, size["height"] / size["width"] * h / w  # points
-    source = (f"#set page(width: {width}pt, height: {width * ratio}pt, margin: 0pt)\n"
-              f'#place(dx: {-x / w * width}pt, dy: {-y / h * width * ratio}pt, image("%s", width: {width / w}pt, height: {width * ratio / h}pt))')
+    if COVERED in out["data"]:
+        data, suffix = text(out["data"][COVERED]).encode(), "svg"
+        source = '#set page(width: 240pt, height: auto, margin: 0pt)\n#image("%s", width: 100%%)'
+    else:
+        panels = out.get("metadata", {}).get("panels") or [0, 0, 1, 1]
+        panel = min(int(tags[0][6:] or 1) if tags else 1, len(panels) // 4)
+        x, y, w, h = panels[4 * panel - 4:4 * panel]
+        suffix = "svg" if "image/svg+xml" in out["data"] else "png"
+        data = text(out["data"]["image/svg+xml"]).encode() if suffix == "svg" else base64.b64decode(text(out["data"]["image/png"]))
+        size = out.get("metadata", {}).get("image/png") or {"width": 1, "height": 1}
+        width, ratio = 240, size["height"] / size["width"] * h / w  # points
+        source = (f"#set page(width: {width}pt, height: {width * ratio}pt, margin: 0pt)\n"
+                  f'#place(dx: {-x / w * width}pt, dy: {-y / h * width * ratio}pt, image("%s", width: {width / w}pt, height: {width * ratio / h}pt))')
     for ppi in 192, 160, 128, 96, 72:
         small = drawn(data, suffix, "png", source, ppi=ppi)
         if len(small) > COVER:

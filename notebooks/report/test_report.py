@@ -114,9 +114,9 @@ class Runner(unittest.TestCase):
                    'fmt.Print("twice")\nnb.Check("kept", kept, 2.5, 0)\nkept = 7\nnb.True("set", twice() == 14)',
                    "kept := []int{3}\nviz.Show(viz.Points([][]float64{{0, 1}, {1, 2}}))", "viz.Outline([][]float64{{0, 1}, {1, 2}, {0, 2}})", 'fmt.Fprintln(os.Stderr, "said", kept)']
 
-        async def executed(execute, cells):
+        async def executed(execute, cells, tags=()):
             with run.workplace() as folder, unittest.mock.patch.object(run, "NOTEBOOKS", folder):
-                nb = new_notebook(cells=[new_code_cell(source, metadata={"facts": {"shows": 0, "prints": False}}) for source in cells])
+                nb = new_notebook(cells=[new_code_cell(source, metadata={"facts": {"shows": 0, "prints": False}, "tags": tags}) for source in cells])
                 nbformat.write(nb, folder / "both.ipynb")
                 await execute(nb, folder / "both.ipynb", 60, folder, run.Study())
             return [(cell.execution_count, cell.metadata.get("checks", []), run.stream(cell, "stdout"), run.stream(cell, "stderr"),
@@ -126,6 +126,8 @@ class Runner(unittest.TestCase):
         self.assertEqual(whole, cells)
         self.assertEqual([len(outputs) for *_, outputs in whole], [1, 1, 0, 2, 1, 1, 0])
         self.assertEqual([len("".join(streams)) for _, _, *streams, _ in whole], [12, 0, 0, 5, 0, 0, 9])
+        covers = [report.COVERED in out.get("data", {}) for *_, outputs in asyncio.run(executed(run.execute_at_once, ["1", f"viz.Show({sources[5]})\nviz.Show({sources[5]})"], ["cover-2"])) for out in outputs]
+        self.assertEqual(covers, [False, True, False])
         with contextlib.redirect_stdout(io.StringIO()) as said, self.assertRaisesRegex(run.Failure, r"(?s)^cell 2:.*cell \[2\], line 1.*bad"):
             asyncio.run(executed(run.execute, ["1", 'panic("bad")']))
         self.assertIn("both.ipynb is executed cell by cell", said.getvalue())
@@ -1140,6 +1142,8 @@ class Report(unittest.TestCase):
             self.assertEqual(rgba[middle:middle + 3] == b"\xff\0\0", red)
             small = report.coarser(data)
             self.assertLess(len(small), len(data) + 1000)
+        panels.data[report.COVERED] = tall  # what viz draws for it is shown as it is
+        self.assertEqual(report.pixels(report.cover(self.notebook(new_code_cell("y", metadata={"tags": ["cover-2"]}, outputs=[panels]))))[:2], (640, 320))
         self.assertEqual(report.cover(self.notebook()), b"")
         for file in sorted((run.NOTEBOOKS / "gallery").glob("*.png")):
             self.assertLessEqual(file.stat().st_size, report.COVER, file.name)

@@ -6,12 +6,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"anatomy/kernels/jupyter/tools/cell"
@@ -32,6 +34,9 @@ func main() {
 	fmt.Printf("go run ./%s\n", filepath.ToSlash(folder))
 }
 
+// cover is the tag of the cell whose picture stands for the notebook, with the number of its panel.
+var cover = regexp.MustCompile(`^cover(?:-([1-9]))?$`)
+
 func write(root, notebook, file string, kernel bool) error {
 	text, err := os.ReadFile(notebook)
 	if err != nil {
@@ -39,8 +44,9 @@ func write(root, notebook, file string, kernel bool) error {
 	}
 	var read struct {
 		Cells []struct {
-			Type   string `json:"cell_type"`
-			Source lines
+			Type     string `json:"cell_type"`
+			Source   lines
+			Metadata struct{ Tags []string }
 		}
 	}
 	if err := json.Unmarshal(text, &read); err != nil {
@@ -49,7 +55,13 @@ func write(root, notebook, file string, kernel bool) error {
 	var cells []string
 	for _, c := range read.Cells {
 		if c.Type == "code" {
-			cells = append(cells, string(c.Source))
+			source := string(c.Source)
+			for _, tag := range c.Metadata.Tags {
+				if m := cover.FindStringSubmatch(tag); kernel && m != nil { // see Show of viz
+					source = "%env ANATOMY_COVER=" + cmp.Or(m[1], "1") + "\n" + source
+				}
+			}
+			cells = append(cells, source)
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {

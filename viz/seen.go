@@ -1,0 +1,451 @@
+package viz
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// colourNames are those of the palette, for the alternative text.
+var colourNames = map[color.NRGBA]string{Black: "black", Blue: "blue", Vermilion: "vermilion", Green: "green", Purple: "purple", Orange: "orange", Sky: "sky blue", Grey: "grey", LightGrey: "light grey"}
+
+// seen says what a layer shows, for the alternative text: its colour, where it lies or leads, and how it differs from the shape that another layer
+// shows.
+func (s *scene) seen(l *Layer) []string {
+	var said []string
+	name := strings.ToLower(l.name)
+	if colour := colourNames[ink0(l)]; colour != "" && !l.byValue && name != "grid" && name != "numbers" && name != "names" {
+		said = append(said, colour)
+	}
+	detail := ""
+	switch name {
+	case "series":
+		if all := l.drawn.points(lineMark); len(all) == 1 {
+			detail = s.course(all[0])
+		}
+	case "scatter", "points":
+		if detail = s.differs(l); detail == "" {
+			detail = s.cloud(joined(l.drawn.points(dotMark)))
+		}
+	case "outline":
+		if detail = s.differs(l); detail == "" {
+			detail = s.spread(l)
+		}
+	case "lines":
+		if all := l.drawn.points(lineMark); len(all) == 1 && len(all[0]) > 1 && !l.byValue {
+			detail = "from " + s.where(all[0][0]) + " to " + s.where(all[0][len(all[0])-1])
+		}
+	case "arrows", "trajectories":
+		detail = s.longest(l)
+	case "histogram":
+		detail = s.peak(l.drawn.points(areaMark))
+	case "vline", "hline":
+		if all := l.drawn.points(levelMark); len(all) == 1 {
+			detail = "at " + short(all[0][0][map[string]int{"vline": 0, "hline": 1}[name]])
+		}
+	case "tree", "phylomorphospace", "names":
+		detail = listed(l.drawn)
+	}
+	if l.byValue && (detail == "" || l.solid()) {
+		detail = s.extremes(l)
+	}
+	if detail != "" {
+		said = append(said, detail)
+	}
+	return said
+}
+
+// ink0 is the colour that all of a layer has, without its opacity.
+func ink0(l *Layer) color.NRGBA {
+	if l.tint == nil {
+		return color.NRGBA{}
+	}
+	return fade(color.NRGBA{l.tint.R, l.tint.G, l.tint.B, 0xff}, 1)
+}
+
+// points returns those of the marks of a kind, by mark.
+func (c *Canvas) points(kind markKind) (all [][][]float64) {
+	for _, m := range c.marks {
+		if m.kind == kind {
+			all = append(all, m.at)
+		}
+	}
+	return all
+}
+
+func joined(sets [][][]float64) (all [][]float64) {
+	for _, points := range sets {
+		all = append(all, points...)
+	}
+	return all
+}
+
+// onPicture returns where a point of the data is between the left and the right end of the picture, and between the lower and the upper.
+func (s *scene) onPicture(p []float64) (share [2]float64) {
+	if s.inSpace {
+		p = s.camera.view(p)
+	}
+	for k, log := range [2]bool{s.logX, s.logY} {
+		v := p[k]
+		if log {
+			v = math.Log10(v)
+		}
+		share[k] = 0.5
+		if size := s.bounds.size(k); size > 0 {
+			share[k] = (v - s.bounds.lo[k]) / size
+		}
+	}
+	return share
+}
+
+// where names the part of the picture, a ninth of it, in which a point of the data lies.
+func (s *scene) where(p []float64) string {
+	share := s.onPicture(p)
+	third := func(k int, low, high string) string {
+		switch {
+		case share[k] < 1.0/3:
+			return low
+		case share[k] > 2.0/3:
+			return high
+		}
+		return ""
+	}
+	across, up := third(0, "left", "right"), third(1, "lower", "upper")
+	switch {
+	case across == "" && up == "":
+		return "the middle"
+	case across == "":
+		return map[string]string{"lower": "the bottom", "upper": "the top"}[up]
+	case up == "":
+		return "the " + across
+	}
+	return "the " + up + " " + across
+}
+
+// placed is where with its preposition.
+func (s *scene) placed(p []float64) string {
+	if where := s.where(p); where != "the middle" {
+		return "at " + where
+	}
+	return "in the middle"
+}
+
+// measured is a length in the unit of the shapes.
+func (s *scene) measured(length float64) string {
+	if text := digits(length, 2); s.unit != "" {
+		return text + " " + s.unit
+	} else {
+		return text
+	}
+}
+
+// course says how a curve runs.
+func (s *scene) course(points [][]float64) string {
+	first, last := points[0], points[len(points)-1]
+	if len(points) == 1 {
+		return "at " + short(first[0]) + ", " + short(first[1])
+	}
+	low, high, way := first, first, 0.0
+	for i, p := range points {
+		if p[1] < low[1] {
+			low = p
+		}
+		if p[1] > high[1] {
+			high = p
+		}
+		if i > 0 {
+			way += math.Abs(p[1] - points[i-1][1])
+		}
+	}
+	ends := apart(first[1], last[1])
+	switch rise := last[1] - first[1]; {
+	case high[1]-low[1] <= 0.02*s.bounds.size(1) && !s.logY:
+		return "level at " + ends[0]
+	case math.Abs(rise) > 0.95*way && rise > 0:
+		return "rises from " + ends[0] + " to " + ends[1]
+	case math.Abs(rise) > 0.95*way:
+		return "falls from " + ends[0] + " to " + ends[1]
+	}
+	text := "from " + ends[0] + " to " + ends[1]
+	if top := high[1]; top > math.Max(first[1], last[1]) {
+		text += ", highest " + short(top) + " at " + short(high[0])
+	}
+	if bottom := low[1]; bottom < math.Min(first[1], last[1]) {
+		text += ", lowest " + short(bottom) + " at " + short(low[0])
+	}
+	return text
+}
+
+// cloud says where points lie.
+func (s *scene) cloud(points [][]float64) string {
+	switch len(points) {
+	case 0:
+		return ""
+	case 1:
+		return s.placed(points[0])
+	}
+	var x, y []float64
+	middle := make([]float64, len(points[0]))
+	for _, p := range points {
+		share := s.onPicture(p)
+		x, y = append(x, share[0]), append(y, share[1])
+		for k, v := range p {
+			middle[k] += v / float64(len(points))
+		}
+	}
+	if r := stat.Correlation(x, y, nil); s.chart && len(points) > 4 && math.Abs(r) > 0.8 {
+		return map[bool]string{true: "rising", false: "falling"}[r > 0] + " to the right"
+	}
+	if stat.StdDev(x, nil) > 0.22 || stat.StdDev(y, nil) > 0.22 {
+		return ""
+	}
+	return s.placed(middle)
+}
+
+// shape returns the points of a layer that shows one shape, or nil.
+func (l *Layer) shape() [][]float64 {
+	name := strings.ToLower(l.name)
+	if items, ok := l.what.(Itemizer); name == "points" || name == "outline" && ok && items.Items() == 1 {
+		if lines := l.drawn.points(lineMark); len(lines) > 0 {
+			return lines[0]
+		}
+		return joined(l.drawn.points(dotMark))
+	}
+	return nil
+}
+
+// differs compares a shape with the first one in the picture that has as many points.
+func (s *scene) differs(l *Layer) string {
+	own := l.shape()
+	if len(own) < 3 || s.chart {
+		return ""
+	}
+	for _, other := range s.layers {
+		if other == l {
+			return ""
+		}
+		if first := other.shape(); len(first) == len(own) && other.label != "" {
+			far, at := farthest(first, own)
+			if far <= 1e-6*s.extent {
+				return fmt.Sprintf("on %q", other.label)
+			}
+			return fmt.Sprintf("at most %s from %q, %s", s.measured(far), other.label, s.placed(at))
+		}
+	}
+	return ""
+}
+
+// farthest returns the largest distance between points of two lists, and where it is in the second.
+func farthest(a, b [][]float64) (far float64, at []float64) {
+	for i, p := range b {
+		if d := distance(a[i], p); d >= far {
+			far, at = d, p
+		}
+	}
+	return far, at
+}
+
+// spread says how far several shapes are from their mean or, of a path, how far it leads.
+func (s *scene) spread(l *Layer) string {
+	shapes := l.drawn.points(lineMark)
+	if len(shapes) < 2 || slices.ContainsFunc(shapes, func(q [][]float64) bool { return len(q) != len(shapes[0]) }) {
+		return ""
+	}
+	if l.byValue {
+		far, at := farthest(shapes[0], shapes[len(shapes)-1])
+		return "from the first to the last at most " + s.measured(far) + ", " + s.placed(at)
+	}
+	mean := make([][]float64, len(shapes[0]))
+	for i := range mean {
+		mean[i] = make([]float64, len(shapes[0][i]))
+		for _, q := range shapes {
+			for k, v := range q[i] {
+				mean[i][k] += v / float64(len(shapes))
+			}
+		}
+	}
+	far := 0.0
+	var at []float64
+	for _, q := range shapes {
+		if d, p := farthest(mean, q); d > far {
+			far, at = d, p
+		}
+	}
+	return "up to " + s.measured(far) + " from their mean, " + s.placed(at)
+}
+
+// longest says where the longest of several arrows or paths is, and where it points.
+func (s *scene) longest(l *Layer) string {
+	var ways [][][]float64
+	if strings.EqualFold(l.name, "Arrows") {
+		ways = l.drawn.points(arrowMark)
+	} else {
+		ends := l.drawn.points(dotMark)
+		for i := 0; i+1 < len(ends); i += 2 {
+			ways = append(ways, [][]float64{ends[i][0], ends[i+1][0]})
+		}
+	}
+	var far [][]float64
+	shortest, apart, first := math.Inf(1), 0.0, 0.0 // lengths and directions
+	for i, w := range ways {
+		if far == nil || distance(w[0], w[1]) > distance(far[0], far[1]) {
+			far = w
+		}
+		shortest = min(shortest, distance(w[0], w[1]))
+		if i == 0 {
+			first = s.direction(w)
+		}
+		apart = max(apart, math.Abs(math.Remainder(s.direction(w)-first, 2*math.Pi)))
+	}
+	if far == nil || distance(far[0], far[1]) == 0 {
+		return ""
+	}
+	eighth := int(math.Round(s.direction(far)/(math.Pi/4)+8)) % 8
+	pointing := []string{"to the right", "up to the right", "up", "up to the left", "to the left", "down to the left", "down", "down to the right"}[eighth]
+	switch {
+	case len(ways) == 1:
+		return s.placed(far[0]) + ", " + pointing
+	case apart < math.Pi/8:
+		return "all " + pointing
+	case shortest > 0.95*distance(far[0], far[1]):
+		return ""
+	}
+	return "the longest " + s.placed(far[0]) + ", " + pointing
+}
+
+// direction is the angle of an arrow in the picture.
+func (s *scene) direction(way [][]float64) float64 {
+	from, to := way[0], way[1]
+	if s.inSpace {
+		from, to = s.camera.view(from), s.camera.view(to)
+	}
+	return math.Atan2(to[1]-from[1], to[0]-from[0])
+}
+
+// peak says where the highest bar of a histogram stands.
+func (s *scene) peak(bars [][][]float64) string {
+	var highest [][]float64
+	for _, bar := range bars {
+		if len(bar) == 4 && (highest == nil || bar[1][1] > highest[1][1]) {
+			highest = bar
+		}
+	}
+	if highest == nil {
+		return ""
+	}
+	ends := apart(highest[0][0], highest[3][0])
+	return "highest from " + ends[0] + " to " + ends[1]
+}
+
+// listed returns the names that marks show, of a tree from the top.
+func listed(c *Canvas) string {
+	var names []string
+	for _, m := range c.marks {
+		if m.text != "" {
+			names = append(names, m.text)
+		}
+	}
+	if c.rows > 0 { // by rows
+		byRow := make([]string, c.rows)
+		for _, m := range c.marks {
+			if row := c.rows - 1 - int(m.at[0][1]); m.text != "" && row >= 0 && row < c.rows {
+				byRow[row] = m.text
+			}
+		}
+		names = slices.DeleteFunc(byRow, func(name string) bool { return name == "" })
+	}
+	if most := 12; len(names) > most {
+		names = append(names[:most:most], "…")
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if c.rows > 0 {
+		return "from the top " + strings.Join(names, ", ")
+	}
+	return strings.Join(names, ", ")
+}
+
+// extremes says where the values are highest and lowest that colours stand for. The lightness of the ramp rises with them.
+func (s *scene) extremes(l *Layer) string {
+	kind := l.drawn.kind()
+	light := func(c color.NRGBA) float64 { return 0.3*float64(c.R) + 0.59*float64(c.G) + 0.11*float64(c.B) }
+	var high, low *mark
+	bright, dark := math.Inf(-1), math.Inf(1)
+	for i, m := range l.drawn.marks {
+		if m.kind != kind {
+			continue
+		}
+		shade := light(m.fill)
+		if kind == lineMark || kind == arrowMark {
+			shade = light(m.stroke.Color)
+		}
+		if shade > bright {
+			high, bright = &l.drawn.marks[i], shade
+		}
+		if shade < dark {
+			low, dark = &l.drawn.marks[i], shade
+		}
+	}
+	if high == nil || bright == dark {
+		return ""
+	}
+	return "its highest value " + s.placedMark(high) + ", its lowest " + s.placedMark(low)
+}
+
+// placedMark is where the middle of a mark lies: of a facet that looks away from the reader, on the far side.
+func (s *scene) placedMark(m *mark) string {
+	middle := make([]float64, len(m.at[0]))
+	for _, p := range m.at {
+		for k, v := range p {
+			middle[k] += v / float64(len(m.at))
+		}
+	}
+	if s.inSpace {
+		centre := make([]float64, 3)
+		for k := range centre {
+			centre[k] = (s.reach.lo[k] + s.reach.hi[k]) / 2
+		}
+		if s.camera.view(middle)[2] < s.camera.view(centre)[2]-0.05*s.extent {
+			return "on the far side"
+		}
+	}
+	return s.placed(middle)
+}
+
+// moved says which layers move from one scene to another that has the same marks, and how far.
+func (s *scene) moved(last *scene) string {
+	var said []string
+	for i, l := range s.layers {
+		if i == len(last.layers) || len(last.layers[i].drawn.marks) != len(l.drawn.marks) {
+			return ""
+		}
+		far, at := 0.0, []float64(nil)
+		for k, m := range last.layers[i].drawn.marks {
+			if first := l.drawn.marks[k].at; len(first) == len(m.at) && m.kind != levelMark {
+				if d, p := farthest(first, m.at); d > far {
+					far, at = d, p
+				}
+			}
+		}
+		if far > 1e-6*s.extent {
+			text := l.noun()
+			if l.label != "" {
+				text += fmt.Sprintf(" %q", l.label)
+			}
+			length := " by up to " + s.measured(far)
+			if s.chart {
+				length = ""
+			}
+			said = append(said, text+length+", most "+last.placed(at))
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return " From the first to the last picture these move: " + strings.Join(said, "; ") + "."
+}
