@@ -82,6 +82,7 @@ func (s *sheet) bundle() *protocol.DisplayData {
 		}
 		data.Metadata["panels"], data.Metadata["legend"] = s.shares(panels), s.shares(s.legend.boxes(s.foot()))
 	}
+	data.Metadata["letters"] = float64(s.letters())
 	if s.valued() {
 		data.Metadata["paper"] = "white"
 	}
@@ -127,6 +128,27 @@ func (s *sheet) cover(number int) (*sheet, error) {
 }
 
 var panelLetter = regexp.MustCompile(`^\([a-z]\) *`)
+
+// letters is the size of the smallest letters of the sheet in points: a report shows it no smaller than they can be read.
+func (s *sheet) letters() vg.Length {
+	least := vg.Length(keyText)
+	for _, p := range s.panels {
+		inner := p.scene.inner(p.at)
+		x, y := p.scene.labels()
+		for label, side := range map[string]vg.Length{x: inner.Size().X, y: inner.Size().Y} {
+			if label != "" {
+				sty, _ := axisLabel(label, 0, 0, side)
+				least = min(least, sty.Font.Size)
+			}
+		}
+		for _, m := range p.scene.marks {
+			if m.text != "" {
+				least = min(least, textSize)
+			}
+		}
+	}
+	return least
+}
 
 // shares are left, top, width and height of rectangles in shares of the sheet: a report puts the panels below each other where the
 // screen is small, and the entries of their legend beneath.

@@ -145,7 +145,7 @@ func (t *turntable) html() string {
 			columns++
 		}
 	}
-	zoom := 1.0
+	zoom := 1.05 // the letters of the directions then have 9 pixels
 	if t.frames != nil {
 		zoom = t.frames.zoom
 	}

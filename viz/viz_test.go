@@ -1015,6 +1015,16 @@ func TestBundle(t *testing.T) {
 	if svg := got.Data[protocol.MIMEImageSVG].(string); !strings.Contains(svg, "<svg") {
 		t.Error("no SVG")
 	}
+	// The smallest letters are those of ticks and legend, of numbers, or of a label that is longer than its axis.
+	q := ring(8, 0, 0, 2, 1)
+	for _, c := range []struct {
+		figure *Figure
+		want   float64
+	}{
+		{Fig(Outline(q)), 7.5}, {Fig(Outline(q), Numbers(q)), 6.5}, {Fig(Outline(q)).YLabel(strings.Repeat("long ", 12)), 4.9},
+	} {
+		expect.Abs(t, "letters", float64(expect.Must(c.figure.sheet()).letters()), c.want, 0.2)
+	}
 }
 
 // A cover is as wide as a gallery shows it, with letters as large as those of the picture, and is made once.

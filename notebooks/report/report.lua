@@ -153,7 +153,7 @@ local function pictured(div, blocks, about)
     if data and not data:match('prefers%-color%-scheme') then i.classes:insert(about.paper and 'on-paper' or 'on-white') end
     i.caption = {pandoc.Str(about.alt)}
     i.attributes.width = about.width
-    if tonumber((about.width or '999px'):match('%d+')) > 480 then i.classes:insert('wide') end
+    if about.least then i.attributes.style = '--least: ' .. about.least end
     return i
   end}
   if typ then
@@ -238,10 +238,10 @@ end
 -- in a notebook without such tags, at most 30 lines; and its outputs. A picture has the caption that the cell says behind it, the last
 -- one that of the paragraph below the cell. Where the cell says a heading, its outputs are the report's, as prose is.
 -- By the numbers of the outputs alts are words for pictures, for others the caption or the heading has to do; widths how wide a page
--- shows them; papers which of them stay on white paper; and files their files in the folder of the report.
+-- shows them, leasts how narrow at least; papers which of them stay on white paper; and files their files in the folder of the report.
 local appendix = pandoc.Blocks{}
 local folded = 0
-local function code(cell, below, heading, tagged, alts, widths, papers, files, folder)
+local function code(cell, below, heading, tagged, alts, widths, leasts, papers, files, folder)
   local function shows(b) return b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) end
   local function caption(b) -- that b is, as a paragraph
     local raw = b and b.t == 'Div' and #b.content == 1 and b.content[1]
@@ -276,13 +276,13 @@ local function code(cell, below, heading, tagged, alts, widths, papers, files, f
       if shows(b) then
         local words = captioned(caption(cell.content[i + 1]))
         if not words and i == last then words, used = captioned(below), true end
-        local width, saved = widths[tostring(number)], files[tostring(number)]
+        local width, least, saved = widths[tostring(number)], leasts[tostring(number)], files[tostring(number)]
         local links = saved and saved:map(function(f)
           f = stringify(f)
           return '<a href="' .. folder .. '/figures/' .. f .. '">' .. f:match('%w+$'):upper() .. '</a>'
         end)
         about.files = links and '<p class="save">Save: ' .. table.concat(links, ' ') .. '</p>'
-        about.width = width and stringify(width)
+        about.width, about.least = width and stringify(width), least and stringify(least)
         about.paper = papers[tostring(number)]
         about.caption = words and words.caption
         about.name = words and words.name or 'Picture: ' .. heading
@@ -427,7 +427,7 @@ function Pandoc(doc)
       end
     else
       local below = cells[n + 1] and cells[n + 1].classes:includes('markdown') and cells[n + 1].content
-      blocks:extend(code(cell, below and is_caption(below[1]) and below:remove(1), heading, tagged, about.alts[cell.identifier] or {}, about.widths[cell.identifier] or {}, about.papers[cell.identifier] or {},
+      blocks:extend(code(cell, below and is_caption(below[1]) and below:remove(1), heading, tagged, about.alts[cell.identifier] or {}, about.widths[cell.identifier] or {}, about.leasts[cell.identifier] or {}, about.papers[cell.identifier] or {},
         about.files[cell.identifier] or {}, stringify(about.folder or '')))
     end
   end

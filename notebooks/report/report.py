@@ -84,7 +84,7 @@ def panels(data, metadata, alt):
     content = text(content).replace("\n", "") if mime != "image/svg+xml" else base64.b64encode(text(content).encode()).decode()
     boxes = {name: json.dumps([round(x, 5) for x in metadata.get(name) or []]) for name in ("panels", "legend")}
     size = metadata["image/png"]
-    return {"text/html": f'<div class="panels {ground(metadata)}" data-panels="{boxes["panels"]}" data-legend="{boxes["legend"]}" data-ratio="{size["width"] / size["height"]:.4f}">'
+    return {"text/html": f'<div class="panels {ground(metadata)}" data-panels="{boxes["panels"]}" data-legend="{boxes["legend"]}" data-ratio="{size["width"] / size["height"]:.4f}" data-least="{least(metadata)}">'
                          f'<img alt="{html.escape(alt)}" width="{shown(metadata)}" src="data:{mime};base64,{content}"></div>'}
 
 
@@ -96,6 +96,11 @@ def ground(metadata):
 def shown(metadata):
     """The width in pixels in which a page shows a picture: one that fills two columns of a journal, 17 cm, fills that of the text."""
     return round(1.18 * metadata["image/png"]["width"])
+
+
+def least(metadata):
+    """The width in pixels below which the smallest letters of a picture have fewer than 9."""
+    return math.ceil(9 / (metadata.get("letters", 7.5) * 96 / 72) * metadata["image/png"]["width"])
 
 
 def figures(notebook):
@@ -158,7 +163,7 @@ def prepare(notebook, target, meta):
     representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
     nb["nbformat_minor"] = 5  # before, cells had no ids
-    cells, alts, widths, papers, files, pictures = [], {}, {}, {}, {}, {}
+    cells, alts, widths, leasts, papers, files, pictures = [], {}, {}, {}, {}, {}, {}
     names = figures(notebook)
     for index, cell in enumerate(nb["cells"]):
         cell.setdefault("id", f"cell-{index}")
@@ -187,6 +192,7 @@ def prepare(notebook, target, meta):
                     out["data"] = best(out["data"], target)
                     if target == "html5" and metadata.get("image/png"):
                         widths.setdefault(cell["id"], {})[number] = f"{shown(metadata)}px"
+                        leasts.setdefault(cell["id"], {})[number] = f"{least(metadata)}px"
                         if metadata.get("panels"):
                             out["data"] = panels(out["data"], metadata, alt)
                 outputs.append(out)
@@ -197,7 +203,7 @@ def prepare(notebook, target, meta):
     nb["cells"] = cells
     if nb["metadata"].get("part") == len(PARTS):
         meta = dict(meta, template="yes")  # whose code folds away
-    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, widths=widths, papers=papers, files=files, pictures=pictures)}
+    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, widths=widths, leasts=leasts, papers=papers, files=files, pictures=pictures)}
     return json.dumps(nb)
 
 

@@ -411,7 +411,7 @@ class Runner(unittest.TestCase):
             page = (run.REPORTS / "x--頭蓋骨.html").read_text(encoding="utf-8")
             self.assertTrue((run.REPORTS / "x--頭蓋骨.pdf").read_bytes().startswith(b"%PDF"))
         [alt] = re.findall(r'alt="([^"]*)"', page)
-        self.assertIn("群 <b>: outline \"日本 🐭\".", html.unescape(alt))
+        self.assertIn("群 <b>: outline \"日本 🐭\", blue.", html.unescape(alt))
         self.assertTrue(alt.endswith("A box □ stands for a letter that the font lacks: 群 日 本 🐭."), alt)
 
     def test_facts(self):
@@ -806,8 +806,10 @@ class Report(unittest.TestCase):
         nb = self.notebook(new_code_cell("x", outputs=[strip]), new_markdown_cell("**Figure.** A strip."))
         page = self.html(nb)
         self.assertEqual(page.count("data:image/svg+xml"), 1)
-        self.assertIn('data-panels="[0, 0, 0.45, 0.8, 0.55, 0, 0.45, 0.8]" data-legend="[]" data-ratio="2.0000"><img ', page)
+        self.assertIn('data-panels="[0, 0, 0.45, 0.8, 0.55, 0, 0.45, 0.8]" data-legend="[]" data-ratio="2.0000" data-least="180"><img ', page)
         self.assertIn('alt="two &lt;b&gt; &quot;panels&quot;" width="236"', page)
+        for points, pixels in (7.5, 180), (6.75, 200), (6, 225):  # letters of 6.75 points have 9 pixels at the picture's own size
+            self.assertEqual(report.least({"image/png": {"width": 200}, "letters": points}), pixels)
         self.assertLess(page.index("data:image/svg+xml"), page.index("Figure 1.</strong>"))
         self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
@@ -939,7 +941,7 @@ class Report(unittest.TestCase):
             with self.subTest(name):
                 self.assertIn(part, page)
         self.assertEqual(page.count("packages.html#"), 2)
-        self.assertEqual(page.count('class="on-white wide"'), 3)  # the fourth picture looks after itself in the dark
+        self.assertEqual(page.count('class="on-white"'), 3)  # the fourth picture looks after itself in the dark
 
     def test_cells_without_ids(self):
         """Notebooks of nbformat 4.4 and before have none: each picture has its own words all the same."""
