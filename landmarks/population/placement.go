@@ -34,8 +34,8 @@ type Placement struct {
 	// Shared is the share s of the variance that is the subject's own and does not become smaller with more templates. It is estimated from
 	// three templates on, and else ½.
 	Shared float64
-	// Farther is r_i of every subject: the mean square of its deformations from the templates, in that of the templates from each other. It is 1 on templates,
-	// and everywhere with one template.
+	// Farther is r_i of every subject: the mean square of its deformations from the templates, in that of the templates from each other, and 1 at least. It is 1
+	// on templates, and everywhere with one template.
 	Farther []float64
 	// Degrees are those of freedom of what Calibration has for all landmarks in common; +Inf with one template.
 	Degrees  float64
@@ -167,10 +167,11 @@ func (p *Placement) String() string {
 //
 // Errors are as large as deformations are, and those of templates of one sex to subjects of the other are larger than those among the templates, and have
 // more in common. With the ratio r_i of mean squares of deformations, Farther, the variance of one match is r_i f C_t. The part of it that becomes smaller
-// with more templates is what these differ by, which is the same for all subjects: a = (1 − s) min(1, r_i). So the covariance is f (r_i − a + a Σ_t ω_t²) Σ_t ω_t
+// with more templates is what these differ by, which is the same for all subjects: 1 − s. So the covariance is f (r_i − (1 − s)(1 − Σ_t ω_t²)) Σ_t ω_t
 // C_t. r_i is shrunk towards the mean of the subjects that are no templates, as in the empirical Bayes estimate of normal means (Efron and Morris, J. Am. Stat.
 // Assoc. 70, 1975): energies of γ parts scatter by chance with the variance 2/γ in the unit of their square, and by (1 + 3/n)/(2γ) in the mean of n templates, because
-// the subject is in all of them.
+// the subject is in all of them. Then r_i − 1 is shrunk towards 0 in the same way, by the positive part of 1 − v/(r_i − 1)² for the variance v that r_i has by
+// chance, and r_i below 1 is taken for 1.
 //
 // The covariance holds to first order. It is too small where deformations stretch by half and more, and for one template it
 // believes in the kernel of the model: see notebooks/limits.md. A subject that cannot be matched is named in Failures, as are subjects
@@ -605,6 +606,7 @@ func (p *Placement) compareDistances(m *placements) {
 		}
 	}
 	mean, excess, chance := stat.Mean(subjects, nil), 0.0, (1+3/n)/(2*known)
+	doubt := 2/(known*(n-1)) + chance/float64(len(subjects)) // the variance of mean/among by chance
 	if !(among > 0 && mean > 0) {
 		return
 	}
@@ -613,13 +615,11 @@ func (p *Placement) compareDistances(m *placements) {
 	}
 	for i, f := range far {
 		if !math.IsNaN(f) {
-			p.Farther[i] = (mean + excess/(excess+chance)*(f-mean)) / among
+			more := (mean+excess/(excess+chance)*(f-mean))/among - 1
+			p.Farther[i] = 1 + math.Max(0, more-doubt/math.Max(more, math.Sqrt(doubt)))
 		}
 	}
 }
-
-// apart is what templates differ by on subject i, in the unit of the variance of a match among them.
-func (p *Placement) apart(i int) float64 { return (1 - p.Shared) * math.Min(1, p.Farther[i]) }
 
 // combine averages the landmarks of templates on a subject.
 func (p *Placement) combine(i int, s *located, placed [][][]PlacedLandmark) []PlacedLandmark {
@@ -651,8 +651,7 @@ func (p *Placement) combine(i int, s *located, placed [][][]PlacedLandmark) []Pl
 			part.Scale(w, mat.NewDense(d, d, slices.Concat(mark.Covariance...)))
 			covariance.Add(covariance, &part)
 		}
-		apart := p.apart(i)
-		covariance.Scale(p.Calibration[l]*(p.Farther[i]-apart+apart*own), covariance)
+		covariance.Scale(p.Calibration[l]*(p.Farther[i]-(1-p.Shared)*(1-own)), covariance)
 		out[l].Degrees = 1 / (1/p.Degrees + 1/p.own[l])
 		point, tangents := s.locators[s.object(all[0][l].Point)].Nearest(mean)
 		out[l].Point, out[l].Covariance = point, inTangent(covariance, tangents)
@@ -727,7 +726,7 @@ func (p *Placement) disagreement(i, l int, placed [][][]PlacedLandmark) {
 		return
 	}
 	degrees := float64((count - 1) * (len(p.Placed[i][l].Point) - 1))
-	if sum/degrees/p.Calibration[l]/math.Max(p.apart(i), 0.1) > far {
+	if sum/degrees/p.Calibration[l]/math.Max(1-p.Shared, 0.1) > far {
 		fail(&p.Failures, i, l, "the templates place it differently")
 	}
 }
