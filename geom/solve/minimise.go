@@ -32,6 +32,9 @@ type Objective struct {
 	// Report, if not nil, is called at every iteration with the value of f, the norm of the gradient, as in Minimum, and the norm at which
 	// the search has converged.
 	Report func(iteration int, f, gradient, tolerance float64)
+	// Keep, if not nil, is called with the state of the search before each value and at the end. It may write the state to a file, and in the
+	// first call set it to one that it wrote before: the search goes on from there, bit for bit.
+	Keep func(s *LBFGS) error
 }
 
 // Minimum is the point where Minimise ended.
@@ -56,13 +59,18 @@ func (m *Minimum) Err() error {
 //
 // with the gradient g and the approximation H of the inverse Hessian, which rounding may make indefinite: then the next step is expected
 // to lower f by less than about tolerance²·f. An objective's Residual replaces this test. If it stalls, reaches maxIterations or ctx
-// ends, it returns the best point so far, and no error; an error is one of Value, Precondition or Residual.
+// ends, it returns the best point so far, and no error; an error is one of Value, Precondition, Residual or Keep.
 func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, maxIterations int) (_ *Minimum, err error) {
 	defer try.Catch(&err)
 	s := &LBFGS{X: x}
-	for !s.Done {
+	for {
+		if o.Keep != nil {
+			try.Do(o.Keep(s))
+		}
+		if s.Done {
+			return s.minimum(), nil
+		}
 		f, g := try.Get2(o.Value(s.X))
 		try.Do(s.Learn(ctx, o, f, g, Limits{tolerance, maxIterations}))
 	}
-	return s.minimum(), nil
 }

@@ -215,7 +215,7 @@ func (t *csvTable) finish() {
 		d.note("empty rows were passed over: %d", t.empty)
 	}
 	if len(d.Specimens) == 0 {
-		refuseAt(t.file, 0, "write a row for each specimen, or for each of its landmarks", "a header, but no rows")
+		refuseAt(t.file, 0, "write a row for each specimen, or for each of its landmarks", "a header, but no rows with coordinates")
 	}
 	t.decimals(t.file)
 	for _, s := range d.Specimens {

@@ -482,6 +482,9 @@ func (d *Dataset) Validate() error {
 			return fail("write NA for those that are missing, or leave the specimen out",
 				"%d landmarks, but %q has %d", len(s.Points), first.Name, len(first.Points))
 		}
+		if !slices.ContainsFunc(slices.Concat(s.Points...), func(v float64) bool { return !math.IsNaN(v) }) {
+			return fail("see whether the columns are those of the coordinates, or leave it out", "all landmarks are missing")
+		}
 		for l, p := range s.Points {
 			if len(p) != 2 && len(p) != 3 {
 				return fail("give it 2 or 3", "landmark %d has %d coordinates", l, len(p))

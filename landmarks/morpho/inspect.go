@@ -103,6 +103,7 @@ func (in *Inspection) Names(faults ...Fault) []string {
 }
 
 const (
+	none      = 1e-9 // from the mean is no distance but rounding
 	farther   = 1.5  // medians of the distances: nearer shapes are not searched for mirrored or other labels
 	fitting   = 2    // medians of the distances, at most, are shapes that fit once their landmarks are counted otherwise
 	explains  = 0.5  // of its squared distance from the mean is left, at most, where other labels are the right ones
@@ -225,7 +226,7 @@ func (in *Inspection) judge(d *Dataset, i int, x, aligned [][]float64, distance,
 		return true, nil
 	}
 	explained := false
-	if distance > farther*median {
+	if distance > farther*median && distance > none {
 		half := math.Sqrt(explains) * distance
 		if explained, err = relabelled(d.Closed, half); !d.Closed && !explained && err == nil {
 			// Some order of landmarks that follow no outline always fits better: this one must fit as those of the others do.

@@ -277,7 +277,12 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean [][]float64, err error
 		squares += floats.Dot(row, row)
 		rows = append(rows, floats.AddTo(row, row, centre))
 	}
-	if math.Sqrt(squares) < 1e-13*math.Sqrt(float64(len(pre))) { // rounding
+	switch {
+	case len(pre) == 1:
+		return nil, nil, text.Advise("add others", "%s is the only one, so that no shape varies", d.specimen(0))
+	case len(a.Mean) == 2:
+		return nil, nil, text.Advise("digitise three or more", "two landmarks have a size, but no shape")
+	case math.Sqrt(squares) < 1e-13*math.Sqrt(float64(len(pre))): // rounding
 		return nil, nil, text.Advise("see whether the file repeats one", "all specimens have the same shape, which depends on nothing")
 	}
 	return rows, slices.Collect(slices.Chunk(centre, len(a.Mean[0]))), nil

@@ -1,13 +1,7 @@
 package population
 
 import (
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -19,7 +13,6 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
-	"anatomy/internal/replace"
 	"anatomy/landmarks/mesh"
 )
 
@@ -112,52 +105,12 @@ func (c *matcher) evaluate(k int, x []float64) *matched {
 	return e
 }
 
-// found is where a search ended, and the objective there.
-type found struct {
-	X      []float64
-	Status geom.Status
-	Value  float64
-}
-
-// match brings the variables of subject k to their minimum. The second derivatives at the template precondition it. What Save has of this
-// search is taken from there, if it has the objective there that it says: names of kernels, which files are named by, are rounded.
+// match brings the variables of subject k to their minimum. The second derivatives at the template precondition it.
 func (c *matcher) match(k int, name string, opts []solve.Option) {
 	if first := c.evaluate(k, c.x[k]); math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		return
 	}
-	end, file, kept := found{}, c.file(k, opts), false
-	if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &end) == nil && len(end.X) == len(c.x[k]) {
-		c.ends[k] = c.evaluate(k, end.X)
-		kept = math.Abs(c.ends[k].value-end.Value) <= 1e-9*math.Abs(end.Value)
-	}
-	if !kept {
-		end = c.search(k, name, opts)
-		c.ends[k] = c.evaluate(k, end.X)
-		if end.Value = c.ends[k].value; file != "" {
-			try.Do(os.MkdirAll(c.Save, 0o777))
-			try.Do(replace.File(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(end) }))
-		}
-	}
-	c.x[k], c.status[k] = end.X, end.Status
-}
-
-// file is where Save keeps the match of subject k from where its variables are, or empty: its name is a checksum of what the match
-// depends on.
-func (c *matcher) file(k int, opts []solve.Option) string {
-	if c.Save == "" {
-		return ""
-	}
-	sum := sha256.New()
-	fmt.Fprintln(sum, c.Space, c.Space.Method().Name, c.Space.Steps(), c.Objects, c.controls, c.vertices, c.sigma, try.Get(limits(0.01).With(opts...)), c.x[k])
-	for _, m := range c.start {
-		fmt.Fprintln(sum, m.Cells)
-	}
-	fmt.Fprintln(sum, c.chunks[k].measures...)
-	return filepath.Join(c.Save, fmt.Sprintf("match_%x.json", sum.Sum(nil)[:16]))
-}
-
-func (c *matcher) search(k int, name string, opts []solve.Option) found {
-	end := try.Get(solve.Objective{
+	end := c.run(name, c.chunks[k:k+1], solve.Objective{
 		Value: func(x []float64) (float64, []float64, error) {
 			e := c.evaluate(k, x)
 			return bounded(e.value, e.gradient)
@@ -166,11 +119,11 @@ func (c *matcher) search(k int, name string, opts []solve.Option) found {
 			return c.solve(mat.NewDense(len(g), 1, slices.Clone(g))).RawMatrix().Data, nil
 		},
 		FirstStep: 1,
-	}.Run(name, c.Space, c.x[k], limits(0.01), opts...))
+	}, c.x[k], limits(0.01), opts)
 	if end.Status == geom.Cancelled {
 		try.Fail("the search was stopped")
 	}
-	return found{X: end.X, Status: end.Status}
+	c.x[k], c.status[k], c.ends[k] = end.X, end.Status, c.evaluate(k, end.X)
 }
 
 // sizes are ‖S_o‖² of the objects of subject k.

@@ -42,8 +42,8 @@ type Model struct {
 	// is x + Σ_k K(x, c_k) a_k at its vertices x, and keeps the details of T₀ that are finer than the kernel K. Otherwise all
 	// vertices move. If triangles are as large as the norm is wide, the data do not determine where they go: take a hypertemplate.
 	Hypertemplate bool
-	// Save is a folder where Landmarks and Poses keep each match that they found, and look for it before they search: the same call goes on from there
-	// after an interruption, with the same result. Without it nothing is kept.
+	// Save is a folder where Atlas, Regress, Landmarks and Poses keep their searches, and look for them before they search: the same call goes on
+	// from there after an interruption, with the same result. Of an atlas, the third stage is not kept. Without Save nothing is.
 	Save string
 }
 

@@ -61,7 +61,7 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 	if from.flowing {
 		// When all subjects are near, the template takes the details that these have in common.
 		clear(f.scale[:len(f.Objects)])
-		rough := try.Get(f.objective().Run(name, m.Space, x, limits(0.1), append(opts[:len(opts):len(opts)], solve.Tolerance(0.1))...))
+		rough := f.run(name, f.chunks, f.objective(), x, limits(0.1), append(opts[:len(opts):len(opts)], solve.Tolerance(0.1)))
 		x, a.Iterations, a.Flowing = rough.X, rough.Iterations, rough.Status == geom.Cancelled
 	}
 	x = f.searchWithNoise(name, x, a, opts)
@@ -137,7 +137,7 @@ func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minim
 			imbalance, unsettled := f.balance(f.at(x))
 			return max(imbalance, unsettled), nil
 		}
-		found = try.Get(o.Run(name, f.Space, x, solve.Limits{Tolerance: 0.03, MaxIterations: most}, opts...))
+		found = f.run(name, f.chunks, o, x, solve.Limits{Tolerance: 0.03, MaxIterations: most}, opts)
 	}
 	if found.Status != geom.IterationLimit || !follows {
 		return found

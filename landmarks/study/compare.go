@@ -1,11 +1,15 @@
 package study
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"anatomy/kernels"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/population"
 )
@@ -18,8 +22,32 @@ func (s *Study) compared() (*Study, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
+	if err := s.differ(0); err != nil {
+		return nil, err
+	}
 	s.compare()
 	return s, nil
+}
+
+// differ returns an error if all vertices of all subjects are within a share of the size of the first one: then nothing varies.
+func (s *Study) differ(share float64) error {
+	_, _, size := mesh.Moments(s.Subjects[0])
+	for _, shape := range s.Subjects[1:] {
+		for o, m := range shape {
+			if !alike(m, s.Subjects[0][o], share*size) {
+				return nil
+			}
+		}
+	}
+	if s.Kind == Registration {
+		return nil
+	}
+	return text.Advise("give subjects that differ", "%s: all %d subjects are copies of %s, so that nothing varies", cmp.Or(s.folder, "the study"), len(s.Subjects), s.Names[0])
+}
+
+// alike reports whether vertices of two meshes that belong together are at most a distance apart, and they are of the same number.
+func alike(m, other *mesh.Mesh, distance float64) bool {
+	return slices.EqualFunc(m.Vertices, other.Vertices, func(x, y []float64) bool { return floats.Distance(x, y, 2) <= distance })
 }
 
 // compare notes in what single subjects differ from the others as faulty ones do: a border where others are closed, a corner far from
@@ -41,8 +69,9 @@ func (s *Study) compare() {
 				s.note("%s: its longest side, %.3g, is %.0f times the median: see whether all vertices are in their places", objects.Label(s.Names[i], o), longest, longest/median)
 			}
 			for j := range i {
-				if slices.EqualFunc(shape[o].Vertices, s.Subjects[j][o].Vertices, slices.Equal[[]float64]) {
+				if alike(shape[o], s.Subjects[j][o], 0) {
 					s.note("%s has the vertices of %s: see whether one was copied", objects.Label(s.Names[i], o), objects.Label(s.Names[j], o))
+					break
 				}
 			}
 		}

@@ -58,7 +58,10 @@ type Study struct {
 	Model    population.Model // before Start its objects have at most names
 	Notes    []string         // what was repaired, chosen or passed over, in sentences
 	LeftOut  []string         // by ReadEach: what could not be used, and why
-	Save     string           // a folder where Start and Place keep the matches that they found: see population.Model
+	// FreeVertices says that all vertices of a template of surfaces move. Otherwise it is a population.Model.Hypertemplate: it moves by smooth
+	// fields only. Set it before Start.
+	FreeVertices bool
+	Save         string // a folder where Start, Estimate and Place keep their searches: see population.Model
 
 	folder    string                        // that was read
 	each      bool                          // a mesh that cannot be used is left out
@@ -167,7 +170,7 @@ func read(folder string, each bool) (*Study, error) {
 		}
 		s.Names, s.Subjects = append(s.Names, subject), append(s.Subjects, shape)
 	}
-	if len(s.Subjects) == 0 {
+	if len(s.Subjects) == 0 && len(s.LeftOut) == 0 {
 		return nil, text.Advise("put meshes there, or name another folder", "%s: no meshes (%s), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder, strings.Join(mesh.Extensions(), ", "))
 	}
 	return s.compared()
@@ -279,13 +282,21 @@ func (s *Study) weed() {
 		case 2*kinds[kind(shape)] < len(subjects):
 			err = text.Advise("give a mesh of the kind of the others", "its cells have %d vertices in R^%d, and those of most subjects do not", len(shape[0].Cells[0]), len(shape[0].Vertices[0]))
 		case !(ratio < maxSizeRatio && ratio > 1./maxSizeRatio):
-			err = text.Advise("convert it or correct it", "it is %.3g times as large as the median of the subjects: it has another unit, or vertices out of their places", ratio)
+			err = text.Advise("convert it or correct it", "it is %s times as large as the median of the subjects: it has another unit, or vertices out of their places", times(ratio))
 		default:
 			s.Names, s.Subjects = append(s.Names, names[i]), append(s.Subjects, shape)
 			continue
 		}
 		s.leaves(names[i], err)
 	}
+}
+
+// times writes a ratio with three digits and without an exponent of ten if it is large.
+func times(ratio float64) string {
+	if ratio < 1000 {
+		return fmt.Sprintf("%.3g", ratio)
+	}
+	return fmt.Sprintf("%.0f", ratio)
 }
 
 // clean repairs a mesh and notes what was done.
@@ -328,11 +339,13 @@ func (s *Study) Validate() error {
 	if len(s.Names) != len(s.Subjects) {
 		return text.Advise("give one for each", "%d names for %d subjects", len(s.Names), len(s.Subjects))
 	}
-	if s.Kind != Registration && len(s.Subjects) < 2 {
-		return text.Advise("give at least 2: one surface is matched to another by landmarks.Space.Match, as in notebook 10", "%d subjects", len(s.Subjects))
-	}
-	if len(s.Subjects) == 0 {
-		return text.Advise("give at least one", "no subjects")
+	switch where := cmp.Or(s.folder, "the study"); {
+	case len(s.Subjects) == 0 && len(s.LeftOut) > 0:
+		return text.Advise("correct them", "%s: no subject is left: %d cannot be used, and the first is %s", where, len(s.LeftOut), s.LeftOut[0])
+	case len(s.Subjects) == 0:
+		return text.Advise("give at least one", "%s: no subjects", where)
+	case s.Kind != Registration && len(s.Subjects) == 1:
+		return text.Advise("add others, or give this file instead of its folder: its report describes one mesh", "%s: %s is the only subject, and a template needs at least 2", where, s.Names[0])
 	}
 	first, name := s.Subjects[0], s.Names[0]
 	if s.Template != nil {
@@ -378,7 +391,7 @@ func (s *Study) Validate() error {
 		median := sorted[len(sorted)/2]
 		for i, size := range sizes {
 			if size > maxSizeRatio*median || size < median/maxSizeRatio {
-				return text.Advise("convert it, correct it, or leave it out", "%s is %.3g times as large as the median of the subjects: it has another unit, or vertices out of their places", objects.Label(s.Names[i], o), size/median)
+				return text.Advise("convert it, correct it, or leave it out", "%s is %s times as large as the median of the subjects: it has another unit, or vertices out of their places", objects.Label(s.Names[i], o), times(size/median))
 			}
 		}
 	}
@@ -396,9 +409,11 @@ const fastFrom = 2000
 // r·deformation. The norm of an object is that of varifolds of width r·detail, for the r of the object itself, but no finer than its
 // edges; its noise is a share of what would be all: 0.2·r for surfaces and 0.3 for curves. Notes say the numbers. The Smoothing of a
 // curve is twice as wide as its norm. With similarity subjects may also be scaled. The template starts as the first subject, and control
-// points stand on a grid, a width apart, as far as a width from it.
+// points stand on a grid, a width apart, as far as a width from it. A template of surfaces is a hypertemplate unless FreeVertices is set, also
+// that of a study of Deformetrica.
 func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	if s.Model.Space != nil {
+		s.chooseMotion()
 		return nil
 	}
 	if err := s.chooseNorms(deformation, detail); err != nil {
@@ -415,6 +430,9 @@ func (s *Study) Start(deformation, detail float64, similarity bool) error {
 	}
 	for i, pose := range poses {
 		s.move(i+1, pose)
+	}
+	if err := s.differ(1e-3); err != nil {
+		return err
 	}
 	return s.chooseDeformations(deformation)
 }
@@ -467,6 +485,7 @@ func (s *Study) refine(poses []*population.Aligned, similarity bool) ([]*populat
 // StartAligned is Start where the subjects are aligned already, as when Start did so in another process.
 func (s *Study) StartAligned(deformation, detail float64) error {
 	if s.Model.Space != nil {
+		s.chooseMotion()
 		return nil
 	}
 	if err := s.chooseNorms(deformation, detail); err != nil {
@@ -533,7 +552,17 @@ func (s *Study) chooseDeformations(deformation float64) error {
 	s.Template = s.Subjects[0]
 	_, _, r := mesh.Moments(s.Template)
 	s.note("deformations have a kernel of width %.3g and %d control points", deformation*r, len(s.Controls))
+	s.chooseMotion()
 	return nil
+}
+
+// chooseMotion chooses how the template moves: curves need no smooth fields to converge.
+func (s *Study) chooseMotion() {
+	curve := func(m *mesh.Mesh) bool { return len(m.Cells[0]) == 2 }
+	s.Model.Hypertemplate = s.Kind != Registration && !s.FreeVertices && !slices.ContainsFunc(s.Template, curve)
+	if s.Model.Hypertemplate {
+		s.note("the template is the initial template, displaced by a field that is as smooth as the deformations: finer details of the initial template remain in it")
+	}
 }
 
 // deformations returns a model of objects, with the control points.
@@ -561,6 +590,7 @@ func (s *Study) Estimate(opts ...solve.Option) (*population.Atlas, error) {
 	if s.Model.Space == nil {
 		return nil, text.Advise("call Start, which chooses one", "the study has no model")
 	}
+	s.Model.Save = s.Save
 	switch s.Kind {
 	case Atlas:
 		return s.Model.Atlas(s.Template, s.Controls, s.Subjects, opts...)

@@ -250,9 +250,9 @@ func TestDeformetrica(t *testing.T) {
 // A folder of meshes or outlines is a population, or what is wrong with it is said.
 func TestReadFolder(t *testing.T) {
 	outlines := "specimen,landmark,x,y\n"
-	for _, s := range []string{"p", "q"} {
+	for i, s := range []string{"p", "q"} {
 		for k, x := range [][]float64{{0, 0}, {2, 0}, {2, 1}, {0, 1}} {
-			outlines += fmt.Sprintf("%s,%d,%g,%g\n", s, k, x[0], x[1])
+			outlines += fmt.Sprintf("%s,%d,%g,%g\n", s, k, x[0]+float64(i), x[1])
 		}
 	}
 	twice := ball(1.1)
@@ -301,7 +301,7 @@ func TestReadFolder(t *testing.T) {
 		"b, right is 10 times as large":                     {"a/left.ply": ball(1), "a/right.ply": ball(1), "b/left.ply": ball(1), "b/right.ply": ball(10), "c/left.ply": ball(1), "c/right.ply": ball(1)},
 		"b, right: triangles: edges":                        {"a/left.ply": ball(1), "a/right.ply": ball(1), "b/left.ply": ball(1), "b/right.vtk": curve(1)},
 		"no meshes":                                         {"readme.txt": "x"},
-		"1 subjects: at least 2":                            {"a.ply": ball(1)},
+		"a.ply is the only subject: at least 2":             {"a.ply": ball(1)},
 		"empty: a.off":                                      {"a.off": "OFF\n0 0 0\n", "b.ply": ball(1)},
 		"line: a.off":                                       {"a.off": "OFF\n3 1 0\n0 0 0\n1 0\n", "b.ply": ball(1)},
 		"c.ply: 23.1 times: another unit":                   {"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(25.4)},
@@ -317,6 +317,10 @@ func TestReadFolder(t *testing.T) {
 		})
 	}
 	expect.Refused(t, expect.Error(study.Read("/nowhere")), "/nowhere")
+	// Copies that lie elsewhere are known once they are aligned.
+	away := ball(1).Map(func(x []float64) []float64 { return []float64{3 - x[1], x[0], x[2] + 1} })
+	s = expect.Must(study.Read(folder(t, map[string]any{"a.ply": ball(1), "b.ply": away})))
+	expect.Refused(t, s.Start(0.5, 0.3, false), "all 2 subjects are copies of a.ply", "give subjects that differ")
 }
 
 // What is read from any XML does not break, and a study without an error is one.

@@ -275,6 +275,7 @@ func (a *analysis) share(k int) float64 {
 
 // describe aligns the shapes and names the odd ones.
 func (a *analysis) describe() *Section {
+	const unlike = 0.5 // of the size of a shape; four or more landmarks drawn at random are farther from their mean
 	s := &Section{Title: "The specimens and their alignment"}
 	found := try.Get(morpho.Inspect(a.data))
 	aligned := try.Get(morpho.Procrustes(a.data.Shapes()))
@@ -283,6 +284,9 @@ func (a *analysis) describe() *Section {
 	}
 	a.method("Shapes were aligned by generalised Procrustes analysis, with centroid size 1, and projected to the tangent space of their mean.", "J. Gower, Generalized Procrustes analysis, Psychometrika 40, 1975", "F. J. Rohlf, Shape statistics: Procrustes superimpositions and tangent spaces, J. Classification 16, 1999")
 	s.add(Paragraph(fmt.Sprintf("The root mean square Procrustes distance from the mean shape is %.3g.", aligned.RMS)))
+	if aligned.RMS > unlike {
+		s.add(Paragraph("That is more than half the size of a shape: the specimens have little in common, and their mean, components and tests say little about shapes. Check whether each landmark is the same point in all specimens."))
+	}
 	for _, note := range a.data.Notes {
 		s.add(Paragraph("Note on the data: " + note + "."))
 	}

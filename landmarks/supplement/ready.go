@@ -33,6 +33,9 @@ func (a *analysis) ready(d *morpho.Dataset) {
 				a.estimated[s.Name] = append(a.estimated[s.Name], l)
 			}
 		}
+		if len(a.estimated[s.Name]) == len(s.Points) {
+			try.Do(d.Validate())
+		}
 	}
 	if len(a.estimated) > 0 {
 		for i, shape := range try.Get(morpho.EstimateMissing(d.Shapes())) {

@@ -31,6 +31,10 @@ func Data[D interface{ Validate() error }](standard D, read func(path string) (D
 	return own
 }
 
+// Unfinished returns a folder for what a long computation about one's own data has found so far. `make report` names it in ANATOMY_UNFINISHED,
+// and removes it when the report is written: after an interruption the same command goes on from there. Without the variable it is "".
+func Unfinished() string { return os.Getenv("ANATOMY_UNFINISHED") }
+
 // own is the file of one's own data, if there is one.
 func own() string { return os.Getenv("ANATOMY_DATA") }
 

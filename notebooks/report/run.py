@@ -18,6 +18,7 @@ import contextlib
 import dataclasses
 import datetime
 import fcntl
+import functools
 import glob
 import hashlib
 import importlib.metadata
@@ -58,6 +59,7 @@ LANDMARKS = [".fcsv", ".json", ".npy", ".ckpt", ".mps", ".txt", ".morphologika",
 MANIFEST = ".reports.json"  # in REPORTS: what lies there by this program, {name: what it is about}
 LONGEST = 150  # bytes of a report's name: file systems take 255
 MOST_FILES, MOST_BYTES = 10000, 16 << 30  # of a folder of one's own data
+UNFINISHED_DAYS = 30  # how long the folders of reports that were interrupted stay
 CHECKED = 300  # seconds that a cell may take where reports are only checked: one's own data may be large
 WRITTEN, MARKED = 0, 3  # exit statuses, 1 being a failure
 # Programs are those of absolute folders of the PATH, wherever this one was started.
@@ -117,6 +119,12 @@ class Study:
         elsewhere = [] if notebook.parent == NOTEBOOKS else [str(notebook)]
         about = [str(self.data or ""), self.parameters] + ([str(self.covariates)] if self.covariates else [])
         return json.dumps(about + elsewhere) if self.own or elsewhere else ""
+
+    def unfinished(self, notebook):
+        """The folder where the cells of a notebook about one's own data keep what they have found until the report is written: after an
+        interruption the same command goes on from there. Its name depends on all that they depend on."""
+        about = [self.source(notebook), self.checksum, self.table and checksum(self.table), checksum(notebook), code()]
+        return HOME / "unfinished" / hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
 
     def named(self, message):
         """The message, about the file that the user knows."""
@@ -329,7 +337,8 @@ async def execute_cells(nb, path, timeout, folder, study):
     with open(folder / "kernel.log", "w+") as log:
         try:
             env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_RECORD=str(record), ANATOMY_PROGRESS=str(folder / "progress"),
-                       ANATOMY_DATA=str(study.copy or ""), ANATOMY_COVARIATES=str(study.table or ""), ANATOMY_SET=json.dumps(study.parameters))
+                       ANATOMY_DATA=str(study.copy or ""), ANATOMY_COVARIATES=str(study.table or ""), ANATOMY_SET=json.dumps(study.parameters),
+                       ANATOMY_UNFINISHED=str(study.unfinished(path) if study.data else ""))
             await client.async_start_new_kernel(env=env, stdout=log, stderr=log)
             await client.async_start_new_kernel_client()
             for i, cell in enumerate(nb.cells):
@@ -378,6 +387,12 @@ def checksum(*paths):
     for path in paths:
         h.update(path.read_bytes())
     return h.hexdigest()[:16]
+
+
+@functools.cache
+def code():
+    """A checksum of the Go files of the project."""
+    return checksum(*sorted(ROOT.glob("*.go")), *sorted(ROOT.glob("[!.]*/**/*.go")))
 
 
 def processor():
@@ -488,6 +503,9 @@ async def make(path, fact, study, timeout, folder, turns, about, check):
         try:
             own.mkdir()
             nb = read(path, fact, study)
+            unfinished = study.unfinished(path) if study.data else None
+            if unfinished and unfinished.exists():
+                print(f"note: {path.name} was interrupted, and goes on from there", flush=True)
             await execute(nb, path, timeout, own, study)
             seconds = time.monotonic() - start
             said = await asyncio.shield(about)
@@ -496,6 +514,8 @@ async def make(path, fact, study, timeout, folder, turns, about, check):
             await asyncio.to_thread(report.write_pdf, nb, name, said, int(time.time()), folder / f"{name}.pdf")
             if not check:
                 await asyncio.to_thread(report.write_files, nb, (folder / f"{name}.html").read_text(encoding="utf-8"), folder / name)
+            if unfinished:
+                shutil.rmtree(unfinished, ignore_errors=True)
         except (Failure, report.ReportError, OSError) as e:
             progress.clear()
             print(f"FAIL {path.name} ({time.monotonic() - start:.0f} s), {study.named(str(e))}", flush=True)
@@ -648,6 +668,9 @@ def workplace():
             for old in HOME.glob("run-*"):
                 with contextlib.suppress(OSError), open(old / "lock", "a") as lock:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(old, ignore_errors=True)
+            for old in (HOME / "unfinished").glob("*"):
+                if time.time() - old.stat().st_mtime > UNFINISHED_DAYS * 86400:
                     shutil.rmtree(old, ignore_errors=True)
             folder = stack.enter_context(tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True))
             lock = stack.enter_context(open(f"{folder}/lock", "w"))

@@ -378,6 +378,31 @@ class Runner(unittest.TestCase):
         said = [o.data.get("text/markdown", "") for cell in made.cells for o in cell.get("outputs", []) if "data" in o]
         self.assertTrue(any("that remains after one mode, after two modes, and so on, the\\_first: " in text for text in said), said)
 
+    def test_an_interrupted_report_goes_on(self):
+        # What cells keep is there after a failure, for the same data, parameters and code, and gone when the report is written.
+        source = """%%
+nb.Data(morpho.CorpusCallosum(), morpho.Read)
+file := filepath.Join(nb.Unfinished(), "search")
+_, err := os.Stat(file)
+nb.Must(0, os.MkdirAll(nb.Unfinished(), 0o777))
+nb.Must(0, os.WriteFile(file, nil, 0o666))
+if err != nil {
+	os.Exit(9) // as if it were killed
+}"""
+        printed = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
+            path, data = pathlib.Path(folder, "x.ipynb"), pathlib.Path(folder, "my.csv")
+            nbformat.write(new_notebook(cells=[new_code_cell(source)]), path)
+            data.write_text("specimen,x,y\na,0,0\na,1,7\n")
+            studies = [run.Study(data) for _ in range(2)]
+            statuses = [asyncio.run(run.run(run.facts([path]), study, False, True, 60)) for study in studies]
+            kept = studies[0].unfinished(path)
+            others = [run.Study(data, {"a": "b"}, checksum=studies[0].checksum), run.Study(data, checksum="other")]
+            self.assertEqual(len({kept, studies[1].unfinished(path), *(other.unfinished(path) for other in others)}), 3)
+        self.assertEqual(statuses, [1, 0])
+        self.assertIn("note: x.ipynb was interrupted, and goes on from there\n", printed.getvalue())
+        self.assertFalse(kept.exists())
+
     def test_a_false_check_of_own_data_is_marked(self):
         source = '%%\nnb.Data(morpho.CorpusCallosum(), morpho.Read)\nnb.Check("side <b>", 2, 1, 0.5)\nnb.True("on", true)'
         printed = io.StringIO()

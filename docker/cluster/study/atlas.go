@@ -28,6 +28,7 @@ import (
 type atlasSettings struct {
 	Deformation, Detail float64 // see study.Study.Start
 	Similarity          bool
+	Smooth              bool    // see study.Study.FreeVertices
 	Tolerance           float64 // see population.Model.Rounds
 	Rounds              int
 }
@@ -36,6 +37,7 @@ func (a *atlasSettings) flags(f *flag.FlagSet) {
 	f.Float64Var(&a.Deformation, "deformation", 0.5, "width of the deformations, in sizes of the first subject; of no effect on a study of Deformetrica")
 	f.Float64Var(&a.Detail, "detail", 0.2, "width in which shapes are compared, likewise")
 	f.BoolVar(&a.Similarity, "similarity", false, "scale subjects to align them, likewise")
+	f.BoolVar(&a.Smooth, "smooth", true, "move a template of surfaces by smooth fields only; -smooth=false moves all its vertices")
 	f.Float64Var(&a.Tolerance, "tolerance", 0.03, "of template and momenta, in standard errors of the template")
 	f.IntVar(&a.Rounds, "rounds", 300, "the most there are")
 }
@@ -135,7 +137,7 @@ func join(ctx context.Context, s *settings, data, out string) (id string, cohort
 	} else {
 		try.Do(err)
 	}
-	cohort.Subjects = first.Subjects
+	cohort.Subjects, cohort.FreeVertices = first.Subjects, !s.Atlas.Smooth
 	try.Do(cohort.StartAligned(s.Atlas.Deformation, s.Atlas.Detail))
 	return id, cohort
 }
@@ -160,6 +162,7 @@ func rounds(ctx context.Context, s settings, cohort *study.Study) (*population.R
 
 // begin aligns the subjects and writes the first round.
 func begin(ctx context.Context, s settings, cohort *study.Study, out, id string) {
+	cohort.FreeVertices = !s.Atlas.Smooth
 	try.Do(cohort.Start(s.Atlas.Deformation, s.Atlas.Detail, s.Atlas.Similarity))
 	for _, note := range cohort.Notes {
 		fmt.Println(note)

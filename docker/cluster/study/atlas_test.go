@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -200,4 +201,33 @@ func sortedKeys(files map[string]string) (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// The template of surfaces moves by smooth fields unless that is asked for otherwise, in the tasks as in notebook 14; curves need none.
+func TestTemplateMovesAsInNotebook14(t *testing.T) {
+	surfaces := t.TempDir()
+	for i := range 2 {
+		if err := mesh.Write(filepath.Join(surfaces, fmt.Sprintf("%c.ply", 'a'+i)), mesh.Ellipsoid(2, 1, 1+0.2*float64(i), 5, 6)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if notebook := string(expect.Must(os.ReadFile("../../../notebooks/14_own_population.ipynb"))); !strings.Contains(notebook, `nb.Param(\"smooth\", true)`) || !strings.Contains(notebook, "own.FreeVertices, own.Save = !smooth") {
+		t.Error("notebook 14 has another default")
+	}
+	for _, c := range []struct {
+		data   string
+		args   []string
+		smooth bool
+	}{{surfaces, nil, true}, {surfaces, []string{"-smooth=false"}, false}, {outlines(t), nil, false}} {
+		var a atlasSettings
+		f := flag.NewFlagSet("study", flag.ContinueOnError)
+		a.flags(f)
+		if err := f.Parse(c.args); err != nil {
+			t.Fatal(err)
+		}
+		_, cohort := join(context.Background(), &settings{Kind: "atlas", Atlas: &a}, c.data, t.TempDir())
+		if cohort.Model.Hypertemplate != c.smooth {
+			t.Errorf("%s %v: the template moves by smooth fields: %t", c.data, c.args, cohort.Model.Hypertemplate)
+		}
+	}
 }

@@ -57,7 +57,7 @@ func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 		return nil, fmt.Errorf("%d rows for %d samples", len(rows), n)
 	}
 	if len(d.with) <= len(d.basis) {
-		return nil, fmt.Errorf("%d samples leave no degrees of freedom beside the %d of the terms and the mean", len(d.with), len(d.basis))
+		return nil, fmt.Errorf("%d samples leave no degrees of freedom beside the %d of the terms and the mean; take more samples, or fewer terms", len(d.with), len(d.basis))
 	}
 	y, size := mat.NewDense(len(d.with), len(rows[0]), nil), 0.0
 	for k, i := range d.with {
