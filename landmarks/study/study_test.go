@@ -318,8 +318,8 @@ func TestReadFolder(t *testing.T) {
 	}
 	expect.Refused(t, expect.Error(study.Read("/nowhere")), "/nowhere")
 	// Copies that lie elsewhere are known once they are aligned.
-	away := ball(1).Map(func(x []float64) []float64 { return []float64{3 - x[1], x[0], x[2] + 1} })
-	s = expect.Must(study.Read(folder(t, map[string]any{"a.ply": ball(1), "b.ply": away})))
+	away := bone(0).Map(func(x []float64) []float64 { return []float64{3 - x[1], x[0], x[2] + 1} })
+	s = expect.Must(study.Read(folder(t, map[string]any{"a.ply": bone(0), "b.ply": away})))
 	expect.Refused(t, s.Start(0.5, 0.3, false), "all 2 subjects are copies of a.ply", "give subjects that differ")
 }
 
