@@ -335,3 +335,37 @@ func flat(x [][]float64) (out []float64) {
 	}
 	return out
 }
+
+// With errors that are alike the model is the one without, and the variances of errors and about the model add up to that of its residuals. With different ones a specimen that
+// is known badly says less.
+func TestFitWithErrors(t *testing.T) {
+	d := morpho.Pupfish()
+	sex := linear.Factor("sex")
+	plain := expect.Must(Fit(d, sex))
+	residual, squares := 0.0, 0.0
+	for i, r := range plain.Residuals {
+		residual += floats.Dot(r, r) / float64(len(d.Specimens)-2)
+		d.Specimens[i].Covariates["error"] = fmt.Sprint(0.002 * morpho.CentroidSize(d.Specimens[i].Points))
+		squares = float64(len(d.Specimens[i].Points)) * 0.002 * 0.002 // one direction in the plane
+	}
+	m, between, err := FitWithErrors(d, "error", sex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c := range plain.Coefficients {
+		expect.Abs(t, "coefficients", m.Coefficients[c], plain.Coefficients[c], 1e-10)
+	}
+	expect.Rel(t, "variance about the model and of errors", between+squares, residual, 1e-6)
+	far := d.Specimens[0]
+	far.Covariates["error"] = fmt.Sprint(0.1 * morpho.CentroidSize(far.Points))
+	m, _, err = FitWithErrors(d, "error", sex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before, after := floats.Norm(plain.Residuals[0], 2), floats.Norm(m.Residuals[0], 2); after <= before {
+		t.Errorf("a specimen that is known badly is %g from the model, %g with equal weights", after, before)
+	}
+	far.Covariates["error"] = ""
+	_, _, err = FitWithErrors(d, "error", sex)
+	expect.Refused(t, err, "the mean square error of sample 0 is NaN")
+}

@@ -2,6 +2,7 @@ package shapestats
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"anatomy/geom/solve"
@@ -33,6 +34,23 @@ func Fit(d *morpho.Dataset, terms ...linear.Term) (*Model, error) {
 		return nil, fmt.Errorf("linear model of %s: %w", d.Name, err)
 	}
 	return m, nil
+}
+
+// FitWithErrors is Fit for landmarks with errors, as study.Study.PlacedData has them: the column says the root mean square of the standard errors of a specimen's landmarks along
+// one direction of its curve or surface, in the unit of the landmarks, and 0 where they were digitised. Specimens have weights by these errors and by the variance of
+// shapes about the model, which is estimated and returned: see linear.FitWithErrors, where E_i is L(D − 1) times the squared number, over the squared centroid size. It has the
+// errors of Fit and linear.FitWithErrors, and is one if a specimen has no number in the column.
+func FitWithErrors(d *morpho.Dataset, column string, terms ...linear.Term) (_ *Model, between float64, err error) {
+	defer try.Named(&err, "linear model of %s with errors", d.Name)
+	rows, mean := try.Get2(d.TangentShapes())
+	squares := try.Get(d.Numbers(column))
+	for i, e := range squares {
+		points := d.Specimens[i].Points
+		squares[i] = float64(len(points)*(len(points[0])-1)) * math.Pow(e/morpho.CentroidSize(points), 2)
+	}
+	m := &Model{Data: d, Mean: mean}
+	m.Model, between, err = linear.FitWithErrors(columns{d}, rows, squares, terms...)
+	return m, between, err
 }
 
 // FitOnTree is Fit for species, the leaves of a tree, by phylogenetic generalised least squares: see linear.Design.FitOnTree. Values of

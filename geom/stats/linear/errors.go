@@ -1,0 +1,86 @@
+package linear
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// FitWithErrors explains rows y_i, [N][p], of N samples that were measured with errors: errors are E_i, the mean squares of their norms, which may differ, and 0 for
+// rows without. The data may be nil, as in NewDesign. Samples have the weights 1/(V + E_i), as of a random-effects model, with the variance V of the rows
+// about the model, returned as between, that solves
+//
+//	Σ_i |y_i − ŷ_i|²/(V + E_i) = N − K
+//
+// for the K columns of the design and the constant, or 0 if there is none (Paule and Mandel, J. Res. Natl. Bur. Stand. 87, 1982). Permutation tests take the
+// residuals of rows times √(V + E_i)^(-1), which are exchangeable if errors are distributed over the columns of y as what differs between samples is, and nearly so if they are
+// not; V is that of the data in all draws. It has the errors of NewDesign and Fit, and is one if an E_i is negative or no finite number.
+func FitWithErrors(data Data, y [][]float64, errors []float64, terms ...Term) (m *Model, between float64, err error) {
+	n, usual := len(y), 0.0
+	if len(errors) != n {
+		return nil, 0, fmt.Errorf("errors of %d samples for %d rows", len(errors), n)
+	}
+	for i, e := range errors {
+		if !(e >= 0) || math.IsInf(e, 1) {
+			return nil, 0, fmt.Errorf("the mean square error of sample %d is %g: give a number that is not negative, or leave the sample out", i, e)
+		}
+		usual += e / float64(n)
+	}
+	at := func(v float64) (excess float64, err error) {
+		weights := make([]float64, n)
+		for i, e := range errors {
+			weights[i] = 1 / (v + e)
+		}
+		d, err := NewDesign(n, data, weights, terms...)
+		if err != nil {
+			return 0, err
+		}
+		if m, err = d.Fit(y); err != nil {
+			return 0, err
+		}
+		excess = -float64(n - len(d.basis))
+		for i, r := range m.Residuals {
+			excess += floats.Dot(r, r) * weights[i]
+		}
+		return excess, nil
+	}
+	if usual == 0 {
+		excess, err := at(1)
+		if err != nil {
+			return nil, 0, err
+		}
+		free := float64(n - len(m.Design.basis))
+		return m, (excess + free) / free, nil
+	}
+	low, high := 1e-9*usual, usual // Σ falls with V
+	for {
+		excess, err := at(high)
+		if err != nil || excess > 0 && math.IsInf(high*2, 1) {
+			return nil, 0, err
+		}
+		if excess <= 0 {
+			break
+		}
+		low, high = high, 2*high
+	}
+	for high/low > 1+1e-9 {
+		middle := math.Sqrt(low * high)
+		excess, err := at(middle)
+		if err != nil {
+			return nil, 0, err
+		}
+		if excess > 0 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	if _, err := at(high); err != nil {
+		return nil, 0, err
+	}
+	if high <= 2e-9*usual {
+		high = 0
+	}
+	return m, high, nil
+}
