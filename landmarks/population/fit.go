@@ -6,6 +6,7 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
@@ -38,6 +39,7 @@ type fit struct {
 	evaluations int
 	last        *evaluation
 	hessian     *dataHessian // the last
+	out         []*mat.Dense // where landmarks are placed, see outwards
 	following   bool         // the search follows the template: see follow
 	stiff       *stiffness   // of the steps of a hypertemplate, once it is known
 }

@@ -3,6 +3,7 @@ package population
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -10,11 +11,12 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/mesh"
 )
 
 // dataHessian is how the data terms hold a template that is its own subject, to second order. For displacements u of the vertices,
 // ‖T + u − T‖² is uᵀ G u, one block of G an object; a momentum p moves them by J p, for the kernels J between vertices and control
-// points. Parameters of other motions, which cost no energy, are counted after the momentum: their displacements are the last columns of J, and
+// points. Where landmarks are placed G is M G M with the matrices M of outwards: along a surface of other triangles displacements are not seen. Parameters of other motions, which cost no energy, are counted after the momentum: their displacements are the last columns of J, and
 // K is 0 there.
 type dataHessian struct {
 	vertices      []float64
@@ -64,11 +66,13 @@ func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessia
 			column := mat.Col(nil, min(from+b, size+probes-1), jacobian)
 			steps[b] = 1e-5 * spacing / math.Max(floats.Norm(column, math.Inf(1)), 1e-300)
 			floats.Scale(steps[b], column)
+			f.outward(column)
 			shifts[b] = engine.Unflatten(column, d)
 		}
 		for b, g := range engine.Unflatten(try.Get(f.dataGradient.Call(z, shifts)).Flat(0), rows) {
 			if from+b < size+probes {
 				floats.Scale(1/steps[b], g)
+				f.outward(g)
 				pulls.SetCol(from+b, g)
 			}
 		}
@@ -93,6 +97,68 @@ func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessia
 	o.kernel = f.kernelMatrix(len(others))
 	f.hessian = o
 	return o
+}
+
+// outwards returns for every vertex the symmetric matrix M for which |M u|² is the mean of how far its cells move out of their planes or lines if it moves
+// by u, squared: M² is Σ |c| (1 − Π_c)/Σ |c| over its cells c of size |c|, with the projection Π_c to the tangents of c (the quadric of M. Garland and P.
+// Heckbert, Surface simplification using quadric error metrics, SIGGRAPH 1997). A border may also move along its cells: there M is 1.
+func outwards(template []*mesh.Mesh) (all []*mat.Dense) {
+	for _, m := range template {
+		d := len(m.Vertices[0])
+		squares, sizes := make([]*mat.SymDense, len(m.Vertices)), make([]float64, len(m.Vertices))
+		for v := range squares {
+			squares[v] = mat.NewSymDense(d, nil)
+		}
+		for i, normal := range m.Normals() {
+			size := floats.Norm(normal, 2)
+			if size == 0 {
+				continue
+			}
+			n := mat.NewVecDense(d, normal) // of an edge it is the tangent
+			for _, v := range m.Cells[i] {
+				sizes[v] += size
+				if len(m.Cells[i]) == 3 {
+					squares[v].SymRankOne(squares[v], 1/size, n)
+					continue
+				}
+				squares[v].SymRankOne(squares[v], -1/size, n)
+				for a := range d {
+					squares[v].SetSym(a, a, squares[v].At(a, a)+size)
+				}
+			}
+		}
+		for _, v := range slices.Concat(m.Boundary()...) {
+			sizes[v] = 0
+		}
+		for v, square := range squares {
+			root := mat.NewDense(d, d, slices.Concat(identity(d)...))
+			if sizes[v] > 0 {
+				square.ScaleSym(1/sizes[v], square)
+				var eigen mat.EigenSym
+				eigen.Factorize(square, true)
+				var axes mat.Dense
+				eigen.VectorsTo(&axes)
+				roots := eigen.Values(nil)
+				for k, value := range roots {
+					roots[k] = math.Sqrt(math.Max(0, value))
+				}
+				root.Product(&axes, mat.NewDiagDense(d, roots), axes.T())
+			}
+			all = append(all, root)
+		}
+	}
+	return all
+}
+
+// outward multiplies displacements of the vertices, or pulls at them, by the matrices of outwards, if these are set.
+func (f *fit) outward(u []float64) {
+	for v, m := range f.out {
+		d := m.RawMatrix().Cols
+		x := mat.NewVecDense(d, u[v*d:(v+1)*d])
+		var y mat.VecDense
+		y.MulVec(m, x)
+		x.CopyVec(&y)
+	}
 }
 
 // symmetric is the symmetric part of a matrix.

@@ -37,7 +37,8 @@ type matched struct {
 	gradient      []float64
 }
 
-func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh) *matcher {
+// newMatcher takes the matrices of outwards, or nil for second derivatives that include displacements along the cells.
+func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, out []*mat.Dense) *matcher {
 	m.Free = false
 	c := &matcher{pose: newSimilarity(template, true), vertices: mesh.Vertices(template)}
 	c.fit = compileFit(m, template, controls, subjects, identity(len(subjects)))
@@ -50,6 +51,7 @@ func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects 
 			motions[k] = append(motions[k], v...)
 		}
 	}
+	c.out = out
 	c.hessian = c.dataHessianAt(z, motions...)
 	if m.estimatesNoise() {
 		noise := c.initialNoise(z)

@@ -35,7 +35,7 @@ func potato() (Model, *mesh.Mesh, [][]float64) {
 // The gradient by momenta and pose is that of differences.
 func TestMatcherGradient(t *testing.T) {
 	m, ball, controls := potato()
-	c := m.newMatcher(Single([]*mesh.Mesh{ball})[0], controls, Single([]*mesh.Mesh{mesh.Icosphere(1)}))
+	c := m.newMatcher(Single([]*mesh.Mesh{ball})[0], controls, Single([]*mesh.Mesh{mesh.Icosphere(1)}), nil)
 	defer c.free()
 	x := make([]float64, len(c.x[0]))
 	for i := range x {
@@ -66,7 +66,7 @@ func TestSavedMatchIsOfItsKernel(t *testing.T) {
 	ends := map[float64][]float64{}
 	for _, width := range []float64{1.00001, 1.00004, 1.00001} {
 		m.Space = landmarks.New(8, 3, kernels.Gaussian(width), geom.Integrator(ode.RK4, 5))
-		c := m.newMatcher(Single([]*mesh.Mesh{ball})[0], controls, Single([]*mesh.Mesh{mesh.Icosphere(1)}))
+		c := m.newMatcher(Single([]*mesh.Mesh{ball})[0], controls, Single([]*mesh.Mesh{mesh.Icosphere(1)}), nil)
 		c.hold()
 		c.match(0, "match", nil)
 		if before := ends[width]; before != nil {
@@ -83,8 +83,8 @@ func TestSavedMatchIsOfItsKernel(t *testing.T) {
 	}
 }
 
-// The covariance of a landmark, which the parameters of the match give, is that of a Gaussian process of displacements with a prior of
-// similarities so wide that it is flat: C − C (1 + W C)⁻¹ W C, with W = G/σ² between all vertices.
+// The covariance of landmarks is that of u(y) − A(u + noise) for a Gaussian process u of any width, where A is what a match makes of displacements: by whole
+// matrices, with A from the normal equations of a match, and W = G/σ² between all vertices.
 func TestPlacedCovarianceIsThatOfAProcess(t *testing.T) {
 	m, ball, controls := potato()
 	surfaces := []*located{}
@@ -103,14 +103,16 @@ func TestPlacedCovarianceIsThatOfAProcess(t *testing.T) {
 	w.Scale(1/(0.3*0.3), w)
 	at := append(append([][]float64{}, ball.Vertices...), marks...)
 	n := 3 * len(at)
-	// The displacements are spanned by kernels about the control points and by similarities.
+	// The displacements of a match are spanned by kernels about the control points and by similarities.
 	span := mat.NewDense(n, 24+7, nil)
 	gram := mat.NewDense(24+7, 24+7, nil)
-	kernel := func(x, y []float64) float64 { return math.Exp(-math.Pow(floats.Distance(x, y, 2), 2) / 2) }
+	kernel := func(x, y []float64, width float64) float64 {
+		return math.Exp(-math.Pow(floats.Distance(x, y, 2)/width, 2) / 2)
+	}
 	for i, x := range at {
 		for j, y := range controls {
 			for a := range 3 {
-				span.Set(3*i+a, 3*j+a, kernel(x, y))
+				span.Set(3*i+a, 3*j+a, kernel(x, y, 1))
 			}
 		}
 		for k, v := range c.pose.derivatives(x) {
@@ -122,55 +124,55 @@ func TestPlacedCovarianceIsThatOfAProcess(t *testing.T) {
 	for i, x := range controls {
 		for j, y := range controls {
 			for a := range 3 {
-				gram.Set(3*i+a, 3*j+a, kernel(x, y))
+				gram.Set(3*i+a, 3*j+a, kernel(x, y, 1))
 			}
 		}
 	}
-	for k := range 7 {
-		gram.Set(24+k, 24+k, 1e-5)
-	}
-	var inverse, prior, taken, solved, posterior mat.Dense
-	if err := inverse.Inverse(gram); err != nil {
+	var pulled, normal, variables, taken, solved, noise, covariance, part mat.Dense
+	jacobian := span.Slice(0, rows, 0, 24+7)
+	pulled.Mul(jacobian.T(), w)
+	normal.Mul(&pulled, jacobian)
+	normal.Add(&normal, gram)
+	if err := variables.Solve(&normal, &pulled); err != nil {
 		t.Fatal(err)
 	}
-	prior.Product(span, &inverse, span.T())
-	half := prior.Slice(0, rows, 0, n)
-	taken.Mul(w, prior.Slice(0, rows, 0, rows))
-	for i := range rows {
-		taken.Set(i, i, taken.At(i, i)+1)
-	}
-	var pulled mat.Dense
-	pulled.Mul(w, half)
-	if err := solved.Solve(&taken, &pulled); err != nil {
+	taken.Mul(span.Slice(rows, n, 0, 24+7), &variables) // A for the landmarks
+	if err := solved.Solve(&normal, span.Slice(rows, n, 0, 24+7).T()); err != nil {
 		t.Fatal(err)
 	}
-	posterior.Mul(half.T(), &solved)
-	posterior.Sub(&prior, &posterior)
-	errs := c.errors()
+	noise.Product(solved.T(), &pulled, jacobian, &solved)
+	const wider = 0.7
+	off := mat.NewDense(6, n, nil) // of u(y) − A u
+	off.Slice(0, 6, 0, rows).(*mat.Dense).Scale(-1, &taken)
+	process := mat.NewDense(n, n, nil)
+	for i := range at {
+		for j := range at {
+			for a := range 3 {
+				process.Set(3*i+a, 3*j+a, kernel(at[i], at[j], wider))
+			}
+		}
+	}
+	for k := range 6 {
+		off.Set(k, rows+k, 1)
+	}
+	part.Product(off, process, off.T())
+	covariance.Add(&part, &noise)
+	points, pulls := c.thinned()
+	if len(points) != len(ball.Vertices) {
+		t.Fatalf("%d vertices of %d", len(points), len(ball.Vertices))
+	}
+	errs := c.errorsOf(pulls, []prior{c.prior(points, wider)})
+	for k := range 6 {
+		expect.Abs(t, "covariance of two landmarks", errs.RawRowView(k), covariance.RawRowView(k), 1e-3*errs.At(k, k))
+	}
 	placed := c.place(0, surfaces[1], 1.7, errs)
 	for l, mark := range placed {
-		frame := mat.NewDense(3, 3, nil)
-		for a := range 3 {
-			for b := range 3 {
-				frame.Set(a, b, posterior.At(rows+3*l+a, rows+3*l+b))
-			}
-			frame.Set(a, a, frame.At(a, a)+c.beyond.At(l, l))
-		}
+		frame := mat.DenseCopyOf(covariance.Slice(3*l, 3*l+3, 3*l, 3*l+3))
 		frame.Scale(1.7*1.7, frame)
 		_, tangents := surfaces[1].locators[0].Nearest(marks[l])
 		want := inTangent(frame, tangents)
 		for a := range 3 {
 			expect.Abs(t, "covariance", mark.Covariance[a], want[a], 1e-2*mark.StandardError()*mark.StandardError())
-		}
-	}
-	// Between the two landmarks, too; of errors that are independent there are as many parts as numbers, of equal ones as of one landmark.
-	for a := range 3 {
-		for b := range 3 {
-			want := posterior.At(rows+a, rows+3+b)
-			if a == b {
-				want += c.beyond.At(0, 1)
-			}
-			expect.Abs(t, "covariance of two landmarks", errs.At(a, 3+b), want, 1e-2*errs.At(a, a))
 		}
 	}
 	expect.Abs(t, "parts of independent errors", c.parts(mat.DenseCopyOf(mat.NewDiagDense(6, slices.Repeat([]float64{2}, 6))), surfaces[0]), 4, 1e-12)
@@ -229,6 +231,91 @@ func TestFarther(t *testing.T) {
 		expect.Abs(t, "variance of the mean of three templates", errs, expected, 0.1*expected)
 		if shift == 0 {
 			expect.Abs(t, "deviation of Farther from 1", math.Sqrt(squares), 0.12, 0.05)
+		}
+	}
+}
+
+// Of simulated displacements of 40 subjects the width and the variance come back.
+func TestPriors(t *testing.T) {
+	m, ball, controls := potato()
+	var subjects []*mesh.Mesh
+	surfaces := []*located{}
+	for range 41 {
+		subjects = append(subjects, ball.Copy())
+	}
+	for _, s := range Single(subjects) {
+		surfaces = append(surfaces, &located{objects: s, locators: []*mesh.Locator{expect.Must(s[0].Locator())}})
+	}
+	c := m.newCarrier(0, ball.Vertices[:2], controls, surfaces)
+	defer c.free()
+	random := rand.New(rand.NewPCG(3, 4))
+	points, pulls := c.thinned()
+	for _, wider := range []float64{0.5, math.Sqrt2} {
+		const reach, variance = 0.2, 3. // σ is 0.3 ρ
+		var factor mat.Cholesky
+		p := c.prior(points, wider)
+		factor.Factorize(ridged(symmetric(p.vertices), 1e-9))
+		var lower mat.TriDense
+		factor.LTo(&lower)
+		var noise mat.Cholesky
+		noise.Factorize(ridged(c.weighted(), 1e-9))
+		var scores mat.TriDense
+		noise.LTo(&scores)
+		for k := range c.x {
+			u, size := make([]float64, 3*len(points)), len(c.x[k])
+			for a := range 3 {
+				z, column := mat.NewVecDense(len(points), nil), new(mat.VecDense)
+				for i := range points {
+					z.SetVec(i, reach*math.Sqrt(variance)*random.NormFloat64())
+				}
+				column.MulVec(&lower, z)
+				for i := range points {
+					u[3*i+a] = column.AtVec(i)
+				}
+			}
+			z, score := mat.NewVecDense(size, nil), new(mat.VecDense)
+			for i := range size {
+				z.SetVec(i, reach*random.NormFloat64())
+			}
+			score.MulVec(&scores, z) // Jᵀ W noise
+			var data mat.VecDense
+			data.MulVec(pulls.T(), mat.NewVecDense(len(u), u))
+			data.AddVec(&data, score)
+			c.x[k] = c.solve(mat.NewDense(size, 1, data.RawVector().Data)).RawMatrix().Data
+			c.ends[k] = &matched{}
+		}
+		mean, expected := 0.0, 0.0
+		for k, p := range c.priors(points, pulls, reach) {
+			mean += p.share * math.Log2(math.Pow(2, float64(k-4)/4)/wider)
+			expected += p.share * p.variance
+		}
+		expect.Abs(t, "logarithm of the width", mean, 0, 0.15)
+		expect.Rel(t, "variance", expected, variance, 0.25)
+	}
+}
+
+// Out of their planes cells move by the normal part of a displacement: in a flat patch only by that, at its border by all of it, on a sphere and a circle nearly only by it.
+func TestOutwards(t *testing.T) {
+	patch := &mesh.Mesh{Vertices: [][]float64{{0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}, {0.4, 0.6, 1}}, Cells: [][]int{{0, 1, 4}, {1, 2, 4}, {2, 3, 4}, {3, 0, 4}}}
+	ball := mesh.Icosphere(3)
+	var circle [][]float64
+	for i := range 40 {
+		s, c := math.Sincos(2 * math.Pi * float64(i) / 40)
+		circle = append(circle, []float64{c, s})
+	}
+	for v, m := range outwards([]*mesh.Mesh{patch}) {
+		want := []float64{1, 1, 1}
+		if v == 4 {
+			want = []float64{0, 0, 1}
+		}
+		expect.Abs(t, "patch", m.RawMatrix().Data, mat.DenseCopyOf(mat.NewDiagDense(3, want)).RawMatrix().Data, 1e-7)
+	}
+	for _, round := range []*mesh.Mesh{ball, mesh.Curve(circle, true)} {
+		for v, m := range outwards([]*mesh.Mesh{round}) {
+			x, out := mat.NewVecDense(len(round.Vertices[v]), round.Vertices[v]), new(mat.VecDense)
+			out.MulVec(m, x)
+			expect.Abs(t, "normal part", mat.Dot(x, out), 1, 0.02)
+			expect.Abs(t, "all parts", mat.Trace(m), 1, 0.2)
 		}
 	}
 }

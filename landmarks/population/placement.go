@@ -154,13 +154,16 @@ func (p *Placement) String() string {
 // Where that is 0, w = σ/ρ is estimated for each template from all of its matches, by σ² = Σ_i Mismatch_i/ν and ρ² = Σ_i 2 Energy_i/γ as in Atlas,
 // but the template takes no degrees of freedom.
 //
-// At the template the covariance of the error at y is that of the posterior at the minimum, with a flat prior of h,
+// To first order a match takes displacements u of the template, and noise e, for the variables P⁻¹ Jᵀ W (u + e), with P = K + Jᵀ W J and W = G/w². The error at y
+// is then u(y) − R(y) P⁻¹ Jᵀ W (u + e), and its covariance at the template
 //
-//	Σ(y) = ρ² [ R(y) (JᵀGJ/w² + K)⁻¹ R(y)ᵀ + K(y, y) − K(y, c) K⁻¹ K(c, y) ].
+//	Σ(y) = ρ² [ Σ_k π_k v_k E_k(y) + R P⁻¹ Jᵀ W J P⁻¹ Rᵀ ].
 //
-// On the subject it is C(y) = D(h φ) Σ(y) D(h φ)ᵀ, projected to the tangent. G and J are those of the section "Noise" of Model.Atlas, at the
-// template, where J has columns for the parameters of h beside those for p, and K is 0 there. R(y) is the row of J at y. The last two parts are what
-// the control points miss. Points of several templates t are averaged with weights ω_t ∝ 1/tr C_t. The covariance of their mean is f (s + (1 − s) Σ_t
+// G and J are those of the section "Noise" of Model.Atlas, at the template, where J has columns for the parameters of h beside those for p, and K is 0 there.
+// R(y) is the row of J at y. G leaves out displacements along the surface: the same surface with other triangles does not show them. E_k is the covariance of
+// u(y) − R P⁻¹ Jᵀ W u for a Gaussian process u, whose kernel is that of the model with ½, …, 2 times its width (nine widths). v_k is its most likely
+// variance after the matches to all subjects, and π_k its share in their likelihood: the mean over models of Hoeting et al., Statistical Science 14, 1999. So the
+// errors do not believe in the width of the model. On the subject it is C(y) = D(h φ) Σ(y) D(h φ)ᵀ, projected to the tangent. Points of several templates t are averaged with weights ω_t ∝ 1/tr C_t. The covariance of their mean is f (s + (1 − s) Σ_t
 // ω_t²) Σ_t ω_t C_t on a subject that is as far from the templates as these are from each other, with Calibration f and Shared s. These come from placing
 // each template's landmarks by the others. What n templates tell of f has ν = (n − 1) (tr M)²/tr M² degrees of freedom (Satterthwaite, Biometrics Bulletin
 // 2, 1946), for the matrix M of the correlations of the errors of all landmarks in one match.
@@ -173,8 +176,7 @@ func (p *Placement) String() string {
 // the subject is in all of them. Then r_i − 1 is shrunk towards 0 in the same way, by the positive part of 1 − v/(r_i − 1)² for the variance v that r_i has by
 // chance, and r_i below 1 is taken for 1.
 //
-// The covariance holds to first order. It is too small where deformations stretch by half and more, and for one template it
-// believes in the kernel of the model: see notebooks/limits.md. A subject that cannot be matched is named in Failures, as are subjects
+// The covariance holds to first order. It is too small where deformations stretch by half and more: see notebooks/limits.md. A subject that cannot be matched is named in Failures, as are subjects
 // and landmarks that differ from the others, and does not stop the rest. The options are solve.Tolerance (default 0.01; see
 // solve.Minimise) and solve.MaxIterations (500).
 func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given [][][]float64, opts ...solve.Option) (_ *Placement, err error) {
@@ -305,10 +307,9 @@ type carrier struct {
 	*matcher
 	template int
 	marks    [][]float64
-	objects  []int        // that each landmark lies on
-	reach    []*mat.Dense // the derivatives of the place of every landmark by the variables, [size][D]
-	beyond   *mat.Dense   // K(y, y') − K(y, c) K⁻¹ K(c, y') of landmarks y and y', [L, L]
-	subjects []int        // that it is matched to
+	objects  []int      // that each landmark lies on
+	reach    *mat.Dense // the derivatives of the places of landmarks by the variables, [size, L·D]
+	subjects []int      // that it is matched to
 }
 
 func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []*located) *carrier {
@@ -323,7 +324,7 @@ func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []
 		text.Refuse("give others", "there is no subject that it can be matched to")
 	}
 	shape := surfaces[template]
-	c.matcher = m.newMatcher(shape.objects, controls, subjects)
+	c.matcher = m.newMatcher(shape.objects, controls, subjects, outwards(shape.objects))
 	for _, y := range marks {
 		c.objects = append(c.objects, shape.object(y))
 	}
@@ -331,50 +332,23 @@ func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []
 	return c
 }
 
-// reachMarks sets reach and beyond.
+// reachMarks sets reach.
 func (c *carrier) reachMarks() {
 	n, d := len(c.controls), c.Space.Manifold.D
 	out := mat.NewDense(len(c.marks), n, try.Get(c.kernelSums.Call(c.marks, c.controls, identity(n))).Flat(0))
+	c.reach = mat.NewDense(n*d+c.pose.size(), len(c.marks)*d, nil)
 	for l, y := range c.marks {
-		reach := mat.NewDense(n*d+c.pose.size(), d, nil)
 		for i := range n {
 			for a := range d {
-				reach.Set(i*d+a, a, out.At(l, i))
+				c.reach.Set(i*d+a, l*d+a, out.At(l, i))
 			}
 		}
 		for k, v := range c.pose.derivatives(y) {
-			reach.SetRow(n*d+k, v)
-		}
-		c.reach = append(c.reach, reach)
-	}
-	between := mat.NewDense(len(c.marks), len(c.marks), try.Get(c.kernelSums.Call(c.marks, c.marks, identity(len(c.marks)))).Flat(0))
-	var known, determined mat.Dense
-	solveTo(factorKernel(c.gram, 1e-6*c.gram.At(0, 0)), &known, out.T())
-	determined.Mul(out, &known)
-	c.beyond = between
-	c.beyond.Sub(between, &determined)
-	for l := range c.marks {
-		c.beyond.Set(l, l, math.Max(0, c.beyond.At(l, l)))
-	}
-}
-
-// errors is the covariance of the errors of all landmarks in a match, over ρ², at the template: [L·D, L·D].
-func (c *carrier) errors() *mat.Dense {
-	d, size := c.Space.Manifold.D, len(c.marks)
-	all := mat.NewDense(c.reach[0].RawMatrix().Rows, size*d, nil)
-	for l, reach := range c.reach {
-		all.Slice(0, reach.RawMatrix().Rows, l*d, (l+1)*d).(*mat.Dense).Copy(reach)
-	}
-	var out mat.Dense
-	out.Mul(all.T(), c.solve(all))
-	for l := range size {
-		for m := range size {
 			for a := range d {
-				out.Set(l*d+a, m*d+a, out.At(l*d+a, m*d+a)+c.beyond.At(l, m))
+				c.reach.Set(n*d+k, l*d+a, v[a])
 			}
 		}
 	}
-	return &out
 }
 
 // parts is how many of the errors errs of landmarks are independent in the tangents of the template: (tr C)²/tr C² of their correlations C.
@@ -431,7 +405,7 @@ func (c *carrier) placeAll(surfaces []*located, opts []solve.Option) *matches {
 			c.sigma[o] = math.Min(math.Max(noise[o]/reach, c.sigma[o]/2), c.sigma[o]*2)
 		}
 	}
-	errs := c.errors()
+	errs := c.errors(reach)
 	of := &matches{placed: make([][]PlacedLandmark, len(surfaces)), mismatch: slices.Repeat([]float64{math.NaN()}, len(surfaces)),
 		noise: noise, reach: reach, known: known, far: slices.Repeat([]float64{math.NaN()}, len(surfaces)), parts: c.parts(errs, surfaces[c.template])}
 	total, count := 0.0, 0.0

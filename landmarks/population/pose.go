@@ -140,7 +140,7 @@ func (m Model) Poses(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 	if shapes == nil {
 		return out, nil
 	}
-	c := m.newMatcher(template, controls, shapes)
+	c := m.newMatcher(template, controls, shapes, nil)
 	defer c.free()
 	first := 0
 	for i, poses := range out {

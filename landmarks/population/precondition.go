@@ -56,9 +56,17 @@ func factorKernel(k mat.Symmetric, ridge float64) *mat.Cholesky {
 
 // solveTo sets out to a⁻¹ b by the factor of a. What it says of the condition of a is no error.
 func solveTo(factor *mat.Cholesky, out *mat.Dense, b mat.Matrix) {
-	if err := factor.SolveTo(out, b); err != nil && !errors.As(err, new(mat.Condition)) {
+	if err := conditioned(factor.SolveTo(out, b)); err != nil {
 		panic(err) // the shapes are right
 	}
+}
+
+// conditioned is an error but for what it says of the condition of a matrix.
+func conditioned(err error) error {
+	if errors.As(err, new(mat.Condition)) {
+		return nil
+	}
+	return err
 }
 
 // solve sets out to (K + ridge)⁻¹ g.

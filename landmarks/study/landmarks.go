@@ -192,7 +192,7 @@ func back(a *population.Aligned, mark *population.PlacedLandmark) {
 
 // PlacedData returns the landmarks of all subjects as a data set: digitised ones where they were given, else placed ones, missing where
 // there are none. Its covariates are "landmarks", digitised or placed; the standard error of each landmark, by label or number, and
-// their root mean square; and how many failures name the subject. Linear models and Procrustes analysis do not weigh by them.
+// their root mean square; and how many failures name the subject. shapestats.FitWithErrors weighs by "standard error"; Procrustes analysis does not.
 func (s *Study) PlacedData(name string, p *population.Placement) *morpho.Dataset {
 	d := &morpho.Dataset{Name: name, Labels: s.Labels, Notes: slices.Clone(s.Notes)}
 	count := len(s.Landmarks[p.Templates[0]])
