@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 
 	"anatomy/geom"
-	"anatomy/geom/engine"
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
@@ -263,26 +262,4 @@ func TestKendallMeanInSpace(t *testing.T) {
 	if apart < 1e-6 {
 		t.Errorf("the Fréchet mean is %.3g from the full Procrustes mean", apart)
 	}
-}
-
-// Two subjects that are the same but for half a turn have the slope of either.
-func TestKendallGrowthInSpace(t *testing.T) {
-	t.Parallel()
-	s := geom.On(manifold.Kendall(4, 3))
-	z, _, err := s.Project(tower)
-	z = expect.Must(z, err)
-	y, _, err := s.Project(wedge)
-	v := floats.ScaleTo(make([]float64, 12), 0.3, expect.Must(s.Log(z, expect.Must(y, err))).Velocity)
-	var one, two stats.Track[geom.Vec]
-	for _, at := range []float64{-0.5, 0, 1, 1.5} {
-		y := expect.Must(s.Exp(z, floats.ScaleTo(make([]float64, 12), at, v))).End
-		one.Times, one.Points = append(one.Times, at), append(one.Points, y)
-		two.Times, two.Points = append(two.Times, at), append(two.Points, geom.Numbers(turnedInSpace(engine.Unflatten(y, 3), math.Pi, at)))
-	}
-	g := expect.Must(stats.Grow(s, []stats.Track[geom.Vec]{one, two}))
-	if g.Status != geom.Converged {
-		t.Error(g)
-	}
-	expect.Abs(t, "speed", math.Sqrt(floats.Dot(g.Slope, g.Momentum)), floats.Norm(v, 2), 1e-7)
-	expect.Abs(t, "rate", g.Rate.Total, 0, 1e-10)
 }
