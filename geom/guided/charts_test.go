@@ -163,12 +163,12 @@ func TestDensityAcrossCharts(t *testing.T) {
 // How fast Brownian motion of SO(3) is, from rotations where it came to: the maximum of the likelihood is that of the product of densities
 // in closed form.
 func TestRateOfRotations(t *testing.T) {
-	const n, steps, T, noise = 16, 6, 0.25, 0.05
+	const n, steps, T, noise = 8, 6, 0.25, 0.05
 	group := lie.SO(3)
 	rotations := geom.On(expect.Must(group.LeftInvariant(nil)))
 	brownian := expect.Must(lie.Brownian(rotations, group.Identity()))
 	seen := expect.Must(brownian.Sample(stochastic.Run{Paths: n, Steps: 40, Time: 1.3 * T, Seed: 3}))
-	post := expect.Must(Sample(brownian, expect.Must(tree.Star(n, T)), Observations[geom.Vec]{Leaves: seen, Noise: noise}, Options{Steps: steps, Warmup: 80, Draws: 150, Seed: 1,
+	post := expect.Must(Sample(brownian, expect.Must(tree.Star(n, T)), Observations[geom.Vec]{Leaves: seen, Noise: noise}, Options{Steps: steps, Warmup: 50, Draws: 80, Seed: 1,
 		Unknown: []Unknown{Rate(LogNormal(1, 1))}}))
 	checkMaximum(t, post, 0.01, func(u []float64) (sum float64) {
 		density := onRotations(T*math.Exp(u[0]), steps, noise)
@@ -214,7 +214,7 @@ func rotationsOf(factor [][]float64, n int, seed uint64) normals {
 	return out
 }
 
-// The metric of SO(3), all six numbers, and the frame of a normal distribution on the sphere, from samples. Where distributions are narrow the
+// The frame of a normal distribution on the sphere and, at length, the metric of SO(3), all six numbers, from samples. Where distributions are narrow the
 // maximum of the likelihood is near that of normal distributions of the samples' logarithms; the truth is within the errors.
 func TestFactors(t *testing.T) {
 	if !geomtest.Optimised(t) {
@@ -229,7 +229,11 @@ func TestFactors(t *testing.T) {
 	for _, y := range onSphere.seen {
 		onSphere.logs = append(onSphere.logs, expect.Must(sphere.Log(north, y)).Velocity[:2])
 	}
-	for name, x := range map[string]normals{"SO(3)": rotationsOf([][]float64{{0.35, 0, 0}, {0.12, 0.25, 0}, {0, -0.1, 0.2}}, 16, 5), "S²": onSphere} {
+	samples := map[string]normals{"S²": onSphere}
+	if geomtest.Count(0, 1) == 1 {
+		samples["SO(3)"] = rotationsOf([][]float64{{0.35, 0, 0}, {0.12, 0.25, 0}, {0, -0.1, 0.2}}, 16, 5)
+	}
+	for name, x := range samples {
 		unknown, truth := entries(x.factor)
 		post := expect.Must(Sample(x.process, expect.Must(tree.Star(len(x.seen), 1)), Observations[geom.Vec]{Leaves: x.seen, Noise: noise}, Options{Steps: 4, Warmup: 60, Draws: 160, Seed: 1, Unknown: unknown}))
 		m := expect.Must(post.MaximumLikelihood())

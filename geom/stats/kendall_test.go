@@ -46,7 +46,7 @@ func shapes(t *testing.T, space *geom.Space[geom.Vec], seed uint64, n int, sprea
 func TestTurnedConfigurations(t *testing.T) {
 	angle := func(i int) float64 { return 2.4 * float64(i+1) }
 	for name, space := range map[string]*geom.Space[geom.Vec]{
-		"closed": geom.On(manifold.Kendall(3, 2)), "integrated": geom.On(struct{ geom.Charted }{manifold.Kendall(3, 2)})} {
+		"closed": geom.On(manifold.Kendall(3, 2)), "integrated": geom.On(struct{ geom.Charted }{manifold.Kendall(3, 2)}, geom.Integrator(ode.RK4, 10))} {
 		_, x := shapes(t, space, 3, 10, 0.15)
 		var other [][]float64
 		for i, x := range x {

@@ -32,9 +32,9 @@ func TestPermutationOfUnreachable(t *testing.T) {
 	}
 	a, b := group(0, 1), group(1, 0)
 	for i, statistic := range []stats.Statistic{stats.MeanDistance, stats.TangentMeanDistance, stats.Dispersion} {
-		space := doubling
-		if i == 0 { // the means of all arrangements, which take most of the time
-			space = fixed
+		space := fixed
+		if i == 1 { // once: every doubling of the steps is another program
+			space = doubling
 		}
 		c, err := compare(space, [][]geom.Shape{a, b}, statistic, 2, 1)
 		if err == nil && c.Status == geom.Converged {
@@ -201,7 +201,7 @@ func TestWithoutWeight(t *testing.T) {
 
 // What is computed from a mean is no better than the mean: of the regression only the search for its mean has not converged.
 func TestStatusOfWorst(t *testing.T) {
-	round, x, limit := geom.On(manifold.Sphere(2)), sphere(32, 9), stats.MaxIterations(3)
+	round, x, limit := geom.On(manifold.Sphere(2)), sphere(32, 12), stats.MaxIterations(3)
 	mean, exact := expect.Must(stats.FrechetMean(round, x, limit)), expect.Must(stats.FrechetMean(round, x))
 	if mean.Status != geom.IterationLimit {
 		t.Fatalf("%v", mean)
@@ -212,7 +212,7 @@ func TestStatusOfWorst(t *testing.T) {
 	if p := expect.Must(stats.PrincipalGeodesics(round, x, mean, 1)); p.Status != geom.IterationLimit {
 		t.Errorf("principal geodesics: %s", p.Status)
 	}
-	times := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8}
+	times := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	converged(t, "regression from the exact mean", expect.Must(stats.Regress(round, x, along(times), limit, stats.Start(exact.Point))).Status)
 	if r := expect.Must(stats.Regress(round, x, along(times), limit)); r.Status != geom.IterationLimit {
 		t.Errorf("regression: %s", r.Status)

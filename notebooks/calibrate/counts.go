@@ -14,7 +14,7 @@ import (
 )
 
 // counted are the tests that draw fewer samples where they are run for every change.
-const counted = "TestCalibration|TestMostProbablePathsToCallosa|TestMostProbablePathsToAnatomy|TestBridgeLikelihoodOnSphere|TestWindings|TestBrownianOnNonUnimodularGroup"
+const counted = "TestCalibration|TestMostProbablePathsToCallosa|TestMostProbablePathsToAnatomy|TestBridgeLikelihoodOnSphere|TestWindings|TestBrownianOnNonUnimodularGroup|TestGrowthRecovers|TestFactors"
 
 var verdict = regexp.MustCompile(`^--- (\w+): (\w+) \(([\d.]+)s\)`)
 
@@ -22,7 +22,7 @@ var verdict = regexp.MustCompile(`^--- (\w+): (\w+) \(([\d.]+)s\)`)
 func counts(b *bench) {
 	b.text("These tests take part of their samples in every run of the tests, and all of them here.")
 	b.header("test", "result", "seconds", "message")
-	c := exec.Command("go", "test", "-count=1", "-v", "-timeout=2h", "-run", "^("+counted+")$", "./geom/stochastic", "./geom/framebundle", "./geom/lie")
+	c := exec.Command("go", "test", "-count=1", "-v", "-timeout=2h", "-run", "^("+counted+")$", "./geom/stochastic", "./geom/framebundle", "./geom/lie", "./geom/stats", "./geom/guided")
 	c.Env = append(os.Environ(), geomtest.Full+"=1")
 	out, failed := c.Output()
 	if exit := (*exec.ExitError)(nil); failed != nil && !errors.As(failed, &exit) {
