@@ -86,7 +86,7 @@ func TestHomogeneous(t *testing.T) {
 }
 
 // Pairs of orthonormal vectors, SO(4)/SO(2), are no symmetric space, but its geodesics are exponentials: they are those that are
-// integrated, Log is the inverse of Exp, and the curvature in charts is that of O'Neill's formula.
+// integrated, and so is transport, Log is the inverse of Exp, and the curvature in charts is that of O'Neill's formula.
 func TestPairsOfOrthonormalVectors(t *testing.T) {
 	t.Parallel()
 	so4 := lie.SO(4)
@@ -100,8 +100,10 @@ func TestPairsOfOrthonormalVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := expect.Must(closed.Exp(x, v[0]))
-	expect.Abs(t, "end of a geodesic", g.End, expect.Must(integrated.Exp(x, v[0])).End, 1e-8)
+	g, want := expect.Must(closed.Exp(x, v[0])), expect.Must(integrated.Exp(x, v[0]))
+	expect.Abs(t, "end of a geodesic", g.End, want.End, 1e-8)
+	moved, alike := expect.Must(closed.Transport(g, v[1]))[0], expect.Must(integrated.Transport(want, v[1]))[0]
+	expect.Abs(t, "transport", moved[len(moved)-1], alike[len(alike)-1], 1e-8)
 	expect.Abs(t, "Log of Exp", expect.Must(closed.Log(x, g.End)).Velocity, v[0], 1e-8)
 	group, fibre, err := lie.ONeill(closed, x, v[0], v[1])
 	if err != nil {
