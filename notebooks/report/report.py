@@ -341,7 +341,7 @@ def typeset(body):
     return re.sub("\ue000(.*?)\ue001", formula, body, flags=re.S)
 
 
-SMALL = 120  # points of a page that may be left empty, a sixth of its text
+SMALL = 90  # points of a page that may be left empty beside the space around a figure, together a fifth of its text at most
 
 
 def settle(places, floats, flushes):

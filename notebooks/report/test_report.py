@@ -1032,7 +1032,7 @@ class Report(unittest.TestCase):
         _, floats, flushes = settled.call_args.args
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, "r.typ")
-            body = report.convert(self.notebook(*cells), "typst", "name", ABOUT, f"--extract-media={folder}/media").replace(folder + "/", "")
+            body = report.typeset(report.convert(self.notebook(*cells), "typst", "name", ABOUT, f"--extract-media={folder}/media").replace(folder + "/", ""))
             body += '#context [#metadata(query(<mark>).map(m => (m.value, m.location().page(), m.location().position().y / 1pt)))<marks>]'
             for n in range(len(heights)):
                 body = body.replace(f"Paragraph {n}.", f'#metadata("text {n}")<mark>Paragraph {n}.').replace(f"Number {n}.", f'#metadata("figure {n}")<mark>Number {n}.')
@@ -1061,6 +1061,15 @@ class Report(unittest.TestCase):
         at, floats = self.placed([270, 230, 230], "# Section\n\n")
         for n in range(2):
             self.assertLess(at[f"figure {n}"], at[f"text {n + 1}"])
+
+    def test_no_page_is_a_fifth_empty(self):
+        # Behind a figure whose end is anywhere on the page the next section has another that has no room there. Text is 706 points high, from 68.
+        for height in range(180, 320, 20):
+            at, _ = self.placed([height, 230, 40], "# Section\n\n")
+            last = max(page for page, _ in at.values())
+            for page in range(1, last):
+                ends = [y + (12 if name.startswith("figure") else 50) for name, (on, y) in at.items() if on == page]  # of a caption, a paragraph
+                self.assertGreater(max(ends), 68 + 0.8 * 706, (height, page))
 
     def test_what_floats_on_paper(self):
         say = lambda markdown: new_output("display_data", {"text/markdown": markdown})
