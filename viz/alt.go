@@ -103,7 +103,7 @@ func (s *scene) alt() string {
 		text = s.title + ": " + text
 	}
 	if s.inSpace {
-		degrees := func(angle float64) float64 { return math.Round(angle * 180 / math.Pi) }
+		degrees := func(angle float64) string { return short(math.Round(angle * 180 / math.Pi)) }
 		var sides []string
 		for k, name := range "xyz" {
 			sides = append(sides, fmt.Sprintf("%c from %s", name, strings.Join(apart(s.reach.lo[k], s.reach.hi[k]), " to ")))
@@ -111,7 +111,7 @@ func (s *scene) alt() string {
 		if s.unit != "" {
 			sides[2] += " " + s.unit
 		}
-		return text + fmt.Sprintf("In space, %s; seen from azimuth %v° and elevation %v°.", strings.Join(sides, ", "), degrees(s.camera.azimuth), degrees(s.camera.elevation))
+		return text + fmt.Sprintf("In space, %s; seen from azimuth %s° and elevation %s°.", strings.Join(sides, ", "), degrees(s.camera.azimuth), degrees(s.camera.elevation))
 	}
 	names := [2]string{s.xLabel, s.yLabel}
 	for k, log := range [2]bool{s.logX, s.logY} {

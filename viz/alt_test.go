@@ -3,6 +3,7 @@ package viz
 import (
 	"encoding/xml"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,10 +100,11 @@ func TestSeen(t *testing.T) {
 		{Fig(Scatter(x, ramp(21, func(i float64) float64 { return -i }))), "falling to the right. "},
 		{Fig(Points([][]float64{{3, 3}}), Points(corner)), "points, blue, at the lower left; "},
 		{shapes(q), `outline "end", vermilion, on "start". `},
-		{shapes(moved(0, -3, 4)), `outline "end", vermilion, at most 5 mm from "start", at the upper right. `},
-		{shapes(moved(12, 0, 2)), `outline "end", vermilion, at most 2 mm from "start", at the left. `},
-		{Fig(Outline(q, moved(6, 0, 3), moved(6, 0, -3))), "3 outlines, blue, up to 3 from their mean, at the top. "},
-		{Fig(Outline(q, moved(6, 0, 3), moved(6, 0, 7)).ColorBy("t")), "from the first to the last at most 7, at the top. "},
+		{shapes(append(slices.Clone(q[5:]), q[:5]...)), `outline "end", vermilion, on "start". `}, // counted from another point
+		{shapes(moved(0, 5, 0)), `outline "end", vermilion, at most 5 mm from "start", at the right. `},
+		{shapes(moved(12, -2, 0)), `outline "end", vermilion, at most 2 mm from "start", at the left. `},
+		{Fig(Outline(q, moved(6, 0, 3), moved(6, 0, -3))), "3 outlines, blue, at most 3 from the first of them, at the top. "},
+		{Fig(Outline(q, moved(6, 0, 3), moved(6, 0, 7)).ColorBy("t")), "at most 7 from the first of them, at the top. "},
 		{arrows([]float64{1, 0}, []float64{0, 3}), "2 arrows (×2), vermilion, the longest at the right, up. "},
 		{arrows([]float64{-1, -1}, []float64{-3, -3}), "2 arrows, vermilion, all down to the left. "},
 		{arrows([]float64{0, -1}), "arrows (×5), vermilion, at the right, down. "},

@@ -37,7 +37,10 @@ func (s *scene) seen(l *Layer) []string {
 		}
 	case "lines":
 		if all := l.drawn.points(lineMark); len(all) == 1 && len(all[0]) > 1 && !l.byValue {
-			detail = "from " + s.where(all[0][0]) + " to " + s.where(all[0][len(all[0])-1])
+			from, to := all[0][0], all[0][len(all[0])-1]
+			if s.where(from) != s.where(to) {
+				detail = "from " + s.where(from) + " to " + s.where(to)
+			}
 		}
 	case "arrows", "trajectories":
 		detail = s.longest(l)
@@ -218,10 +221,10 @@ func (l *Layer) shape() [][]float64 {
 	return nil
 }
 
-// differs compares a shape with the first one in the picture that has as many points.
+// differs compares a shape with the first one in the picture that has as many points: its points need not be those of the other.
 func (s *scene) differs(l *Layer) string {
 	own := l.shape()
-	if len(own) < 3 || s.chart {
+	if len(own) < 3 || len(own) > 1000 || s.chart {
 		return ""
 	}
 	for _, other := range s.layers {
@@ -229,7 +232,7 @@ func (s *scene) differs(l *Layer) string {
 			return ""
 		}
 		if first := other.shape(); len(first) == len(own) && other.label != "" {
-			far, at := farthest(first, own)
+			far, at := farFrom(first, strings.EqualFold(other.name, "Outline"), own)
 			if far <= 1e-6*s.extent {
 				return fmt.Sprintf("on %q", other.label)
 			}
@@ -237,6 +240,29 @@ func (s *scene) differs(l *Layer) string {
 		}
 	}
 	return ""
+}
+
+// farFrom returns the largest distance of points from a list of points or the closed outline through them, and where it is.
+func farFrom(first [][]float64, outline bool, points [][]float64) (far float64, at []float64) {
+	for _, p := range points {
+		near := math.Inf(1)
+		for i, a := range first {
+			near = min(near, distance(a, p))
+			if b := first[(i+1)%len(first)]; outline {
+				along, square := 0.0, 0.0
+				for k := range a {
+					along, square = along+(p[k]-a[k])*(b[k]-a[k]), square+(b[k]-a[k])*(b[k]-a[k])
+				}
+				if square > 0 {
+					near = min(near, distance(p, blend(a, b, max(0, min(1, along/square)))))
+				}
+			}
+		}
+		if near >= far {
+			far, at = near, p
+		}
+	}
+	return far, at
 }
 
 // farthest returns the largest distance between points of two lists, and where it is in the second.
@@ -249,33 +275,23 @@ func farthest(a, b [][]float64) (far float64, at []float64) {
 	return far, at
 }
 
-// spread says how far several shapes are from their mean or, of a path, how far it leads.
+// spread says how far several outlines are from the first of them.
 func (s *scene) spread(l *Layer) string {
 	shapes := l.drawn.points(lineMark)
-	if len(shapes) < 2 || slices.ContainsFunc(shapes, func(q [][]float64) bool { return len(q) != len(shapes[0]) }) {
-		return ""
-	}
-	if l.byValue {
-		far, at := farthest(shapes[0], shapes[len(shapes)-1])
-		return "from the first to the last at most " + s.measured(far) + ", " + s.placed(at)
-	}
-	mean := make([][]float64, len(shapes[0]))
-	for i := range mean {
-		mean[i] = make([]float64, len(shapes[0][i]))
-		for _, q := range shapes {
-			for k, v := range q[i] {
-				mean[i][k] += v / float64(len(shapes))
-			}
-		}
-	}
-	far := 0.0
-	var at []float64
+	far, at := 0.0, []float64(nil)
+	count := 0
 	for _, q := range shapes {
-		if d, p := farthest(mean, q); d > far {
+		if count += len(q); count > 20000 {
+			return ""
+		}
+		if d, p := farFrom(shapes[0], true, q); d > far {
 			far, at = d, p
 		}
 	}
-	return "up to " + s.measured(far) + " from their mean, " + s.placed(at)
+	if far <= 1e-6*s.extent {
+		return ""
+	}
+	return "at most " + s.measured(far) + " from the first of them, " + s.placed(at)
 }
 
 // longest says where the longest of several arrows or paths is, and where it points.

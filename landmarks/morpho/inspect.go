@@ -246,7 +246,7 @@ func (in *Inspection) judge(d *Dataset, i int, x, aligned [][]float64, distance,
 		return nil
 	}
 	if distance > fence {
-		note(FarFromMean, nil, severity, "its distance from the mean is %.3f, the median distance %.3f", distance, median)
+		note(FarFromMean, nil, severity, "it is %.3f from the mean of the most typical half of the specimens; the median distance is %.3f", distance, median)
 	}
 	return nil
 }

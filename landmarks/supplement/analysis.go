@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -683,13 +684,18 @@ func (a *analysis) phylomorphospace(c *shapestats.Components, name string) *viz.
 	return viz.Fig(viz.Phylomorphospace(a.tree, nodes.Mean)).XLabel(label(0)).YLabel(label(1))
 }
 
+// initials stand before the name by which a source is sorted.
+var initials = regexp.MustCompile(`^(\p{Lu}\.[ -]?)+`)
+
 // describeMethods says what was done, by which program, after whom.
 func (a *analysis) describeMethods() *Section {
 	s := &Section{Title: "Methods"}
 	s.add(Paragraph(strings.Join(a.methods, " ")))
 	s.add(Paragraph(fmt.Sprintf("Tests used %d permutations, with random numbers from seed %d. A p-value counts the data as one of the permutations; its standard error is that of sampling permutations. An effect is called significant if p ≤ %g.", a.Permutations, a.Seed, significant)))
 	s.add(Paragraph("Computed by " + software() + "."))
-	slices.Sort(a.cited)
+	slices.SortFunc(a.cited, func(a, b string) int {
+		return strings.Compare(initials.ReplaceAllString(a, ""), initials.ReplaceAllString(b, ""))
+	})
 	list := List{}
 	for _, c := range a.cited {
 		if c != "" {
