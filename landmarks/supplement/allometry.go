@@ -39,7 +39,7 @@ func (a *analysis) allometry() *Section {
 	text := fmt.Sprintf("%s: the logarithm of centroid size explains %s of the variation (p = %s).", verdict, percent(rows[0].R2), pValue(rows[0].P))
 	groups := d.Groups()
 	if len(groups) > 1 {
-		same := "do not differ significantly, so one slope is used for all groups"
+		same := "do not differ significantly, so one slope may describe all groups"
 		if rows[2].P <= significant {
 			same = "differ significantly, so one slope does not describe all groups"
 		}
