@@ -51,7 +51,7 @@ func alike(m, other *mesh.Mesh, distance float64) bool {
 }
 
 // compare notes in what single subjects differ from the others as faulty ones do: a border where others are closed, a corner far from
-// its neighbours, and two subjects that are the same.
+// its neighbours, another size, and two subjects that are the same.
 func (s *Study) compare() {
 	objects := population.Model{Objects: s.Model.Objects}
 	if objects.Objects == nil {
@@ -59,6 +59,16 @@ func (s *Study) compare() {
 	}
 	for o := range s.Subjects[0] {
 		open, closed := []string{}, 0
+		sizes := make([]float64, len(s.Subjects))
+		for i, shape := range s.Subjects {
+			_, _, sizes[i] = mesh.Moments(shape[o : o+1])
+		}
+		median := slices.Sorted(slices.Values(sizes))[len(sizes)/2]
+		for i, size := range sizes {
+			if size > usualSizeRatio*median || size < median/usualSizeRatio {
+				s.note("%s is %s times as large as the median of the subjects: see whether it has another unit, such as inches among centimetres", objects.Label(s.Names[i], o), times(size/median))
+			}
+		}
 		for i, shape := range s.Subjects {
 			if len(shape[o].Boundary()) > 0 {
 				open = append(open, objects.Label(s.Names[i], o))
@@ -80,6 +90,9 @@ func (s *Study) compare() {
 		}
 	}
 }
+
+// usualSizeRatio is how many times as large as the median, or as small, a subject may be without a note.
+const usualSizeRatio = 2
 
 // maxSideRatio is how many times as long as the median the longest side of a cell may be without a note.
 const maxSideRatio = 20

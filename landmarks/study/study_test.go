@@ -317,6 +317,10 @@ func TestReadFolder(t *testing.T) {
 		})
 	}
 	expect.Refused(t, expect.Error(study.Read("/nowhere")), "/nowhere")
+	s = expect.Must(study.Read(folder(t, map[string]any{"a.ply": ball(1), "b.ply": ball(1.1), "c.ply": ball(2.54)})))
+	if got := strings.Join(s.Notes, "; "); got != "c.ply is 2.31 times as large as the median of the subjects: see whether it has another unit, such as inches among centimetres" {
+		t.Errorf("notes: %s", got)
+	}
 	// Copies that lie elsewhere are known once they are aligned.
 	away := bone(0).Map(func(x []float64) []float64 { return []float64{3 - x[1], x[0], x[2] + 1} })
 	s = expect.Must(study.Read(folder(t, map[string]any{"a.ply": bone(0), "b.ply": away})))
