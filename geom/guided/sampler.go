@@ -300,7 +300,6 @@ func (s *sampler[P]) trajectory(in []*Node) []*Node {
 		}
 		return out
 	}
-	half, cos, sin := along(MulScalar(eps, 0.5)), along(Cos(eps)), along(Sin(eps))
 	energy := func(log *Node, x, p chain) *Node {
 		e := Neg(log)
 		for j := range x {
@@ -312,10 +311,20 @@ func (s *sampler[P]) trajectory(in []*Node) []*Node {
 		}
 		return e
 	}
-	log0, nodes0, u0, g0 := slope(x)
-	state := slices.Concat(x, p, g0, []*Node{log0, nodes0, u0})
-	final := autodiff.Repeat(turns, func(_ *Node, y []*Node) []*Node {
-		x, p, g := slices.Clone(y[:k]), slices.Clone(y[k:2*k]), y[2*k:3*k]
+	// The first pass turns by the angle 0 and finds what holds at the start, so that XLA compiles one slope and not two: each takes seconds.
+	none := func(x []*Node) (out []*Node) {
+		for _, x := range x {
+			out = append(out, ZerosLike(x))
+		}
+		return out
+	}
+	nodes := Zeros(eps.Graph(), shapes.Make(eps.DType(), chains, 1+len(s.order), s.wide, s.d))
+	at := none([]*Node{eps, nodes, x[1], x[1]}) // the logarithm, the nodes, the unknowns, and the slope of y
+	final := autodiff.Repeat(AddScalar(turns, 1), func(i *Node, y []*Node) []*Node {
+		x, p, g, start := slices.Clone(y[:k]), slices.Clone(y[k:2*k]), y[2*k:3*k], y[3*k+4:]
+		first := Equal(i, ZerosLike(i))
+		angle := Where(first, ZerosLike(eps), eps)
+		half, cos, sin := along(MulScalar(angle, 0.5)), along(Cos(angle)), along(Sin(angle))
 		for j := range x {
 			v := Add(p[j], Mul(half[j], g[j]))
 			x[j], p[j] = Add(Mul(cos[j], x[j]), Mul(sin[j], v)), Sub(Mul(cos[j], v), Mul(sin[j], x[j]))
@@ -324,9 +333,15 @@ func (s *sampler[P]) trajectory(in []*Node) []*Node {
 		for j := range x {
 			p[j] = Add(p[j], Mul(half[j], g[j]))
 		}
-		return slices.Concat(x, p, g, []*Node{log, nodes, u})
-	}, state)
-	log1, nodes1, u1 := final[3*k], final[3*k+1], final[3*k+2]
+		at := []*Node{log, nodes, u, g[1]}
+		next := slices.Concat(x, p, g, at)
+		for j := range at {
+			next = append(next, Where(first, at[j], start[j]))
+		}
+		return next
+	}, slices.Concat(x, p, none(x), at, at))
+	log0, nodes0, u0, slope0 := final[3*k+4], final[3*k+5], final[3*k+6], final[3*k+7]
+	log1, nodes1, u1, slope1 := final[3*k], final[3*k+1], final[3*k+2], final[3*k+3]
 	gain := Sub(energy(log0, x, p), energy(log1, final[:k], final[k:2*k]))
 	finite := LogicalAnd(IsFinite(gain), IsFinite(log1))
 	gain = Where(finite, gain, AddScalar(ZerosLike(gain), -1e300))
@@ -344,7 +359,7 @@ func (s *sampler[P]) trajectory(in []*Node) []*Node {
 		out = append(out, choose(final[2], x[2], 0))
 	}
 	return append(out, Exp(MinScalar(gain, 0)), choose(nodes1, nodes0, 0), choose(u1, u0, 0), Where(accept, log1, log0),
-		Sub(choose(final[2*k+1], g0[1], 0), out[1]))
+		Sub(choose(slope1, slope0, 0), out[1]))
 }
 
 // state are the arguments that say where the chains are.
