@@ -500,35 +500,27 @@ func (p *Probable) Follow(u Point[geom.Vec], step []float64, sigma, tolerance fl
 type Tangent struct{ ByStart, ByControls *mat.Dense }
 
 // Tangents returns the derivatives of the ends of paths from u with constant controls, [P][m]. Each takes n + 1 developments with
-// their derivatives.
+// their derivatives, one after the other, as in a search: XLA compiles nothing for them.
 func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) (_ []Tangent, err error) {
 	defer try.Catch(&err)
-	n, rank, steps := len(u.X), len(u.Frame), p.space.Base.Steps()
-	first := try.Get(newSplines(firstPieces, p.steps(firstPieces, 0)))
-	basis := try.Get(first.onSteps(steps))
-	space, modes := p.space, first.count()
+	n, rank := len(u.X), len(u.Frame)
+	basis := try.Get(newSplines(firstPieces, p.steps(firstPieces, 0)))
+	space, modes := p.at(basis.steps), basis.count()
 	tangents := make([]Tangent, len(constant))
 	parallel(len(constant), func(i int) {
 		t := Tangent{mat.NewDense(n, (rank+1)*n, nil), mat.NewDense(n, modes*rank, nil)}
-		controls := func(copies int) [][][]float64 {
-			out := make([][][]float64, 2*steps+1)
-			for j := range out {
-				for _, e := range constant[i] {
-					out[j] = append(out[j], slices.Repeat([]float64{e}, copies))
-				}
-			}
-			return out
+		own := make([][]float64, rank)
+		for a, e := range constant[i] {
+			own[a] = []float64{e}
 		}
-		s := try.Get(space.Steer(u, controls(1), [][]float64{u.X}))
-		// With x(1) less the unit vector k for an aim, the derivative of |x(1) − aim|²/2 is that of component k.
-		aims := make([][]float64, n)
-		for k := range aims {
-			aims[k] = slices.Clone(s.Ends[0])
-			aims[k][k]--
-		}
-		s = try.Get(space.Steer(u, controls(n), aims))
+		controls := slices.Repeat([][][]float64{own}, 2*basis.steps+1)
+		end := try.Get(space.Steer(u, controls, [][]float64{u.X})).Ends[0]
 		for k := range n {
-			for a, v := range append([][]float64{s.Pull[k].Horizontal}, s.Pull[k].Vertical...) {
+			// With x(1) less the unit vector k for an aim, the derivative of |x(1) − aim|²/2 is that of component k.
+			aim := slices.Clone(end)
+			aim[k]--
+			s := try.Get(space.Steer(u, controls, [][]float64{aim}))
+			for a, v := range append([][]float64{s.Pull[0].Horizontal}, s.Pull[0].Vertical...) {
 				for j, v := range v {
 					t.ByStart.Set(k, a*n+j, -v)
 				}
@@ -537,7 +529,7 @@ func (p *Probable) Tangents(u Point[geom.Vec], constant [][]float64) (_ []Tangen
 				for a := range rank {
 					sum := 0.0
 					for j, slope := range s.Slope {
-						sum += basis.At(j, l) * slope[a][k]
+						sum += basis.values.At(j, l) * slope[a][0]
 					}
 					t.ByControls.Set(k, l*rank+a, sum)
 				}
