@@ -20,7 +20,8 @@ func (w *Workspace) Build(ctx context.Context, command *exec.Cmd, program string
 	}
 	defer w.compiling(filepath.Base(filepath.Dir(program)), show)()
 	run := func(flags ...string) ([]byte, error) {
-		c := exec.CommandContext(ctx, command.Path, slices.Concat(command.Args[1:], flags)...)
+		// Without what debuggers read a program is linked in less time. Flags of the command's own come later, and so are the ones that count.
+		c := exec.CommandContext(ctx, command.Path, slices.Concat(command.Args[1:2], []string{"-ldflags=-w"}, command.Args[2:], flags)...)
 		c.Dir, c.Env = command.Dir, append(command.Environ(), "GOGC=400") // a build takes less time if garbage is collected less often
 		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 		return c.CombinedOutput()
