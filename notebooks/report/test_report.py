@@ -376,7 +376,7 @@ class Runner(unittest.TestCase):
         self.assertEqual([check["what"] for check in checks if not check["ok"]], [])
         self.assertEqual([check["what"].rpartition(", ")[2] for check in checks[-2:]], ["second", "the\\_first"])
         said = [o.data.get("text/markdown", "") for cell in made.cells for o in cell.get("outputs", []) if "data" in o]
-        self.assertTrue(any("that remains after one mode, after two modes, and so on, the\\_first: " in text for text in said), said)
+        self.assertTrue(any("of its squared distance from the subjects remains, the\\_first: " in text for text in said), said)
 
     def test_an_interrupted_report_goes_on(self):
         # What cells keep is there after a failure, for the same data, parameters and code, and gone when the report is written.
