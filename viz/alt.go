@@ -159,9 +159,10 @@ func (l *Layer) noun() string {
 	if items, ok := l.what.(Itemizer); ok {
 		count = items.Items()
 	}
+	if name == "scatter" {
+		name = "points"
+	}
 	switch {
-	case name == "scatter":
-		return fmt.Sprintf("%d points", count)
 	case name == "series":
 		return "curve"
 	case name == "vline":
@@ -176,12 +177,12 @@ func (l *Layer) noun() string {
 		return fmt.Sprintf("tree of %d nodes", count)
 	case name == "phylomorphospace":
 		return fmt.Sprintf("tree of %d nodes in morphospace", count)
-	case name == "lines" && count == 1:
-		return "line"
 	case name == "density" || name == "mesh":
 		return fmt.Sprintf("%s on %d vertices", name, count)
 	case name == "trajectories":
 		return fmt.Sprintf("trajectories at %d times", count)
+	case count == 1:
+		return strings.TrimSuffix(name, "s")
 	case count > 1 && (name == "outline" || name == "region" || strings.HasSuffix(name, "s")):
 		return fmt.Sprintf("%d %ss", count, strings.TrimSuffix(name, "s"))
 	case count > 1:

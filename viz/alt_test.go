@@ -98,7 +98,7 @@ func TestSeen(t *testing.T) {
 		{Fig(Series(x, x), Scatter([]float64{9, 10, 11}, []float64{1, 2, 1})), "3 points, vermilion, at the bottom. "},
 		{Fig(Scatter(x, x)), "rising to the right. "},
 		{Fig(Scatter(x, ramp(21, func(i float64) float64 { return -i }))), "falling to the right. "},
-		{Fig(Points([][]float64{{3, 3}}), Points(corner)), "points, blue, at the lower left; "},
+		{Fig(Points([][]float64{{3, 3}}), Points(corner)), "point, blue, at the lower left; "},
 		{shapes(q), `outline "end", vermilion, on "start". `},
 		{shapes(append(slices.Clone(q[5:]), q[:5]...)), `outline "end", vermilion, on "start". `}, // counted from another point
 		{shapes(moved(0, 5, 0)), `outline "end", vermilion, at most 5 mm from "start", at the right. `},
@@ -107,7 +107,7 @@ func TestSeen(t *testing.T) {
 		{Fig(Outline(q, moved(6, 0, 3), moved(6, 0, 7)).ColorBy("t")), "at most 7 from the first of them, at the top. "},
 		{arrows([]float64{1, 0}, []float64{0, 3}), "2 arrows (×2), vermilion, the longest at the right, up. "},
 		{arrows([]float64{-1, -1}, []float64{-3, -3}), "2 arrows, vermilion, all down to the left. "},
-		{arrows([]float64{0, -1}), "arrows (×5), vermilion, at the right, down. "},
+		{arrows([]float64{0, -1}), "arrow (×5), vermilion, at the right, down. "},
 		{Fig(Histogram([]float64{1, 1.1, 1.2, 2, 3}, 2)), "histogram, blue, highest from 1 to 2. "},
 		{Fig(Lines([][]float64{{0, 0}, {20, 0}, {20, 20}})), "line, blue, from the lower left to the upper right. "},
 		{Fig(Names(corner, []string{"A", "B"})), "names, A, B. "},
