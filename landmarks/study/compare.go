@@ -124,8 +124,10 @@ func (s *Study) thinned(cells int, share float64) ([]population.Object, [][]*mes
 		for i, shape := range s.Subjects {
 			m := shape[o]
 			if len(m.Cells) > cells {
-				if m = m.Simplify(side); m.Validate() != nil {
-					m = shape[o] // it is thinner than a cube all over
+				if m = m.Simplify(side); m.Validate() != nil { // cubes have merged the two sides of what is thinner
+					if _, err := m.Clean(); err != nil {
+						m = shape[o] // all of it is thinner
+					}
 				}
 			}
 			thin[i] = append(thin[i], m)
