@@ -2,14 +2,12 @@ package population
 
 import (
 	"math"
+	"slices"
 
-	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"anatomy/geom/engine"
 	"anatomy/geom/try"
-	"anatomy/kernels"
 )
 
 // prior is a Gaussian process of displacements u of the template, whose covariance is the kernel of the deformations for another width.
@@ -33,7 +31,7 @@ func (c *carrier) errorsOf(pulls *mat.Dense, mixture []prior) *mat.Dense {
 	held := c.solve(c.reach)
 	var taken, out mat.Dense
 	taken.Mul(pulls, held) // (R P⁻¹ Jᵀ W)ᵀ
-	out.Product(held.T(), c.weighted(), held)
+	out.Product(held.T(), c.hessian.weighted(c.weights()), held)
 	for _, p := range mixture {
 		out.Add(&out, p.missed(&taken, len(c.marks), c.Space.Manifold.D))
 	}
@@ -132,19 +130,15 @@ func (c *carrier) priors(points [][]float64, pulls *mat.Dense, reach float64) []
 		p := c.prior(points, math.Pow(2, float64(step)/4))
 		if data != nil {
 			n, observed := data.Dims()
-			var signal mat.Dense
+			signal := mat.NewDense(observed, observed, nil)
 			for a := range d {
 				own := every(functionals, a, d)
 				var part mat.Dense
 				part.Product(own.T(), p.vertices, own)
-				if a == 0 {
-					signal.CloneFrom(&part)
-					continue
-				}
-				signal.Add(&signal, &part)
+				signal.Add(signal, &part)
 			}
 			var eigen mat.EigenSym
-			eigen.Factorize(symmetric(&signal), true)
+			eigen.Factorize(symmetric(signal), true)
 			var axes, along mat.Dense
 			eigen.VectorsTo(&axes)
 			along.Mul(data, &axes)
@@ -170,16 +164,15 @@ func (c *carrier) priors(points [][]float64, pulls *mat.Dense, reach float64) []
 	return out
 }
 
-// prior is the process of the kernel of the deformations with so many times its width, and its variance.
+// prior is the process of the kernel of the deformations with so many times its width, and of variance 1.
 func (c *carrier) prior(points [][]float64, wider float64) prior {
-	kernel := kernels.Exact(c.Space.Manifold.Kernel)
 	var at [][]float64
-	for _, x := range append(append([][]float64{}, points...), c.marks...) {
+	for _, x := range slices.Concat(points, c.marks) {
 		at = append(at, floats.ScaleTo(make([]float64, len(x)), 1/wider, x))
 	}
 	z, all := len(points), len(at)
-	gram := mat.NewDense(all, all, try.Get(engine.Run(func(in []*Node) []*Node { return []*Node{kernel.Gram(in[0], in[0])} }, at)).Flat(0))
-	part := func(i, k, j, l int) *mat.Dense { return gram.Slice(i, k, j, l).(*mat.Dense) }
+	between := mat.NewDense(all, all, try.Get(c.gramOf.Call(at)).Flat(0))
+	part := func(i, k, j, l int) *mat.Dense { return between.Slice(i, k, j, l).(*mat.Dense) }
 	return prior{vertices: part(0, z, 0, z), marks: part(z, all, z, all), crossing: part(0, z, z, all), share: 1, variance: 1}
 }
 
@@ -187,7 +180,7 @@ func (c *carrier) prior(points [][]float64, wider float64) prior {
 // unit, [Z·D, observed].
 func (c *carrier) observed(pulls *mat.Dense, reach, least float64) (data, functionals *mat.Dense) {
 	size, m := c.hessian.kernel.SymmetricDim(), len(c.controls)*c.Space.Manifold.D
-	weighted := c.weighted()
+	weighted := c.hessian.weighted(c.weights())
 	hessian := mat.DenseCopyOf(weighted)
 	// The similarity that makes up for a momentum p is −H_θθ⁻¹ H_θp p.
 	var following, own, free mat.Dense
@@ -238,17 +231,6 @@ func (c *carrier) observed(pulls *mat.Dense, reach, least float64) (data, functi
 		}
 	}
 	return &found, functionals
-}
-
-// weighted is Jᵀ W J.
-func (c *carrier) weighted() *mat.SymDense {
-	out := mat.NewSymDense(c.hessian.kernel.SymmetricDim(), nil)
-	for o, w := range c.weights() {
-		var part mat.SymDense
-		part.ScaleSym(w, c.hessian.hessians[o])
-		out.AddSym(out, &part)
-	}
-	return out
 }
 
 // likeliest returns the v that maximises the likelihood of n samples of normal numbers of variances 1 + v s_j, of which the sums of squares are given, and the

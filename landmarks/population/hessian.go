@@ -15,9 +15,10 @@ import (
 )
 
 // dataHessian is how the data terms hold a template that is its own subject, to second order. For displacements u of the vertices,
-// ‖T + u − T‖² is uᵀ G u, one block of G an object; a momentum p moves them by J p, for the kernels J between vertices and control
-// points. Where landmarks are placed G is M G M with the matrices M of outwards: along a surface of other triangles displacements are not seen. Parameters of other motions, which cost no energy, are counted after the momentum: their displacements are the last columns of J, and
-// K is 0 there.
+// ‖T + u − T‖² is uᵀ G u, one block of G per object; a momentum p moves them by J p, for the kernels J between vertices and control
+// points. Parameters of other motions, which cost no energy, are counted after the momentum: their displacements are the last columns of J,
+// and K is 0 there. Where landmarks are placed, M G M stands for G, with the matrices M of outwards: displacements along a surface are not
+// seen.
 type dataHessian struct {
 	vertices      []float64
 	trace, square []float64       // tr G and tr G² of every object, estimated along random displacements
@@ -173,16 +174,21 @@ func symmetric(m *mat.Dense) *mat.SymDense {
 	return out
 }
 
-// posterior is K + Σ_o w_o H_o + ridge·1: the second derivatives of the objective by a momentum, for the weights 1/σ² of objects.
-func (o *dataHessian) posterior(weights []float64, ridge float64) *mat.SymDense {
-	n := o.kernel.SymmetricDim()
-	out := mat.NewSymDense(n, nil)
-	out.CopySym(o.kernel)
+// weighted is Σ_o w_o H_o, for the weights 1/σ² of objects.
+func (o *dataHessian) weighted(weights []float64) *mat.SymDense {
+	out := mat.NewSymDense(o.kernel.SymmetricDim(), nil)
 	for k, h := range o.hessians {
 		var scaled mat.SymDense
 		scaled.ScaleSym(weights[k], h)
 		out.AddSym(out, &scaled)
 	}
+	return out
+}
+
+// posterior is K + Σ_o w_o H_o + ridge·1: the second derivatives of the objective by a momentum, for the weights 1/σ² of objects.
+func (o *dataHessian) posterior(weights []float64, ridge float64) *mat.SymDense {
+	out := o.weighted(weights)
+	out.AddSym(o.kernel, out)
 	return ridged(out, ridge)
 }
 

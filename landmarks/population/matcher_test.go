@@ -258,7 +258,7 @@ func TestPriors(t *testing.T) {
 		var lower mat.TriDense
 		factor.LTo(&lower)
 		var noise mat.Cholesky
-		noise.Factorize(ridged(c.weighted(), 1e-9))
+		noise.Factorize(ridged(c.hessian.weighted(c.weights()), 1e-9))
 		var scores mat.TriDense
 		noise.LTo(&scores)
 		for k := range c.x {

@@ -6,14 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/kernels"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
 )
@@ -34,8 +37,8 @@ type Placement struct {
 	// Shared is the share s of the variance that is the subject's own and does not become smaller with more templates. It is estimated from
 	// three templates on, and else ½.
 	Shared float64
-	// Farther is r_i of every subject: the mean square of its deformations from the templates, in that of the templates from each other, and 1 at least. It is 1
-	// on templates, and everywhere with one template.
+	// Farther is r_i of every subject: the mean square of its deformations from the templates, divided by that of the templates from each
+	// other, and 1 at least. It is 1 on templates, and everywhere with one template.
 	Farther []float64
 	// Degrees are those of freedom of what Calibration has for all landmarks in common; +Inf with one template.
 	Degrees  float64
@@ -154,31 +157,36 @@ func (p *Placement) String() string {
 // Where that is 0, w = σ/ρ is estimated for each template from all of its matches, by σ² = Σ_i Mismatch_i/ν and ρ² = Σ_i 2 Energy_i/γ as in Atlas,
 // but the template takes no degrees of freedom.
 //
-// To first order a match takes displacements u of the template, and noise e, for the variables P⁻¹ Jᵀ W (u + e), with P = K + Jᵀ W J and W = G/w². The error at y
-// is then u(y) − R(y) P⁻¹ Jᵀ W (u + e), and its covariance at the template
+// To first order a match takes displacements u of the template, and noise e, for the variables P⁻¹ Jᵀ W (u + e), with P = K + Jᵀ W J and
+// W = G/w². The error at y is then u(y) − R(y) P⁻¹ Jᵀ W (u + e), and its covariance at the template is
 //
 //	Σ(y) = ρ² [ Σ_k π_k v_k E_k(y) + R P⁻¹ Jᵀ W J P⁻¹ Rᵀ ].
 //
-// G and J are those of the section "Noise" of Model.Atlas, at the template, where J has columns for the parameters of h beside those for p, and K is 0 there.
-// R(y) is the row of J at y. G leaves out displacements along the surface: the same surface with other triangles does not show them. E_k is the covariance of
-// u(y) − R P⁻¹ Jᵀ W u for a Gaussian process u, whose kernel is that of the model with ½, …, 2 times its width (nine widths). v_k is its most likely
-// variance after the matches to all subjects, and π_k its share in their likelihood: the mean over models of Hoeting et al., Statistical Science 14, 1999. So the
-// errors do not believe in the width of the model. On the subject it is C(y) = D(h φ) Σ(y) D(h φ)ᵀ, projected to the tangent. Points of several templates t are averaged with weights ω_t ∝ 1/tr C_t. The covariance of their mean is f (s + (1 − s) Σ_t
-// ω_t²) Σ_t ω_t C_t on a subject that is as far from the templates as these are from each other, with Calibration f and Shared s. These come from placing
-// each template's landmarks by the others. What n templates tell of f has ν = (n − 1) (tr M)²/tr M² degrees of freedom (Satterthwaite, Biometrics Bulletin
-// 2, 1946), for the matrix M of the correlations of the errors of all landmarks in one match.
+// G and J are those of the section "Noise" of Model.Atlas, at the template, where J has columns for the parameters of h beside those for p,
+// and K is 0 there. R(y) is the row of J at y. G leaves out displacements along the surface: the same surface with other triangles does not
+// show them. E_k is the covariance of u(y) − R P⁻¹ Jᵀ W u for a Gaussian process u, whose kernel is that of the model with a width from half
+// to twice that of the model, in nine steps. v_k is its most likely variance after the matches to all subjects, and π_k its share in their
+// likelihood (Hoeting et al., Statistical Science 14, 1999). So the errors do not rest on the width of the model. On the subject the
+// covariance is C(y) = D(h φ) Σ(y) D(h φ)ᵀ, projected to the tangent.
 //
-// Errors are as large as deformations are, and those of templates of one sex to subjects of the other are larger than those among the templates, and have
-// more in common. With the ratio r_i of mean squares of deformations, Farther, the variance of one match is r_i f C_t. The part of it that becomes smaller
-// with more templates is what these differ by, which is the same for all subjects: 1 − s. So the covariance is f (r_i − (1 − s)(1 − Σ_t ω_t²)) Σ_t ω_t
-// C_t. r_i is shrunk towards the mean of the subjects that are no templates, as in the empirical Bayes estimate of normal means (Efron and Morris, J. Am. Stat.
-// Assoc. 70, 1975): energies of γ parts scatter by chance with the variance 2/γ in the unit of their square, and by (1 + 3/n)/(2γ) in the mean of n templates, because
-// the subject is in all of them. Then r_i − 1 is shrunk towards 0 in the same way, by the positive part of 1 − v/(r_i − 1)² for the variance v that r_i has by
-// chance, and r_i below 1 is taken for 1.
+// Points of several templates t are averaged with weights ω_t ∝ 1/tr C_t. On a subject that is as far from the templates as these are from
+// each other, the covariance of the mean is f (s + (1 − s) Σ_t ω_t²) Σ_t ω_t C_t, with Calibration f and Shared s. These come from placing
+// each template's landmarks by the others. What n templates tell of f has ν = (n − 1) (tr M)²/tr M² degrees of freedom (Satterthwaite,
+// Biometrics Bulletin 2, 1946), for the matrix M of the correlations of the errors of all landmarks in one match.
 //
-// The covariance holds to first order. It is too small where deformations stretch by half and more: see notebooks/limits.md. A subject that cannot be matched is named in Failures, as are subjects
-// and landmarks that differ from the others, and does not stop the rest. The options are solve.Tolerance (default 0.01; see
-// solve.Minimise) and solve.MaxIterations (500).
+// Errors are as large as deformations are. Those of templates of one sex to subjects of the other are larger than those among the templates,
+// and have more in common. With the ratio r_i of mean squares of deformations, Farther, the variance of one match is r_i f C_t. The part of
+// it that becomes smaller with more templates is what these differ by, 1 − s, which is the same for all subjects. So the covariance of the
+// mean is f (r_i − (1 − s)(1 − Σ_t ω_t²)) Σ_t ω_t C_t.
+//
+// Two shrinkages make r_i, as in the empirical Bayes estimate of normal means (Efron and Morris, J. Am. Stat. Assoc. 70, 1975). The first is
+// towards the mean of the subjects that are no templates: by chance energies of γ parts have the variance 2/γ in the unit of their square, and
+// (1 + 3/n)/(2γ) in the mean of n templates, because the subject is in all of them. The second shrinks r_i − 1 towards 0, by the factor
+// 1 − v/(r_i − 1)² where that is positive, for the variance v that r_i has by chance. Then r_i below 1 is taken for 1.
+//
+// The covariance holds to first order. It is too small where deformations stretch by half and more: see notebooks/limits.md. A subject that
+// cannot be matched is named in Failures, as are subjects and landmarks that differ from the others, and does not stop the rest. The options
+// are solve.Tolerance (default 0.01; see solve.Minimise) and solve.MaxIterations (500).
 func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given [][][]float64, opts ...solve.Option) (_ *Placement, err error) {
 	defer try.Named(&err, "placement")
 	var templates []int
@@ -307,9 +315,10 @@ type carrier struct {
 	*matcher
 	template int
 	marks    [][]float64
-	objects  []int      // that each landmark lies on
-	reach    *mat.Dense // the derivatives of the places of landmarks by the variables, [size, L·D]
-	subjects []int      // that it is matched to
+	objects  []int        // that each landmark lies on
+	reach    *mat.Dense   // the derivatives of the places of landmarks by the variables, [size, L·D]
+	subjects []int        // that it is matched to
+	gramOf   *engine.Func // the matrix of the kernel of the deformations between points
 }
 
 func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []*located) *carrier {
@@ -329,6 +338,8 @@ func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []
 		c.objects = append(c.objects, shape.object(y))
 	}
 	c.reachMarks()
+	kernel := kernels.Exact(m.Space.Manifold.Kernel)
+	c.gramOf = engine.Compile(func(x *Node) *Node { return kernel.Gram(x, x) })
 	return c
 }
 
