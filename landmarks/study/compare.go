@@ -59,14 +59,9 @@ func (s *Study) compare() {
 	}
 	for o := range s.Subjects[0] {
 		open, closed := []string{}, 0
-		sizes := make([]float64, len(s.Subjects))
-		for i, shape := range s.Subjects {
-			_, _, sizes[i] = mesh.Moments(shape[o : o+1])
-		}
-		median := slices.Sorted(slices.Values(sizes))[len(sizes)/2]
-		for i, size := range sizes {
-			if size > usualSizeRatio*median || size < median/usualSizeRatio {
-				s.note("%s is %s times as large as the median of the subjects: see whether it has another unit, such as inches among centimetres", objects.Label(s.Names[i], o), times(size/median))
+		for i, ratio := range s.ratiosOf(o) {
+			if ratio > usualSizeRatio || ratio < 1./usualSizeRatio {
+				s.note("%s is %s times as large as the median of the subjects: see whether it has another unit, such as inches among centimetres", objects.Label(s.Names[i], o), times(ratio))
 			}
 		}
 		for i, shape := range s.Subjects {

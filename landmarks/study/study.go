@@ -267,18 +267,17 @@ func (s *Study) leaves(name string, err error) bool {
 
 // weed leaves out subjects that are no meshes, or of another kind or unit than most.
 func (s *Study) weed() {
-	kinds, sizes := map[string]int{}, make([]float64, len(s.Subjects))
+	kinds := map[string]int{}
 	kind := func(shape []*mesh.Mesh) string { return fmt.Sprint(len(shape[0].Vertices[0]), len(shape[0].Cells[0])) }
-	for i, shape := range s.Subjects {
-		_, _, sizes[i] = mesh.Moments(shape)
+	for _, shape := range s.Subjects {
 		kinds[kind(shape)]++
 	}
-	median := slices.Sorted(slices.Values(sizes))[len(sizes)/2]
+	ratios := s.ratios(func(shape []*mesh.Mesh) []*mesh.Mesh { return shape })
 	names, subjects := s.Names, s.Subjects
 	s.Names, s.Subjects = nil, nil
 	for i, shape := range subjects {
 		var err error
-		switch ratio := sizes[i] / median; {
+		switch ratio := ratios[i]; {
 		case 2*kinds[kind(shape)] < len(subjects):
 			err = text.Advise("give a mesh of the kind of the others", "its cells have %d vertices in R^%d, and those of most subjects do not", len(shape[0].Cells[0]), len(shape[0].Vertices[0]))
 		case !(ratio < maxSizeRatio && ratio > 1./maxSizeRatio):
@@ -289,6 +288,24 @@ func (s *Study) weed() {
 		}
 		s.leaves(names[i], err)
 	}
+}
+
+// ratios returns how many times as large as their median the shapes are that are chosen of the subjects.
+func (s *Study) ratios(chosen func(shape []*mesh.Mesh) []*mesh.Mesh) []float64 {
+	sizes := make([]float64, len(s.Subjects))
+	for i, shape := range s.Subjects {
+		_, _, sizes[i] = mesh.Moments(chosen(shape))
+	}
+	median := slices.Sorted(slices.Values(sizes))[len(sizes)/2]
+	for i := range sizes {
+		sizes[i] /= median
+	}
+	return sizes
+}
+
+// ratiosOf is ratios of the meshes of an object.
+func (s *Study) ratiosOf(o int) []float64 {
+	return s.ratios(func(shape []*mesh.Mesh) []*mesh.Mesh { return shape[o : o+1] })
 }
 
 // times writes a ratio with three digits and without an exponent of ten if it is large.
@@ -372,7 +389,6 @@ func (s *Study) Validate() error {
 		if d, e := len(m.Vertices[0]), len(first[0].Vertices[0]); d != e {
 			return text.Advise("give both two or both three coordinates", "%s is in R^%d, %s in R^%d", objects.Label(name, o), d, objects.Label(name, 0), e)
 		}
-		var sizes []float64
 		for i, shape := range s.Subjects {
 			own := objects.Label(s.Names[i], o)
 			if shape[o] == nil {
@@ -384,14 +400,10 @@ func (s *Study) Validate() error {
 			if err := mesh.CheckAlike(objects.Label(name, o), m, own, shape[o]); err != nil {
 				return err
 			}
-			_, _, radius := mesh.Moments(shape[o : o+1])
-			sizes = append(sizes, radius)
 		}
-		sorted := slices.Sorted(slices.Values(sizes))
-		median := sorted[len(sorted)/2]
-		for i, size := range sizes {
-			if size > maxSizeRatio*median || size < median/maxSizeRatio {
-				return text.Advise("convert it, correct it, or leave it out", "%s is %s times as large as the median of the subjects: it has another unit, or vertices out of their places", objects.Label(s.Names[i], o), times(size/median))
+		for i, ratio := range s.ratiosOf(o) {
+			if ratio > maxSizeRatio || ratio < 1./maxSizeRatio {
+				return text.Advise("convert it, correct it, or leave it out", "%s is %s times as large as the median of the subjects: it has another unit, or vertices out of their places", objects.Label(s.Names[i], o), times(ratio))
 			}
 		}
 	}
