@@ -36,10 +36,11 @@ func Fit(d *morpho.Dataset, terms ...linear.Term) (*Model, error) {
 	return m, nil
 }
 
-// FitWithErrors is Fit for landmarks with errors, as study.Study.PlacedData has them: the column says the root mean square of the standard errors of a specimen's landmarks along
-// one direction of its curve or surface, in the unit of the landmarks, and 0 where they were digitised. Specimens have weights by these errors and by the variance of
-// shapes about the model, which is estimated and returned: see linear.FitWithErrors, where E_i is L(D − 1) times the squared number, over the squared centroid size. It has the
-// errors of Fit and linear.FitWithErrors, and is one if a specimen has no number in the column.
+// FitWithErrors is Fit for landmarks with errors. A column of the data says how large they are, as study.Study.PlacedData makes it: the root
+// mean square, over a specimen's landmarks, of the standard error along one direction of its curve or surface, in the unit of the landmarks; 0
+// where they were digitised. Weights are those of linear.FitWithErrors, where E_i is L(D − 1) times the squared number, over the squared
+// centroid size. The variance of shapes about the model is returned as between. The errors are those of Fit and linear.FitWithErrors, and one
+// if a specimen has no number in the column.
 func FitWithErrors(d *morpho.Dataset, column string, terms ...linear.Term) (_ *Model, between float64, err error) {
 	defer try.Named(&err, "linear model of %s with errors", d.Name)
 	rows, mean := try.Get2(d.TangentShapes())

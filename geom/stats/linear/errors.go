@@ -7,15 +7,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// FitWithErrors explains rows y_i, [N][p], of N samples that were measured with errors: errors are E_i, the mean squares of their norms, which may differ, and 0 for
-// rows without. The data may be nil, as in NewDesign. Samples have the weights 1/(V + E_i), as of a random-effects model, with the variance V of the rows
-// about the model, returned as between, that solves
+// FitWithErrors explains rows y_i, [N][p], of N samples that were measured with errors. E_i is the mean square of the norm of the error of row i,
+// 0 where there is none. The data may be nil, as in NewDesign. As in a random-effects model, samples have the weights 1/(V + E_i) for the
+// variance V of the rows about the model. It is returned as between, and solves
 //
 //	Σ_i |y_i − ŷ_i|²/(V + E_i) = N − K
 //
-// for the K columns of the design and the constant, or 0 if there is none (Paule and Mandel, J. Res. Natl. Bur. Stand. 87, 1982). Permutation tests take the
-// residuals of rows times √(V + E_i)^(-1), which are exchangeable if errors are distributed over the columns of y as what differs between samples is, and nearly so if they are
-// not; V is that of the data in all draws. It has the errors of NewDesign and Fit, and is one if an E_i is negative or no finite number.
+// for the K columns of the design and the constant; if nothing solves this, V is 0 (Paule and Mandel, J. Res. Natl. Bur. Stand. 87, 1982).
+// Permutation tests take the residuals over √(V + E_i), with the V of the data in all draws. These are exchangeable if errors are distributed
+// over the columns of y as the differences between samples are. Otherwise they are nearly so. The errors are those of NewDesign and Fit, and
+// one for an E_i that is negative or no finite number.
 func FitWithErrors(data Data, y [][]float64, errors []float64, terms ...Term) (m *Model, between float64, err error) {
 	n, usual := len(y), 0.0
 	if len(errors) != n {
@@ -53,10 +54,10 @@ func FitWithErrors(data Data, y [][]float64, errors []float64, terms ...Term) (m
 		free := float64(n - len(m.Design.basis))
 		return m, (excess + free) / free, nil
 	}
-	low, high := 1e-9*usual, usual // Σ falls with V
+	low, high := 1e-9*usual, usual // the sum falls with V, to 0
 	for {
 		excess, err := at(high)
-		if err != nil || excess > 0 && math.IsInf(high*2, 1) {
+		if err != nil {
 			return nil, 0, err
 		}
 		if excess <= 0 {
