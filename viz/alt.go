@@ -8,8 +8,8 @@ import (
 )
 
 // Alt returns the alternative text of a drawing, for readers who do not see it: what Show and Save take, in words. It
-// names the title, every layer with what the legend says of it, its colour and where it lies or leads, the range of the axes, and letters for which boxes are drawn,
-// since the font lacks them. Show sends it with the picture as plain text; SVG and HTML files hold it.
+// names the title; every layer with what the legend says of it, its colour, and where it lies or leads; the range of the axes; and letters for
+// which boxes are drawn, since the font lacks them. Show sends it with the picture as plain text; SVG and HTML files hold it.
 func Alt(drawings ...Drawing) (string, error) {
 	s, err := sheetOf(drawings)
 	if err != nil {
@@ -86,10 +86,7 @@ func (s *sheet) title() string {
 func (s *scene) alt() string {
 	var layers, seen []string
 	for _, l := range s.layers {
-		text := l.noun()
-		if l.label != "" {
-			text += fmt.Sprintf(" %q", l.label)
-		}
+		text := l.named()
 		if factor := l.factor(); factor != "" {
 			text += " (" + factor + ")"
 		}
@@ -151,6 +148,14 @@ func together(layers, seen []string) (out []string) {
 		out, i = append(out, text), i+n
 	}
 	return out
+}
+
+// named is what a layer is, with what the legend says of it.
+func (l *Layer) named() string {
+	if l.label == "" {
+		return l.noun()
+	}
+	return fmt.Sprintf("%s %q", l.noun(), l.label)
 }
 
 // noun names what the layer draws: "outline", "23 outlines", "density on 642 vertices".

@@ -18,7 +18,7 @@ var colourNames = map[color.NRGBA]string{Black: "black", Blue: "blue", Vermilion
 func (s *scene) seen(l *Layer) []string {
 	var said []string
 	name := strings.ToLower(l.name)
-	if colour := colourNames[ink0(l)]; colour != "" && !l.byValue && name != "grid" && name != "numbers" && name != "names" {
+	if colour := colourNames[ownColour(l)]; colour != "" && !l.byValue && name != "grid" && name != "numbers" && name != "names" {
 		said = append(said, colour)
 	}
 	detail := ""
@@ -62,8 +62,8 @@ func (s *scene) seen(l *Layer) []string {
 	return said
 }
 
-// ink0 is the colour that all of a layer has, without its opacity.
-func ink0(l *Layer) color.NRGBA {
+// ownColour is the colour that all of a layer has, without its opacity.
+func ownColour(l *Layer) color.NRGBA {
 	if l.tint == nil {
 		return color.NRGBA{}
 	}
@@ -192,13 +192,9 @@ func (s *scene) cloud(points [][]float64) string {
 		return s.placed(points[0])
 	}
 	var x, y []float64
-	middle := make([]float64, len(points[0]))
 	for _, p := range points {
 		share := s.onPicture(p)
 		x, y = append(x, share[0]), append(y, share[1])
-		for k, v := range p {
-			middle[k] += v / float64(len(points))
-		}
 	}
 	if r := stat.Correlation(x, y, nil); s.chart && len(points) > 4 && math.Abs(r) > 0.8 {
 		return map[bool]string{true: "rising", false: "falling"}[r > 0] + " to the right"
@@ -206,7 +202,17 @@ func (s *scene) cloud(points [][]float64) string {
 	if stat.StdDev(x, nil) > 0.22 || stat.StdDev(y, nil) > 0.22 {
 		return ""
 	}
-	return s.placed(middle)
+	return s.placed(centroid(points))
+}
+
+func centroid(points [][]float64) []float64 {
+	middle := make([]float64, len(points[0]))
+	for _, p := range points {
+		for k, v := range p {
+			middle[k] += v / float64(len(points))
+		}
+	}
+	return middle
 }
 
 // shape returns the points of a layer that shows one shape, or nil.
@@ -306,7 +312,7 @@ func (s *scene) longest(l *Layer) string {
 		}
 	}
 	var far [][]float64
-	shortest, apart, first := math.Inf(1), 0.0, 0.0 // lengths and directions
+	shortest, turned, first := math.Inf(1), 0.0, 0.0 // lengths and directions
 	for i, w := range ways {
 		if far == nil || distance(w[0], w[1]) > distance(far[0], far[1]) {
 			far = w
@@ -315,7 +321,7 @@ func (s *scene) longest(l *Layer) string {
 		if i == 0 {
 			first = s.direction(w)
 		}
-		apart = max(apart, math.Abs(math.Remainder(s.direction(w)-first, 2*math.Pi)))
+		turned = max(turned, math.Abs(math.Remainder(s.direction(w)-first, 2*math.Pi)))
 	}
 	if far == nil || distance(far[0], far[1]) == 0 {
 		return ""
@@ -325,7 +331,7 @@ func (s *scene) longest(l *Layer) string {
 	switch {
 	case len(ways) == 1:
 		return s.placed(far[0]) + ", " + pointing
-	case apart < math.Pi/8:
+	case turned < math.Pi/8:
 		return "all " + pointing
 	case shortest > 0.95*distance(far[0], far[1]):
 		return ""
@@ -415,17 +421,9 @@ func (s *scene) extremes(l *Layer) string {
 
 // placedMark is where the middle of a mark lies: of a facet that looks away from the reader, on the far side.
 func (s *scene) placedMark(m *mark) string {
-	middle := make([]float64, len(m.at[0]))
-	for _, p := range m.at {
-		for k, v := range p {
-			middle[k] += v / float64(len(m.at))
-		}
-	}
+	middle := centroid(m.at)
 	if s.inSpace {
-		centre := make([]float64, 3)
-		for k := range centre {
-			centre[k] = (s.reach.lo[k] + s.reach.hi[k]) / 2
-		}
+		centre := blend(s.reach.lo[:], s.reach.hi[:], 0.5)
 		if s.camera.view(middle)[2] < s.camera.view(centre)[2]-0.05*s.extent {
 			return "on the far side"
 		}
@@ -449,15 +447,11 @@ func (s *scene) moved(last *scene) string {
 			}
 		}
 		if far > 1e-6*s.extent {
-			text := l.noun()
-			if l.label != "" {
-				text += fmt.Sprintf(" %q", l.label)
-			}
 			length := " by up to " + s.measured(far)
 			if s.chart {
 				length = ""
 			}
-			said = append(said, text+length+", most "+last.placed(at))
+			said = append(said, l.named()+length+", most "+last.placed(at))
 		}
 	}
 	if len(said) == 0 {
