@@ -80,6 +80,9 @@ func TestPlace(t *testing.T) {
 	if err := s.Start(0.8, 0.3, true); err != nil {
 		t.Fatal(err)
 	}
+	if s.Model.Hypertemplate || slices.ContainsFunc(s.Notes, func(note string) bool { return strings.Contains(note, "the initial template") }) {
+		t.Error("a template with landmarks stays as it is, and the notes say that it moves:", s.Notes)
+	}
 	p := expect.Must(s.Place())
 	failed := map[string]string{}
 	for _, f := range p.Failures {

@@ -568,10 +568,10 @@ func (s *Study) chooseDeformations(deformation float64) error {
 	return nil
 }
 
-// chooseMotion chooses how the template moves: curves need no smooth fields to converge.
+// chooseMotion chooses how the template moves: curves need no smooth fields to converge, and templates with Landmarks stay.
 func (s *Study) chooseMotion() {
 	curve := func(m *mesh.Mesh) bool { return len(m.Cells[0]) == 2 }
-	s.Model.Hypertemplate = s.Kind != Registration && !s.FreeVertices && !slices.ContainsFunc(s.Template, curve)
+	s.Model.Hypertemplate = s.Landmarks == nil && s.Kind != Registration && !s.FreeVertices && !slices.ContainsFunc(s.Template, curve)
 	if s.Model.Hypertemplate {
 		s.note("the template is the initial template, displaced by a field that is as smooth as the deformations: finer details of the initial template remain in it")
 	}
