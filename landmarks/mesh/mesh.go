@@ -68,6 +68,16 @@ func Vertices(meshes []*Mesh) (x [][]float64) {
 	return x
 }
 
+// WithVertices returns meshes with the same cells and other vertices, which stand one mesh after the other as those of Vertices. Nothing is copied.
+func WithVertices(meshes []*Mesh, x [][]float64) []*Mesh {
+	out := make([]*Mesh, len(meshes))
+	for i, m := range meshes {
+		n := len(m.Vertices)
+		out[i], x = m.With(x[:n:n]), x[n:]
+	}
+	return out
+}
+
 // With returns the mesh with the same cells and other vertices, as of a deformed shape. Nothing is copied.
 func (m *Mesh) With(vertices [][]float64) *Mesh { return &Mesh{vertices, m.Cells} }
 

@@ -94,7 +94,7 @@ func TestObjective(t *testing.T) {
 		z, momenta, _ := f.split(x)
 		want := 0.0
 		for i, s := range subjects {
-			T := with(template, m.Space.Point(append([]float64{}, z...)))
+			T := mesh.WithVertices(template, m.Space.Point(append([]float64{}, z...)))
 			c := m.Space.Point(append([]float64{}, geom.Numbers(geom.Shape(controls))...))
 			p := m.Space.Point(append([]float64{}, momenta[i]...))
 			k := func(x, y []float64, width float64) float64 {

@@ -251,7 +251,7 @@ func (a *Atlas) Shape(m Model, momentum [][]float64) (_ []*mesh.Mesh, err error)
 	defer try.Catch(&err)
 	solve.NotNil(a)
 	path := try.Get(m.Space.Carry(try.Get(m.Space.Shoot(a.Controls, momentum)), mesh.Vertices(a.Template)))
-	return with(a.Template, path[len(path)-1]), nil
+	return mesh.WithVertices(a.Template, path[len(path)-1]), nil
 }
 
 // Flow returns the template at the times 0, 1/n, …, 1 of the flow of a momentum, as Shape, whatever the drift of its energy: see Drift.
@@ -259,7 +259,7 @@ func (a *Atlas) Flow(m Model, momentum [][]float64) (out [][]*mesh.Mesh, err err
 	defer try.Catch(&err)
 	solve.NotNil(a)
 	for _, x := range try.Get(m.Space.Carry(try.Get(m.Space.ShootInexact(a.Controls, momentum)), mesh.Vertices(a.Template))) {
-		out = append(out, with(a.Template, x))
+		out = append(out, mesh.WithVertices(a.Template, x))
 	}
 	return out, nil
 }
@@ -293,16 +293,6 @@ func sums(rows [][]float64) []float64 {
 	out := make([]float64, len(rows[0]))
 	for _, row := range rows {
 		floats.Add(out, row)
-	}
-	return out
-}
-
-// with is a shape with other vertices.
-func with(shape []*mesh.Mesh, x [][]float64) []*mesh.Mesh {
-	out := make([]*mesh.Mesh, len(shape))
-	for o, m := range shape {
-		n := len(m.Vertices)
-		out[o], x = m.With(x[:n:n]), x[n:]
 	}
 	return out
 }

@@ -255,7 +255,7 @@ func TestRoundsStepBack(t *testing.T) {
 	}
 	rounds = append(rounds, reduce())
 	far := *rounds[1]
-	far.Template = with(template, far.Template)[0].Map(func(x []float64) []float64 { return floats.ScaleTo(make([]float64, 2), 1e200, x) }).Vertices
+	far.Template = mesh.WithVertices(template, far.Template)[0].Map(func(x []float64) []float64 { return floats.ScaleTo(make([]float64, 2), 1e200, x) }).Vertices
 	parts = append(parts, nil)
 	for i := range subjects {
 		p := expect.Must(r.Match(&far, i, parts[0][i]))

@@ -222,13 +222,13 @@ func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*
 func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) {
 	a.Imbalance, a.Unsettled = f.balance(e)
 	z, flat, q := f.split(e.x)
-	for _, t := range with(f.start, f.Space.Point(z)) {
+	for _, t := range mesh.WithVertices(f.start, f.Space.Point(z)) {
 		a.Template = append(a.Template, t.Copy())
 	}
 	a.Controls = f.Space.Point(q)
 	for i := range subjects {
 		a.Momenta = append(a.Momenta, f.Space.Point(f.momentum(i, flat)))
-		a.Deformed = append(a.Deformed, with(a.Template, e.deformed[i]))
+		a.Deformed = append(a.Deformed, mesh.WithVertices(a.Template, e.deformed[i]))
 	}
 	a.Mismatch, a.Energy, a.Evaluations = e.mismatch, e.energy, f.evaluations
 	a.Objective = floats.Sum(e.energy) / (a.Reach * a.Reach)

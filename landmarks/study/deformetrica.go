@@ -135,6 +135,8 @@ func readXML(path, root string) *element {
 	return &e
 }
 
+const parallelTransport = "paralleltransport" // a model type in lower case
+
 // unsupported are the model types of Deformetrica that have no counterpart, and what to do.
 var unsupported = map[string]string{
 	"affineatlas":               "take population.Align",
@@ -142,7 +144,7 @@ var unsupported = map[string]string{
 	"longitudinalatlas":         "take a Regression of every subject, then stats.Gather: see stats.Grow",
 	"longitudinalregistration":  "take a Regression of every subject, then stats.Gather: see stats.Grow",
 	"shooting":                  "take Space.Shoot and Space.Carry with the momenta",
-	"paralleltransport":         "take Space.Transport, or stats.Gather",
+	parallelTransport:           "read it by study.ReadParallelTransport, or run `study transport -data FOLDER -out RESULTS`",
 }
 
 // ReadDeformetrica reads a study of Deformetrica 4 (and the tags of 3): the paths of its model.xml and data_set.xml, and of its
@@ -156,6 +158,7 @@ var unsupported = map[string]string{
 // or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
 // a kernel-width apart. The gradient of the template is smoothed by the deformation kernel's width times sobolev-kernel-width-ratio.
 // What has no counterpart here, such as step sizes, is passed over and named in Notes. Meshes are cleaned as by Read.
+// ReadParallelTransport reads a study of that model type.
 func ReadDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
 	if err := try.Run(func() { s = readDeformetrica(model, dataSet, optimization) }); err != nil {
 		return nil, err
@@ -164,7 +167,7 @@ func ReadDeformetrica(model, dataSet, optimization string) (s *Study, err error)
 }
 
 func readDeformetrica(model, dataSet, optimization string) *Study {
-	m, d, o := readXML(model, "model"), readXML(dataSet, "data-set"), &element{}
+	m, o := readXML(model, "model"), &element{}
 	if optimization != "" {
 		o = readXML(optimization, "optimization-parameters")
 	}
@@ -188,24 +191,11 @@ func readDeformetrica(model, dataSet, optimization string) *Study {
 		}
 		refuse("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")), advice)
 	}
-	var objects, deformation []element
-	for _, e := range m.Inner {
-		switch e.name() {
-		case "template":
-			top.used["template"] = true
-			for _, object := range e.Inner {
-				if object.name() == "object" {
-					objects = append(objects, object)
-				}
-			}
-		case "deformation-parameters":
-			top.used["deformation-parameters"] = true
-			deformation = e.Inner
-		}
+	if dataSet == "" {
+		refuse("%s: a study of Deformetrica of the type %s needs data_set.xml beside it", model, s.Kind)
 	}
-	if len(objects) == 0 {
-		refuse("%s: the template has no objects", model)
-	}
+	d := readXML(dataSet, "data-set")
+	objects, deformation := top.parts(m)
 	flow := settingsOf(model, deformation)
 	flow.first("kernel-type", "kernel-device")
 	top.first("dtype")
@@ -218,12 +208,39 @@ func readDeformetrica(model, dataSet, optimization string) *Study {
 	s.visits(dataSet, d)
 	s.space(top, flow, options)
 	s.search(options, flow.positive("the deformation", "kernel-width"))
+	s.passedOver(all)
+	return s
+}
+
+// parts returns the objects of the template and the parameters of the deformation of a model.
+func (s *settings) parts(model *element) (objects, deformation []element) {
+	for _, e := range model.Inner {
+		switch e.name() {
+		case "template":
+			s.used["template"] = true
+			for _, object := range e.Inner {
+				if object.name() == "object" {
+					objects = append(objects, object)
+				}
+			}
+		case "deformation-parameters":
+			s.used["deformation-parameters"] = true
+			deformation = e.Inner
+		}
+	}
+	if len(objects) == 0 {
+		refuse("%s: the template has no objects", s.file)
+	}
+	return objects, deformation
+}
+
+// passedOver notes the settings that nobody asked for.
+func (s *Study) passedOver(all []*settings) {
 	for _, from := range all {
 		if names := from.rest(); len(names) > 0 {
 			s.note("%s: %s passed over", filepath.Base(from.file), strings.Join(names, ", "))
 		}
 	}
-	return s
 }
 
 // space chooses the control points, the kernel of the deformations and their integrator.
@@ -235,13 +252,11 @@ func (s *Study) space(top, flow, options *settings) {
 		mean := stat.Mean(s.Times, nil)
 		points = math.Ceil(concentration*math.Max(slices.Max(s.Times)-mean, mean-slices.Min(s.Times))) + 1
 	}
+	steps := flow.steps(points)
 	if s.Kind == Regression && flow.first("t0") != "" {
 		s.note("t0 is passed over: the template of a regression is that at the mean of the times, and its momentum is penalised by their standard deviation")
 	}
 	flow.first("t0", "tmin", "tmax", "concentration-of-timepoints")
-	if points != math.Trunc(points) || points < 2 || points > 1000 {
-		refuse("%s: number-of-timepoints is %g, want 2 to 1000", top.file, points)
-	}
 	method := ode.Euler
 	if second := options.on(false, "use-rk2", "use-rk2-for-shoot"); second {
 		method = ode.Heun
@@ -260,7 +275,15 @@ func (s *Study) space(top, flow, options *settings) {
 	if v := top.number(float64(dimension), "dimension"); v != float64(dimension) {
 		refuse("%s: the dimension is %g, the vertices of the template have %d coordinates", top.file, v, dimension)
 	}
-	s.Model.Space = landmarks.New(len(s.Controls), dimension, deformetricaGaussian(width), geom.Integrator(method, int(points)-1))
+	s.Model.Space = landmarks.New(len(s.Controls), dimension, deformetricaGaussian(width), geom.Integrator(method, steps))
+}
+
+// steps are those between so many time points.
+func (s *settings) steps(points float64) int {
+	if points != math.Trunc(points) || points < 2 || points > 1000 {
+		refuse("%s: number-of-timepoints is %g, want 2 to 1000", s.file, points)
+	}
+	return int(points) - 1
 }
 
 // search chooses what is estimated, and the smoothing of the gradient of the template by the width of the deformations.
@@ -327,19 +350,25 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 	} else if !estimatesNoise {
 		refuse("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
 	}
+	template := s.template(e, name)
+	if got := len(template.Cells[0]); got != order {
+		refuse("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(e.first("filename")), what)
+	}
+	s.Template = append(s.Template, template)
+	s.Model.Objects = append(s.Model.Objects, population.Object{ID: id, Norm: norm, Noise: noise})
+}
+
+// template reads the mesh of an object with a name.
+func (s *Study) template(e *settings, name string) *mesh.Mesh {
 	file := e.first("filename")
 	if file == "" {
 		refuse("%s: %s has no filename", e.file, name)
 	}
-	template := try.Get(mesh.Read(beside(e.file, file)))
-	if err := s.clean(file, template); err != nil {
+	m := try.Get(mesh.Read(beside(e.file, file)))
+	if err := s.clean(file, m); err != nil {
 		refuse("%s: %w", e.file, err)
 	}
-	if got := len(template.Cells[0]); got != order {
-		refuse("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(file), what)
-	}
-	s.Template = append(s.Template, template)
-	s.Model.Objects = append(s.Model.Objects, population.Object{ID: id, Norm: norm, Noise: noise})
+	return m
 }
 
 // visits reads the subjects: one visit of each, or for a regression the visits of one subject with their ages.
@@ -418,8 +447,8 @@ func beside(file, name string) string {
 // deformetricaGaussian is exp(−r²/w²).
 func deformetricaGaussian(w float64) kernels.Kernel { return kernels.Gaussian(w / math.Sqrt2) }
 
-// readPoints reads points as numbers, one point a line.
-func readPoints(path string, d int) [][]float64 {
+// readPoints reads points as numbers, one point per line, perhaps after a line with the numbers of a header.
+func readPoints(path string, d int, header ...float64) [][]float64 {
 	f := try.Get(text.Open(path))
 	defer f.Close()
 	in := text.NewReader(f, path)
@@ -432,20 +461,22 @@ func readPoints(path string, d int) [][]float64 {
 		if err != nil {
 			try.Do(in.Broken(err, "points"))
 		}
-		words := strings.Fields(line)
-		if len(words) == 0 {
-			continue
-		}
-		if len(words) != d {
-			try.Do(in.Errorf("%d numbers, a control point has %d", len(words), d))
-		}
 		var x []float64
-		for _, w := range words {
+		for _, w := range strings.Fields(line) {
 			v, err := text.Number(w)
 			if err != nil {
 				try.Do(in.Errorf("%v", err))
 			}
 			x = append(x, v)
+		}
+		switch {
+		case len(x) == 0:
+			continue
+		case points == nil && header != nil && slices.Equal(x, header):
+			points = [][]float64{}
+			continue
+		case len(x) != d:
+			try.Do(in.Errorf("%d numbers, a control point has %d", len(x), d))
 		}
 		points = append(points, x)
 	}

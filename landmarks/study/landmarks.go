@@ -76,13 +76,15 @@ func landmarkFile(name string) bool {
 	return slices.Contains(append(morpho.Extensions(), ".txt"), strings.ToLower(filepath.Ext(name)))
 }
 
-// checkOn refuses landmarks that are far from a subject.
+// checkOn refuses landmarks that are far from a subject: by a tenth of its size, and by an edge where edges are longer, as coarse cells cut
+// corners off.
 func checkOn(marks [][]float64, shape []*mesh.Mesh) {
-	const far = 0.1
 	_, _, size := mesh.Moments(shape)
+	far := 0.1 * size
 	var locators []*mesh.Locator
 	for _, m := range shape {
 		locators = append(locators, try.Get(m.Locator()))
+		far = math.Max(far, m.Spacing())
 	}
 	for l, x := range marks {
 		if d := len(shape[0].Vertices[0]); len(x) != d {
@@ -96,7 +98,7 @@ func checkOn(marks [][]float64, shape []*mesh.Mesh) {
 			point, _ := locator.Nearest(x)
 			least = math.Min(least, floats.Distance(point, x, 2))
 		}
-		if least > far*size {
+		if least > far {
 			text.Refuse("save both in one unit and one system of axes (RAS or LPS)", "landmark %d is %.3g away from the mesh, whose size is %.3g", l, least, size)
 		}
 	}

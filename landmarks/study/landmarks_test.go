@@ -151,6 +151,23 @@ func TestReadLandmarks(t *testing.T) {
 	if _, err := s.Place(); err == nil || !strings.Contains(err.Error(), "call Start") {
 		t.Error(err)
 	}
+
+	// A landmark of the sphere is a fifth of its radius away from the middle of a triangle of the icosahedron.
+	coarse := mesh.Icosphere(0)
+	var middle []float64
+	for k := range 3 {
+		cell := coarse.Cells[0]
+		middle = append(middle, (coarse.Vertices[cell[0]][k]+coarse.Vertices[cell[1]][k]+coarse.Vertices[cell[2]][k])/3)
+	}
+	floats.Scale(1/floats.Norm(middle, 2), middle)
+	at = folder(t, map[string]any{"a.ply": coarse, "b.ply": ball})
+	s = expect.Must(study.Read(at))
+	if err := morpho.Write(filepath.Join(at, "a.fcsv"), &morpho.Dataset{Name: "a", Specimens: []morpho.Specimen{{Name: "a", Points: [][]float64{middle}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ReadLandmarks(at); err != nil {
+		t.Error(err)
+	}
 }
 
 // Meshes that cannot be used are left out and named, each with its reason, and the others get their landmarks. What was matched before an

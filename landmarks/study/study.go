@@ -107,7 +107,7 @@ func Read(folder string) (*Study, error) { return read(folder, false) }
 func ReadEach(folder string) (*Study, error) { return read(folder, true) }
 
 func read(folder string, each bool) (*Study, error) {
-	if model, set := firstFile(folder, modelNames), firstFile(folder, dataSetNames); set != "" {
+	if model, set := firstFile(folder, modelNames), firstFile(folder, dataSetNames); model != "" || set != "" {
 		if model == "" {
 			return nil, text.Advise("put it there", "%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
 		}

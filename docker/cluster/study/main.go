@@ -4,6 +4,7 @@
 //	study bootstrap -data shapes.csv -out results -samples 1000 -seed 1 [-task K -tasks N]
 //	study atlas     -data meshes -out results [-task K -tasks N]
 //	study collect   -out results
+//	study transport -data study -out results
 //
 // register computes the geodesic from a template to every subject, bootstrap the Fréchet means of samples drawn with
 // replacement. Task K of N computes every N-th of them, from the K-th on (from 0), each into a file of its own, which a hard
@@ -20,6 +21,9 @@
 //
 // A folder belongs to the study that is there first. A result says of which study and which number it is, with a checksum:
 // what else lies under its name is neither taken for one nor replaced.
+//
+// transport reads a study of Deformetrica of the type ParallelTransport and writes its prediction for ParaView, in one task:
+// see study.ParallelTransport.
 //
 // In a Slurm job array, and in a Kubernetes job with indexed completions and JOB_COMPLETIONS in its environment, tasks
 // need no -task and -tasks.
@@ -52,6 +56,7 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/study"
 )
 
 func main() {
@@ -88,7 +93,7 @@ func refuse(format string, args ...any) { try.Do(fmt.Errorf(format, args...)) }
 
 func perform(args []string) {
 	if len(args) == 0 {
-		refuse("want register, bootstrap, atlas or collect")
+		refuse("want register, bootstrap, atlas, collect or transport")
 	}
 	s := settings{Kind: args[0]}
 	f := flag.NewFlagSet("study "+s.Kind, flag.ContinueOnError)
@@ -96,7 +101,7 @@ func perform(args []string) {
 	data := f.String("data", "", "`file` or folder of the shapes, as morpho.Read takes it; of atlas the folder, as study.Read takes it")
 	task := f.Int("task", variable("SLURM_ARRAY_TASK_ID", 0)-variable("SLURM_ARRAY_TASK_MIN", 0)+variable("JOB_COMPLETION_INDEX", 0), "number of this task, from 0")
 	tasks := f.Int("tasks", variable("SLURM_ARRAY_TASK_COUNT", 1)*variable("JOB_COMPLETIONS", 1), "how many tasks there are")
-	if s.Kind != "atlas" {
+	if s.Kind == "register" || s.Kind == "bootstrap" {
 		f.BoolVar(&s.Aligned, "align", true, "align the shapes first, keeping their sizes")
 		f.Float64Var(&s.Width, "width", 0, "of the Gaussian kernel; 0: the mean spacing of the template's landmarks")
 	}
@@ -110,9 +115,9 @@ func perform(args []string) {
 	case "atlas":
 		s.Atlas = new(atlasSettings)
 		s.Atlas.flags(f)
-	case "collect":
+	case "collect", "transport":
 	default:
-		refuse("%q: want register, bootstrap, atlas or collect", s.Kind)
+		refuse("%q: want register, bootstrap, atlas, collect or transport", s.Kind)
 	}
 	try.Do(f.Parse(args[1:]))
 	switch {
@@ -125,6 +130,9 @@ func perform(args []string) {
 		return
 	case *data == "":
 		refuse("want -data FILE, or FOLDER")
+	case s.Kind == "transport":
+		transport(*data, *out)
+		return
 	case !(s.Width >= 0) || math.IsInf(s.Width, 1):
 		refuse("-width %g: want a positive number, in the unit of the data", s.Width)
 	case !(s.Mismatch >= 0) || math.IsInf(s.Mismatch, 1):
@@ -145,6 +153,17 @@ func perform(args []string) {
 	try.Get(engine.Backend())
 	id := try.Get(claim(*out, s))
 	try.Do(compute(ctx, *out, id, work, *task, *tasks, s.Count))
+}
+
+// transport writes the prediction of a study of Deformetrica.
+func transport(data, out string) {
+	t := try.Get(study.ReadParallelTransport(filepath.Join(data, "model.xml")))
+	for _, note := range t.Notes {
+		fmt.Fprintln(os.Stderr, "study:", note)
+	}
+	predictions := try.Get(t.Predict())
+	try.Do(t.Write(out, predictions))
+	fmt.Printf("%d times from %g to %g, length of the deformation %.4g: %s\n", len(predictions), t.From, t.To, predictions[0].Length, out)
 }
 
 // variable returns the value of an environment variable that a cluster's engine sets.

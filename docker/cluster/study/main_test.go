@@ -338,3 +338,30 @@ func TestNumbersThatAreNone(t *testing.T) {
 		t.Errorf("wrong use left %v", left)
 	}
 }
+
+// A study of parallel transport of Deformetrica is predicted by one command, and what cannot be meant is refused.
+func TestTransport(t *testing.T) {
+	data, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	for name, text := range map[string]string{
+		"model.xml": `<model><model-type>ParallelTransport</model-type><template><object id="bone"><filename>bone.obj</filename></object></template>
+			<initial-control-points>points.txt</initial-control-points><initial-momenta>grow.txt</initial-momenta><initial-momenta-to-transport>differ.txt</initial-momenta-to-transport>
+			<deformation-parameters><kernel-width>1</kernel-width><tmin>0</tmin><tmax>0.5</tmax></deformation-parameters></model>`,
+		"bone.obj":   "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+		"points.txt": "0 0 0\n1 1 0\n", "grow.txt": "0 0 0.2\n0 0.2 0\n", "differ.txt": "0.1 0 0\n0 0 0.1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, "transport", "-data", data, "-out", out)
+	subject := expect.Must(os.ReadFile(filepath.Join(out, "subject_bone.pvd")))
+	if n := strings.Count(string(subject), "<DataSet "); n != 6 {
+		t.Errorf("%d moments of the subject: %s", n, subject)
+	}
+	for _, name := range []string{"template_bone.pvd", "controls_0005.vtp"} {
+		expect.Must(os.Stat(filepath.Join(out, name)))
+	}
+	expect.Refused(t, runStudy([]string{"transport", "-data", data}), "-out")
+	expect.Refused(t, runStudy([]string{"transport", "-data", filepath.Dir(data), "-out", out}), "model.xml")
+	expect.Refused(t, runStudy([]string{"transport", "-data", data, "-out", out, "-width", "3"}), "width")
+}
