@@ -129,7 +129,8 @@ const (
 //   - FarFromMean: its distance from the mean exceeds the upper quartile by more than one and a half interquartile ranges (Tukey
 //     1977), and no fault above but OutOfOrder explains it.
 //
-// The data set is not changed, and its specimens need not be aligned. Distances are full Procrustes distances, which have no unit.
+// The data set is not changed, and its specimens need not be aligned. Distances are full Procrustes distances, which have no unit. Where an
+// ErrorColumn says how large the errors of landmarks are, FarFromMean judges the distance without them, √(d² − E) or 0 (see SquaredErrors).
 //
 // It is an error if numbers of landmarks or dimensions differ, if landmarks are missing (see EstimateMissing), or if Procrustes
 // cannot align the shapes.
@@ -151,13 +152,20 @@ func Inspect(d *Dataset) (*Inspection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inspect %s: %w", d.Name, err)
 	}
+	errors, err := d.SquaredErrors()
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
 	in := &Inspection{Mean: mean}
-	distances := make([]float64, len(shapes))
-	deviations := make([][]float64, len(mean)) // [n][N], squared
+	distances, without := make([]float64, len(shapes)), make([]float64, len(shapes)) // with and without errors
+	deviations := make([][]float64, len(mean))                                       // [n][N], squared
 	aligned := make([][][]float64, len(shapes))
 	for i, x := range shapes {
 		if distances[i], err = fullDistance(x, mean); err != nil {
 			return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
+		}
+		if without[i] = distances[i]; errors != nil {
+			without[i] = math.Sqrt(math.Max(0, distances[i]*distances[i]-errors[i]))
 		}
 		t, err := FitSimilarity(x, mean)
 		if err != nil {
@@ -174,11 +182,11 @@ func Inspect(d *Dataset) (*Inspection, error) {
 	for l := range usual {
 		usual[l] = quantile(deviations[l], 0.5)
 	}
-	median, upper := quantile(distances, 0.5), quantile(distances, 0.75)
-	fence := upper + tukey*(upper-quantile(distances, 0.25))
+	median, upper := quantile(distances, 0.5), quantile(without, 0.75)
+	fence := upper + tukey*(upper-quantile(without, 0.25))
 
 	for i, x := range shapes {
-		if err := in.judge(d, i, x, aligned[i], distances[i], median, fence, usual); err != nil {
+		if err := in.judge(d, i, x, aligned[i], distances[i], median, without[i] > fence, usual); err != nil {
 			return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
 		}
 	}
@@ -189,8 +197,8 @@ func Inspect(d *Dataset) (*Inspection, error) {
 	return in, nil
 }
 
-// judge looks for the faults of specimen i, given the median of the distances, the fence beyond which one is far, and the usual deviations of landmarks.
-func (in *Inspection) judge(d *Dataset, i int, x, aligned [][]float64, distance, median, fence float64, usual []float64) (err error) {
+// judge looks for the faults of specimen i, given the median of the distances, whether it is far, and the usual deviations of landmarks.
+func (in *Inspection) judge(d *Dataset, i int, x, aligned [][]float64, distance, median float64, far bool, usual []float64) (err error) {
 	note := func(fault Fault, landmarks []int, severity float64, about string, args ...any) {
 		in.Findings = append(in.Findings, Finding{d.Specimens[i].Name, i, fault, landmarks, severity, fmt.Sprintf(about, args...)})
 	}
@@ -245,7 +253,7 @@ func (in *Inspection) judge(d *Dataset, i int, x, aligned [][]float64, distance,
 	if explained {
 		return nil
 	}
-	if distance > fence {
+	if far {
 		note(FarFromMean, nil, severity, "it is %.3f from the mean of the most typical half of the specimens; the median distance is %.3f", distance, median)
 	}
 	return nil

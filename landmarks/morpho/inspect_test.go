@@ -202,3 +202,45 @@ func TestStrings(t *testing.T) {
 		}
 	}
 }
+
+// A specimen that is far from the mean because its landmarks have errors is no outlier where the errors are known; one without errors is.
+func TestInspectWithErrors(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	d := &Dataset{Name: "simulated"}
+	for i := range 20 {
+		deviation := 0.03
+		if i == 7 {
+			deviation = 0.12
+		}
+		var points [][]float64
+		for k := range 10 {
+			x := []float64{math.Cos(float64(k)), 1.3 * math.Sin(float64(k)), 0.2 * float64(k)}
+			for a := range x {
+				x[a] += deviation * random.NormFloat64()
+			}
+			points = append(points, x)
+		}
+		d.Specimens = append(d.Specimens, Specimen{Name: fmt.Sprint(i), Points: points, Covariates: map[string]string{}})
+	}
+	far := func(errors ...float64) []string {
+		for i, e := range errors {
+			d.Specimens[i].Covariates[ErrorColumn] = fmt.Sprint(e)
+		}
+		return expect.Must(Inspect(d)).Names(FarFromMean)
+	}
+	if got := far(); !slices.Equal(got, []string{"7"}) {
+		t.Errorf("without errors: %v", got)
+	}
+	errors := slices.Repeat([]float64{0.01}, 20)
+	if got := far(errors...); !slices.Equal(got, []string{"7"}) {
+		t.Errorf("with small errors: %v", got)
+	}
+	errors[7] = math.Sqrt(0.12 * 0.12 * 3 / 2) // along one direction of a surface
+	if got := far(errors...); got != nil {
+		t.Errorf("with its errors: %v", got)
+	}
+	d.Specimens[3].Covariates[ErrorColumn] = "-1"
+	expect.Refused(t, expect.Error(Inspect(d)), ErrorColumn, `specimen "3"`, "-1")
+	d.Specimens[3].Covariates[ErrorColumn] = ""
+	expect.Refused(t, expect.Error(Inspect(d)), ErrorColumn, `specimen "3"`)
+}

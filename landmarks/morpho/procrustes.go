@@ -118,11 +118,31 @@ const (
 // It is an error if counts or dimensions differ, a coordinate is not finite, a landmark is at a usual code of a missing one (see
 // Dataset.CheckCodes), all landmarks of a shape coincide, or a rotation is not determined.
 func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, error) {
-	return procrustes(shapes, shapeNumber, opts...)
+	return procrustes(shapes, nil, shapeNumber, opts...)
 }
 
-// procrustes is Procrustes with errors that call shape i what(i).
-func procrustes(shapes [][][]float64, what func(i int) string, opts ...ProcrustesOption) (*Alignment, error) {
+// WeightedProcrustes is Procrustes with a weight for each shape in the sums that the mean minimises, in the Mean of the aligned shapes, and in RMS. For
+// specimens with errors E_i (see Dataset.SquaredErrors) about a mean from which shapes have the variance V, weights are 1/(V + E_i). It is an error
+// too if there are not as many weights as shapes, or one is not positive.
+func WeightedProcrustes(shapes [][][]float64, weights []float64, opts ...ProcrustesOption) (*Alignment, error) {
+	if len(weights) != len(shapes) {
+		return nil, fmt.Errorf("procrustes: %d weights for %d shapes", len(weights), len(shapes))
+	}
+	for i, w := range weights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return nil, fmt.Errorf("procrustes: the weight of shape %d is %g: give a positive number, or leave the shape out", i, w)
+		}
+	}
+	relative := slices.Clone(weights)
+	floats.Scale(float64(len(weights))/floats.Sum(weights), relative)
+	return procrustes(shapes, relative, shapeNumber, opts...)
+}
+
+// procrustes is WeightedProcrustes with weights of mean 1, or nil, and errors that call shape i what(i).
+func procrustes(shapes [][][]float64, importance []float64, what func(i int) string, opts ...ProcrustesOption) (*Alignment, error) {
+	if importance == nil {
+		importance = slices.Repeat([]float64{1}, len(shapes))
+	}
 	pre, err := preshapes(shapes, what)
 	if err != nil {
 		return nil, fmt.Errorf("procrustes: %w", err)
@@ -133,7 +153,7 @@ func procrustes(shapes [][][]float64, what func(i int) string, opts ...Procruste
 		sizes[i] = z.size
 	}
 	o := optionsOf(opts)
-	// One iteration is μ ← Σ_i w_i R_i z_i, brought to size 1, with z_i of size 1: w_i = cos ρ_i, or with sizes kept the size itself.
+	// One iteration is μ ← Σ_i w_i s_i R_i z_i, brought to size 1, with z_i of size 1: s_i = cos ρ_i, or with sizes kept the size itself.
 	mean := pre[0].points
 	rotations := make([]*mat.Dense, len(pre))
 	rotated := make([]*mat.Dense, len(pre)) // R_i z_i
@@ -148,9 +168,12 @@ func procrustes(shapes [][][]float64, what func(i int) string, opts ...Procruste
 		}
 		return nil
 	}
-	weights := cosines
+	lengths := cosines // s_i
 	if o.keepSize {
-		weights = sizes
+		lengths = sizes
+	}
+	average := func() *mat.Dense {
+		return weightedMean(floats.MulTo(make([]float64, len(pre)), importance, lengths), rotated)
 	}
 	out := &Alignment{Status: solve.IterationLimit}
 	tolerance := procrustesTolerance * math.Sqrt(float64(n*dim))
@@ -158,7 +181,7 @@ func procrustes(shapes [][][]float64, what func(i int) string, opts ...Procruste
 		if err := fit(); err != nil {
 			return nil, err
 		}
-		next := weightedMean(weights, rotated)
+		next := average()
 		size := mat.Norm(next, 2)
 		if !(size > 0) {
 			return nil, fmt.Errorf("procrustes: %w", text.Advise("see by Inspect whether some are mirrored or out of order",
@@ -174,16 +197,20 @@ func procrustes(shapes [][][]float64, what func(i int) string, opts ...Procruste
 		return nil, err
 	}
 	if o.keepSize {
-		mean = weightedMean(sizes, rotated)
+		mean = average()
 	}
 
-	squares := floats.Dot(cosines, cosines)
+	squares, total := 0.0, 0.0
+	for i, w := range importance {
+		squares += w * cosines[i] * cosines[i]
+	}
 	for i, z := range pre {
 		// cos ρ_i R_i z_i is at the distance sin ρ_i from a mean of size 1.
-		out.Distances = append(out.Distances, frobenius(weights[i], rotated[i], mean))
+		out.Distances = append(out.Distances, frobenius(lengths[i], rotated[i], mean))
+		total += importance[i] * out.Distances[i] * out.Distances[i]
 		scale := 1.0
 		if !o.keepSize {
-			// Σ_i cos ρ_i R_i z_i = (Σ_i cos² ρ_i) μ: with this factor the mean of the aligned shapes is μ.
+			// Σ_i w_i cos ρ_i R_i z_i = (Σ_i w_i cos² ρ_i) μ: with this factor the mean of the aligned shapes is μ.
 			scale = cosines[i] / z.size * float64(len(pre)) / squares
 		}
 		var r mat.Dense // into the frame of shape 0
@@ -192,10 +219,13 @@ func procrustes(shapes [][][]float64, what func(i int) string, opts ...Procruste
 		out.Transforms = append(out.Transforms, t)
 		out.Shapes = append(out.Shapes, t.Apply(shapes[i]))
 	}
-	if out.Mean, err = Mean(out.Shapes); err != nil {
-		return nil, fmt.Errorf("procrustes: %w", err)
+	out.Mean = zeros(n, dim)
+	for i, shape := range out.Shapes {
+		for l, x := range shape {
+			floats.AddScaled(out.Mean[l], importance[i]/float64(len(pre)), x)
+		}
 	}
-	out.RMS = floats.Norm(out.Distances, 2) / math.Sqrt(float64(len(pre)))
+	out.RMS = math.Sqrt(total / float64(len(pre)))
 	return out, nil
 }
 
@@ -260,7 +290,7 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean [][]float64, err error
 	for i, z := range pre {
 		unit[i] = slices.Collect(slices.Chunk(z.points.RawMatrix().Data, len(z.centre)))
 	}
-	a, err := procrustes(unit, d.specimen, KeepSize())
+	a, err := procrustes(unit, nil, d.specimen, KeepSize())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -390,3 +390,23 @@ func TestScalesOfCoordinates(t *testing.T) {
 		}
 	})
 }
+
+// A shape of weight 2 counts as often as two such shapes.
+func TestWeightedProcrustes(t *testing.T) {
+	shapes := GorillaSkulls().Shapes()[:5]
+	for _, opts := range [][]ProcrustesOption{nil, {KeepSize()}} {
+		got := expect.Must(WeightedProcrustes(shapes, []float64{2, 6, 2, 2, 4}, opts...))
+		want := expect.Must(Procrustes([][][]float64{shapes[0], shapes[1], shapes[1], shapes[1], shapes[2], shapes[3], shapes[4], shapes[4]}, opts...))
+		expect.Abs(t, "mean", got.Mean, want.Mean, 1e-12*CentroidSize(want.Mean))
+		expect.Rel(t, "root mean square", got.RMS, want.RMS, 1e-10)
+		for i, k := range []int{0, 1, 4, 5, 6} {
+			expect.Abs(t, "aligned shape", got.Shapes[i], want.Shapes[k], 1e-10*CentroidSize(want.Mean))
+			expect.Rel(t, "distance", got.Distances[i], want.Distances[k], 1e-10)
+		}
+		if plain := expect.Must(Procrustes(shapes, opts...)); plain.Distances[1] <= got.Distances[1] {
+			t.Errorf("a shape of weight 6 is %g from the mean, %g with equal weights", got.Distances[1], plain.Distances[1])
+		}
+	}
+	expect.Refused(t, expect.Error(WeightedProcrustes(shapes, []float64{1, 1})), "2 weights for 5 shapes")
+	expect.Refused(t, expect.Error(WeightedProcrustes(shapes, []float64{1, 1, 0, 1, 1})), "weight of shape 2 is 0")
+}

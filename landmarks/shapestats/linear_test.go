@@ -345,10 +345,10 @@ func TestFitWithErrors(t *testing.T) {
 	residual, squares := 0.0, 0.0
 	for i, r := range plain.Residuals {
 		residual += floats.Dot(r, r) / float64(len(d.Specimens)-2)
-		d.Specimens[i].Covariates["error"] = fmt.Sprint(0.002 * morpho.CentroidSize(d.Specimens[i].Points))
+		d.Specimens[i].Covariates[morpho.ErrorColumn] = fmt.Sprint(0.002 * morpho.CentroidSize(d.Specimens[i].Points))
 		squares = float64(len(d.Specimens[i].Points)) * 0.002 * 0.002 // one direction in the plane
 	}
-	m, between, err := FitWithErrors(d, "error", sex)
+	m, between, err := FitWithErrors(d, sex)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,15 +357,15 @@ func TestFitWithErrors(t *testing.T) {
 	}
 	expect.Rel(t, "variance about the model and of errors", between+squares, residual, 1e-6)
 	far := d.Specimens[0]
-	far.Covariates["error"] = fmt.Sprint(0.1 * morpho.CentroidSize(far.Points))
-	m, _, err = FitWithErrors(d, "error", sex)
+	far.Covariates[morpho.ErrorColumn] = fmt.Sprint(0.1 * morpho.CentroidSize(far.Points))
+	m, _, err = FitWithErrors(d, sex)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if before, after := floats.Norm(plain.Residuals[0], 2), floats.Norm(m.Residuals[0], 2); after <= before {
 		t.Errorf("a specimen that is known badly is %g from the model, %g with equal weights", after, before)
 	}
-	far.Covariates["error"] = ""
-	_, _, err = FitWithErrors(d, "error", sex)
-	expect.Refused(t, err, "the mean square error of sample 0 is NaN")
+	far.Covariates[morpho.ErrorColumn] = ""
+	_, _, err = FitWithErrors(d, sex)
+	expect.Refused(t, err, "specimen \"", morpho.ErrorColumn)
 }

@@ -2,7 +2,6 @@ package shapestats
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"anatomy/geom/solve"
@@ -36,18 +35,15 @@ func Fit(d *morpho.Dataset, terms ...linear.Term) (*Model, error) {
 	return m, nil
 }
 
-// FitWithErrors is Fit for landmarks with errors. A column of the data says how large they are, as study.Study.PlacedData makes it: the root
-// mean square, over a specimen's landmarks, of the standard error along one direction of its curve or surface, in the unit of the landmarks; 0
-// where they were digitised. Weights are those of linear.FitWithErrors, where E_i is L(D − 1) times the squared number, over the squared
-// centroid size. The variance of shapes about the model is returned as between. The errors are those of Fit and linear.FitWithErrors, and one
-// if a specimen has no number in the column.
-func FitWithErrors(d *morpho.Dataset, column string, terms ...linear.Term) (_ *Model, between float64, err error) {
+// FitWithErrors is Fit for landmarks with errors: the morpho.ErrorColumn of the data says how large they are. Weights are those of linear.FitWithErrors for
+// the errors that morpho.Dataset.SquaredErrors returns. The variance of shapes about the model is returned as between. The errors are those of Fit, of these
+// two, and one if the data have no such column.
+func FitWithErrors(d *morpho.Dataset, terms ...linear.Term) (_ *Model, between float64, err error) {
 	defer try.Named(&err, "linear model of %s with errors", d.Name)
 	rows, mean := try.Get2(d.TangentShapes())
-	squares := try.Get(d.Numbers(column))
-	for i, e := range squares {
-		points := d.Specimens[i].Points
-		squares[i] = float64(len(points)*(len(points[0])-1)) * math.Pow(e/morpho.CentroidSize(points), 2)
+	squares := try.Get(d.SquaredErrors())
+	if squares == nil {
+		return nil, 0, fmt.Errorf("no column %q: take Fit", morpho.ErrorColumn)
 	}
 	m := &Model{Data: d, Mean: mean}
 	m.Model, between, err = linear.FitWithErrors(columns{d}, rows, squares, terms...)

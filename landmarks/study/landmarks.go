@@ -194,7 +194,7 @@ func back(a *population.Aligned, mark *population.PlacedLandmark) {
 
 // PlacedData returns the landmarks of all subjects as a data set: digitised ones where they were given, else placed ones, missing where
 // there are none. Its covariates are "landmarks", digitised or placed; the standard error of each landmark, by label or number, and
-// their root mean square; and how many failures name the subject. shapestats.FitWithErrors weighs by "standard error"; Procrustes analysis does not.
+// their root mean square, morpho.ErrorColumn; and how many failures name the subject.
 func (s *Study) PlacedData(name string, p *population.Placement) *morpho.Dataset {
 	d := &morpho.Dataset{Name: name, Labels: s.Labels, Notes: slices.Clone(s.Notes)}
 	count := len(s.Landmarks[p.Templates[0]])
@@ -230,7 +230,7 @@ func (s *Study) PlacedData(name string, p *population.Placement) *morpho.Dataset
 			sum += err * err / float64(count)
 			specimen.Covariates["standard error of "+label(l)] = number(err)
 		}
-		specimen.Covariates["standard error"] = number(math.Sqrt(sum))
+		specimen.Covariates[morpho.ErrorColumn] = number(math.Sqrt(sum))
 		specimen.Covariates["landmarks"] = "placed"
 		if given {
 			specimen.Covariates["landmarks"] = "digitised"

@@ -104,7 +104,7 @@ func TestPlace(t *testing.T) {
 	if len(s.Landmarks[0]) != count || !slices.Contains(d.Covariates(), "standard error of 11") {
 		t.Error(d)
 	}
-	kinds, errs := expect.Must(d.Column("landmarks")), expect.Must(d.Numbers("standard error"))
+	kinds, errs := expect.Must(d.Column("landmarks")), expect.Must(d.Numbers(morpho.ErrorColumn))
 	for i, specimen := range d.Specimens {
 		sum := 0.0
 		for l, x := range specimen.Points {

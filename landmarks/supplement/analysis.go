@@ -60,6 +60,7 @@ type analysis struct {
 	formula   *shapestats.Formula
 	model     *shapestats.Model
 	mean      *shapestats.Model // without terms
+	uncertain bool              // landmarks have errors, by which specimens weigh; not on a tree, nor where terms are tested over others
 	sums      linear.SumsOfSquares
 	anova     *linear.ANOVA
 	pca       *shapestats.Components
@@ -118,6 +119,7 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 	}
 	a.links = try.Get(parseLinks(a.Links, len(a.data.Specimens[0].Points)))
 	a.formula = try.Get(shapestats.Parse(a.Model, a.data))
+	a.uncertain = try.Get(a.data.SquaredErrors()) != nil && a.tree == nil && !a.over()
 	a.mean = try.Get(shapestats.Fit(a.data))
 	a.pca = try.Get(a.mean.Components())
 	if len(a.formula.Terms) == 0 {
@@ -148,12 +150,25 @@ func (a *analysis) draws() linear.Permutations {
 	return linear.Permutations{N: a.Permutations, Seed: a.Seed}
 }
 
-// fit fits a model, on the tree if there is one.
+// fit fits a model, on the tree if there is one, and with the errors of landmarks if these are known.
 func (a *analysis) fit(d *morpho.Dataset, terms ...linear.Term) *shapestats.Model {
 	if a.tree != nil {
 		return try.Get(shapestats.FitOnTree(d, a.tree, terms...))
 	}
+	if a.uncertain {
+		m, _, err := shapestats.FitWithErrors(d, terms...)
+		try.Do(err)
+		return m
+	}
 	return try.Get(shapestats.Fit(d, terms...))
+}
+
+// unweighted is the model in which all specimens weigh the same.
+func (a *analysis) unweighted() *shapestats.Model {
+	if !a.uncertain {
+		return a.model
+	}
+	return try.Get(shapestats.Fit(a.data, a.formula.Terms...))
 }
 
 // main returns the factors by which figures are coloured and variances compared, those of the first comparison, with the groups that they make
@@ -279,11 +294,19 @@ func (a *analysis) describe() *Section {
 	const unlike = 0.5 // of the size of a shape; four or more landmarks drawn at random are farther from their mean
 	s := &Section{Title: "The specimens and their alignment"}
 	found := try.Get(morpho.Inspect(a.data))
-	aligned := try.Get(morpho.Procrustes(a.data.Shapes()))
+	weights := a.mean.Design.Weights
+	if a.uncertain {
+		weights = a.fit(a.data).Design.Weights
+	}
+	aligned := try.Get(morpho.WeightedProcrustes(a.data.Shapes(), weights))
 	if aligned.Status != solve.Converged {
 		try.Do(fmt.Errorf("the alignment of the shapes: %s", aligned.Status))
 	}
 	a.method("Shapes were aligned by generalised Procrustes analysis, with centroid size 1, and projected to the tangent space of their mean.", "J. Gower, Generalized Procrustes analysis, Psychometrika 40, 1975", "F. J. Rohlf, Shape statistics: Procrustes superimpositions and tangent spaces, J. Classification 16, 1999")
+	if a.uncertain {
+		s.add(Paragraph("The landmarks have errors of which the sizes are known. Specimens with larger errors weigh less in the mean shape, in the model, and in comparisons of group means and of their paths. The search for outliers subtracts the errors. Components, variances of groups and the other results give all specimens the same weight."))
+		a.method("Specimens have the weights 1/(V + E): E is the mean square of the errors of their landmarks, and V the variance of shapes about the model.", "R. Paule and J. Mandel, Consensus values and weighting factors, J. Res. Natl. Bur. Stand. 87, 1982")
+	}
 	s.add(Paragraph(fmt.Sprintf("The root mean square Procrustes distance from the mean shape is %.3g.", aligned.RMS)))
 	if aligned.RMS > unlike {
 		s.add(Paragraph("That is more than half the size of a shape: the specimens have little in common, and their mean, components and tests say little about shapes. Check whether each landmark is the same point in all specimens."))
@@ -443,7 +466,7 @@ func sharesTable(name, caption string, shares []float64) *Table {
 // anovaTable is a table of an analysis of variance.
 func (a *analysis) anovaTable(name, caption string, of *linear.ANOVA) *Table {
 	t := &Table{Name: name, Caption: caption, Header: []string{"term", "df", "SS", "MS", "R²", "F", "Z", "p", "error of p"}}
-	over := overTerms(of)
+	over := slices.ContainsFunc(of.Rows, func(r linear.ANOVARow) bool { return r.Over != "" && r.Over != "residuals" })
 	if over {
 		t.Header = append(t.Header, "F over")
 	}
@@ -520,11 +543,8 @@ func (a *analysis) comparisons() (all [][]string) {
 }
 
 // over says whether a term of the model is tested over another one.
-func (a *analysis) over() bool { return overTerms(a.anova) }
-
-// overTerms says whether a term of an analysis of variance is tested over another one.
-func overTerms(of *linear.ANOVA) bool {
-	return slices.ContainsFunc(of.Rows, func(r linear.ANOVARow) bool { return r.Over != "" && r.Over != "residuals" })
+func (a *analysis) over() bool {
+	return slices.ContainsFunc(a.formula.Terms, func(t linear.Term) bool { return t.TestedOver() != "" })
 }
 
 // grouped returns the data with the combinations of factors as their groups, and the numbers of the model.
@@ -626,7 +646,7 @@ func (a *analysis) disparity() *Section {
 	if len(terms) > 1 {
 		groups = linear.Interaction(terms...)
 	}
-	found := try.Get(a.model.Disparity(groups, a.draws()))
+	found := try.Get(a.unweighted().Disparity(groups, a.draws()))
 	s := &Section{Title: "Which groups vary more"}
 	t := &Table{Name: "disparity", Caption: "Procrustes variances of the groups about the means that the model predicts.", Header: []string{"group", "specimens", "variance", "degrees of freedom"}}
 	for _, g := range found.Groups {

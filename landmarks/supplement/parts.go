@@ -69,9 +69,9 @@ func (a *analysis) integrate() *Section {
 		modules = append(modules, p.landmarks)
 	}
 	s := &Section{Title: "How parts vary together"}
-	base := a.model
-	if base == nil || a.over() {
-		base = a.mean
+	base := a.mean
+	if a.model != nil && !a.over() {
+		base = a.unweighted()
 	}
 	modular := try.Get(base.Modularity(modules, a.draws()))
 	verdict := "The parts are not significant modules"

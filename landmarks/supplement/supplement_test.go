@@ -3,6 +3,7 @@ package supplement
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,7 +12,9 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stats/linear"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/shapestats"
 	"anatomy/viz"
 )
 
@@ -63,6 +66,39 @@ func TestPublished(t *testing.T) {
 	if w := words(heads); !strings.Contains(w, "40 specimens with 12 landmarks in the plane were compared. By species and site they are 10 Jord Symp") ||
 		!strings.Contains(w, "species:site has a significant effect: it explains 15.7 %") || !strings.Contains(w, "M. Collyer, D. Sekora and D. Adams") {
 		t.Error(w)
+	}
+}
+
+// Specimens weigh by the errors of their landmarks in the mean, the model and the pairs of groups; variances of groups are those without weights.
+func TestErrorsOfLandmarks(t *testing.T) {
+	ask := Question{Model: "group", Permutations: 99, Seed: 1}
+	d := morpho.Pupfish().GroupBy("sex")
+	plain := expect.Must(New(d, ask))
+	for i := range d.Specimens {
+		share := 0.001
+		if i%5 == 0 {
+			share = 0.05
+		}
+		d.Specimens[i].Covariates = maps.Clone(d.Specimens[i].Covariates)
+		d.Specimens[i].Covariates[morpho.ErrorColumn] = fmt.Sprint(share * morpho.CentroidSize(d.Specimens[i].Points))
+	}
+	weighted := expect.Must(New(d, ask))
+	if w := words(weighted); !strings.Contains(w, "Specimens with larger errors weigh less") || strings.Contains(words(plain), "weigh less") {
+		t.Error(w)
+	}
+	rows := func(d *Document, table string) [][]string { return expect.Must(d.Table(table)).Rows }
+	fit, _, err := shapestats.FitWithErrors(d, linear.Factor("group"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := rows(weighted, "anova")[0][4], number(expect.Must(fit.ANOVA(linear.Permutations{N: 99, Seed: 1})).Rows[0].R2); got != want || got == rows(plain, "anova")[0][4] {
+		t.Errorf("R² %s, want %s, without weights %s", got, want, rows(plain, "anova")[0][4])
+	}
+	if got, want := rows(weighted, "pairs-group")[0][2], rows(plain, "pairs-group")[0][2]; got == want {
+		t.Errorf("the distance of the means of the sexes is %s with weights and without", got)
+	}
+	if got, want := rows(weighted, "disparity"), rows(plain, "disparity"); !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("variances %v, want %v", got, want)
 	}
 }
 

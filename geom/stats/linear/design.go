@@ -15,6 +15,7 @@ import (
 type Design struct {
 	Columns []string    // [K] after the constant: "age", "sex male", "age:sex male"
 	Origin  []float64   // [K], the weighted means c̄_k of the columns c_k
+	Weights []float64   // [N], w_i
 	Rows    [][]float64 // [N][K], q_i: linear combinations of the c_ik − c̄_k with Σ_i w_i q_ik q_il = δ_kl
 
 	source
@@ -81,6 +82,7 @@ func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, err
 		w = slices.Clone(weights)
 	}
 	floats.Scale(1/floats.Sum(w), w)
+	d.Weights = w
 	for i, v := range w {
 		if d.weighted = d.weighted || v != w[0]; v > 0 {
 			d.with, d.root = append(d.with, i), append(d.root, math.Sqrt(v*float64(n)))

@@ -253,6 +253,9 @@ func (t Term) Over(error Term) Term {
 	return t
 }
 
+// TestedOver returns the name of the term that the term is tested Over, "" for the residuals.
+func (t Term) TestedOver() string { return t.over }
+
 // Cells returns the categories of a factor, or the combinations of an Interaction of factors, in the order of their first samples, and the
 // samples of each. There are n samples, whose data may be nil.
 func Cells(n int, data Data, t Term) (names []string, members [][]int, err error) {
