@@ -111,8 +111,9 @@ type Pose struct {
 // # Algorithm
 //
 // Rough matches start from eight rotations of those that Align tries, 40° or more apart, and as many of the mirror image, each after four
-// steps of a rigid alignment. Those whose Objective is less than twice that of the best are matched on, and of these those with less than
-// 1.5 times the best, to a tolerance of 0.05, and always the best of the subject and of its mirror image. Of poses that end less than 20° apart the best is kept.
+// steps of a rigid alignment. All of them take the same number of iterations, fifteen. Those whose Objective is then at most twice that of the
+// best are matched on to a tolerance of 0.05, and always the best of the subject and of its mirror image. Of poses that end less than 20° apart
+// the best is kept.
 func (m Model) Poses(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh) (_ [][]Pose, err error) {
 	defer try.Named(&err, "poses")
 	const followed, evaluations = 8, 4
@@ -159,8 +160,9 @@ func (m Model) Poses(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 
 // compete matches the template to the poses of a subject, the first of which is a subject of the matcher with this number.
 func (c *matcher) compete(poses []Pose, first int) {
-	keep := math.Inf(1)
-	for _, pass := range []struct{ tolerance, keep float64 }{{1, 2}, {0.3, 1.5}, {0.05, 1}} {
+	// Where all searches end at one tolerance instead, those far above their minima stop first, and seem worse than they are.
+	const tolerance, few, keep = 0.05, 15, 2
+	for _, iterations := range []int{few, limits(tolerance).MaxIterations} {
 		best := map[bool]float64{false: math.Inf(1), true: math.Inf(1)} // of mirror images or not
 		for _, pose := range poses {
 			best[pose.Mirrored] = math.Min(best[pose.Mirrored], pose.Objective)
@@ -170,13 +172,12 @@ func (c *matcher) compete(poses []Pose, first int) {
 			if poses[k].Objective > math.Max(keep*least, best[poses[k].Mirrored]) {
 				continue
 			}
-			c.match(first+k, "match of a pose", []solve.Option{solve.Tolerance(pass.tolerance)})
+			c.match(first+k, "match of a pose", []solve.Option{solve.Tolerance(tolerance), solve.MaxIterations(iterations)})
 			poses[k].Objective = math.Inf(1)
 			if end := c.ends[first+k]; end != nil {
 				poses[k].Objective = end.value
 			}
 		}
-		keep = pass.keep
 	}
 	for k := range poses { // the pose of the template is that of the subject back
 		x := c.x[first+k]

@@ -110,6 +110,29 @@ func TestPlacementInAnyPose(t *testing.T) {
 	expect.Abs(t, "the ellipse of 50 %", math.Sqrt(square)/m.StandardError(), math.Sqrt(2*math.Ln2), 1e-9)
 }
 
+// turned says whether landmarks lie otherwise than those of the first of a family.
+func turned(family *recovery.Family, marks [][]float64) bool {
+	_, _, radius := mesh.Moments(family.Subjects[:1])
+	square := 0.0
+	for l, x := range marks {
+		square += math.Pow(floats.Distance(x, family.Landmarks[0][l], 2), 2) / float64(len(marks))
+	}
+	return math.Sqrt(square) > 0.5*radius
+}
+
+// The search from the true pose of this body starts at a larger objective than others, and ends at the least. It must not be left out before it took as many
+// iterations as they did: else the body is turned by 54°.
+func TestPoseOfRoughBody(t *testing.T) {
+	family := expect.Must(recovery.Kin{Width: 0.45, Deviation: 0.05, Side: 0.16}.Draw(2, 20, 6))
+	s := &study.Study{Subjects: population.Single(family.Subjects), Landmarks: slices.Clone(family.Landmarks), Names: []string{"a", "b"}}
+	if err := s.Start(0.8, 0.3, true); err != nil {
+		t.Fatal(err)
+	}
+	if turned(family, s.Landmarks[1]) {
+		t.Errorf("the body lies otherwise than the first: %s", s.Notes)
+	}
+}
+
 // Bodies that are nearly symmetric come into the pose of the first, where rigid alignment turns some the wrong way, and mirrored ones are
 // named.
 func TestPosesOfBodies(t *testing.T) {
@@ -120,22 +143,13 @@ func TestPosesOfBodies(t *testing.T) {
 		flip := func(x []float64) []float64 { return []float64{x[0], -x[1], x[2]} }
 		s.Subjects[i] = []*mesh.Mesh{family.Subjects[i].Map(flip).Flip()}
 	}
-	_, _, radius := mesh.Moments(s.Subjects[0])
-	// turned says whether landmarks lie otherwise than those of the first.
-	turned := func(marks [][]float64) bool {
-		square := 0.0
-		for l, x := range marks {
-			square += math.Pow(floats.Distance(x, family.Landmarks[0][l], 2), 2) / float64(len(marks))
-		}
-		return math.Sqrt(square) > 0.5*radius
-	}
 	if err := s.Start(0.8, 0.3, true); err != nil {
 		t.Fatal(err)
 	}
 	rigid := expect.Must(population.Align(s.Model.Objects, s.Subjects[0], population.Single(family.Subjects)[1:mirrored], true))
 	wrong := 0
 	for i := 1; i < 7; i++ {
-		if i < mirrored && turned(s.Landmarks[i]) {
+		if i < mirrored && turned(family, s.Landmarks[i]) {
 			t.Errorf("%s lies otherwise than the first", s.Names[i])
 		}
 		var marks [][]float64
@@ -144,7 +158,7 @@ func TestPosesOfBodies(t *testing.T) {
 				marks = append(marks, rigid[i-1].Move(x))
 			}
 		}
-		if i < mirrored && turned(marks) {
+		if i < mirrored && turned(family, marks) {
 			wrong++
 		}
 		named := slices.ContainsFunc(s.Notes, func(note string) bool { return strings.HasPrefix(note, s.Names[i]+": its mirror image") })
