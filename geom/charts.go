@@ -35,6 +35,15 @@ type Chart interface {
 	Coordinates(z *Node) *Node
 }
 
+// Differential is an optional interface of a Chart that knows the derivative of Point in closed form. Programs for charts without it are
+// larger: they differentiate Point and Coordinates.
+type Differential interface {
+	// Push returns the derivative of Point at x, [..., d], in the direction v, [..., d]; z is Point(x), [..., a]. A nil x is the centre.
+	Push(z, x, v *Node) *Node
+	// Pull is the inverse: it returns the direction, [..., d], of a tangent vector v at z, [..., a].
+	Pull(z, x, v *Node) *Node
+}
+
 // ClosedForms is an optional interface of manifolds: a Space uses these formulas instead of integrating. Points and vectors are
 // ambient for a Charted manifold, [..., a], and coordinates for other manifolds, [..., d]. To compute without the closed forms of a
 // Charted manifold m, wrap it: struct{ geom.Charted }{m}.
@@ -88,6 +97,7 @@ type Local struct {
 	X *Node // their coordinates, [..., d]: on a Charted manifold 0 as At returns them, and those given to Moved after it; elsewhere equal to Z
 
 	chart Chart // nil where Z = X
+	off   *Node // X, or nil at the centres
 }
 
 // At returns a manifold in coordinates around points z, [..., a] on a Charted manifold and [..., d] elsewhere. A derivative with respect
@@ -103,7 +113,7 @@ func At(m Manifold, z *Node) Local {
 	chart := a.Chart(z)
 	shape := z.Shape().Clone()
 	shape.Dimensions[shape.Rank()-1] = m.Dim()
-	return Local{chart, fresh(z), Zeros(z.Graph(), shape), chart}
+	return Local{chart, fresh(z), Zeros(z.Graph(), shape), chart, nil}
 }
 
 // Point takes coordinates, [..., d], to points, [..., a].
@@ -124,7 +134,7 @@ func (at Local) Coordinates(z *Node) *Node {
 
 // Moved returns the same charts at other points: those with coordinates x, [..., d].
 func (at Local) Moved(x *Node) Local {
-	return Local{at.Manifold, at.Point(x), x, at.chart}
+	return Local{at.Manifold, at.Point(x), x, at.chart, x}
 }
 
 // Enter takes vectors or covectors at Z, [P..., B..., a], to coordinates, [P..., B..., d], where Z is [B..., a].
@@ -132,9 +142,14 @@ func (at Local) Enter(k Kind, part *Node) *Node {
 	if at.chart == nil {
 		return part
 	}
-	if k == Covector {
-		x := fresh(broadcastLike(at.X, part))
-		return autodiff.Pullback([]*Node{at.chart.Point(x)}, []*Node{part}, []*Node{x})[0]
+	d, closed := at.chart.(Differential)
+	switch {
+	case k == Covector && closed:
+		return transposed(at.push, at.X, part)
+	case k == Covector:
+		return transposed(at.chart.Point, at.X, part)
+	case closed:
+		return d.Pull(at.Z, at.off, part)
 	}
 	return push(at.chart.Coordinates, at.Z, part)
 }
@@ -145,14 +160,24 @@ func (at Local) Leave(k Kind, part *Node) *Node {
 		return part
 	}
 	if k == Covector {
-		z := fresh(broadcastLike(at.Z, part))
-		return autodiff.Pullback([]*Node{at.chart.Coordinates(z)}, []*Node{part}, []*Node{z})[0]
+		if d, closed := at.chart.(Differential); closed {
+			return transposed(func(v *Node) *Node { return d.Pull(at.Z, at.off, v) }, at.Z, part)
+		}
+		return transposed(at.chart.Coordinates, at.Z, part)
 	}
-	v := push(at.chart.Point, at.X, part)
+	v := at.push(part)
 	if q, ok := at.chart.(Quotient); ok {
 		v = q.Horizontal(broadcastLike(at.Z, v), v)
 	}
 	return v
+}
+
+// push is the derivative of Point at X in the direction v, [P..., B..., d].
+func (at Local) push(v *Node) *Node {
+	if d, closed := at.chart.(Differential); closed {
+		return d.Push(at.Z, at.off, v)
+	}
+	return push(at.chart.Point, at.X, v)
 }
 
 // Euclidean returns the Euclidean metric E of the ambient space in coordinates at x, [..., d, d]: E = JᵀJ with J the derivative
@@ -225,6 +250,12 @@ func recentredField(m Manifold, field func(m Manifold) ode.Field, method ode.Met
 func push(f func(x *Node) *Node, x, v *Node) *Node {
 	_, dy := autodiff.Pushforward(func(x []*Node) []*Node { return []*Node{f(x[0])} }, []*Node{broadcastLike(x, v)}, []*Node{v})
 	return dy[0]
+}
+
+// transposed is the transpose of the derivative of f at x, of a covector p.
+func transposed(f func(x *Node) *Node, x, p *Node) *Node {
+	x = fresh(broadcastLike(x, p))
+	return autodiff.Pullback([]*Node{f(x)}, []*Node{p}, []*Node{x})[0]
 }
 
 // broadcastLike gives x, [B..., d], the leading axes of v, [P..., B..., k].

@@ -261,7 +261,12 @@ func (s *space) path(z, v, p *Node) []*Node {
 		tv := times(s.steps, v)
 		starts := broadcastLike(start, tv)
 		points := m.Exp(starts, tv)
-		velocities := push(func(v *Node) *Node { return m.Exp(starts, v) }, Identity(tv), broadcastLike(v, tv))
+		velocities := broadcastLike(v, tv)
+		if t, ok := m.(ClosedTransport); ok {
+			velocities = t.Transport(starts, tv, velocities)
+		} else {
+			velocities = push(func(v *Node) *Node { return m.Exp(starts, v) }, Identity(tv), velocities)
+		}
 		return []*Node{points, flatAt(s.M, points, velocities), v, square, ExpandAxes(square, 0)}
 	}
 	path := Path(s.M, Geodesics, s.method, s.steps, ode.State{start, p}, Covector)

@@ -229,7 +229,7 @@ func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 	at := At(m, y)
 	x := at.Coordinates(end)
 	there := at.Moved(at.Coordinates(fresh(z)))
-	tangent = push(at.Point, there.X, x)
+	tangent = there.push(x)
 	if _, ok := at.chart.(Quotient); ok { // there.Z may be another element of the orbit of z
 		here := At(m, z)
 		tangent = here.Leave(Vector, here.through(there.Z).Enter(Vector, tangent))
@@ -242,8 +242,8 @@ func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 func shrinking(m Manifold, z, y *Node) *Node {
 	at := At(m, y)
 	unit := basisAt(at.X)
-	lengths := func(x *Node) *Node { return Sqrt(ReduceSum(Square(push(at.Point, x, unit)), -1)) } // [d, ...]
-	return ReduceMin(Div(lengths(at.Coordinates(fresh(z))), lengths(at.X)), 0)
+	lengths := func(at Local) *Node { return Sqrt(ReduceSum(Square(at.push(unit)), -1)) } // [d, ...]
+	return ReduceMin(Div(lengths(at.Moved(at.Coordinates(fresh(z)))), lengths(at)), 0)
 }
 
 // stations returns the states (q, p) at the ends of equal parts of the time, [k, B, a] each, of the geodesics from z with momenta p.

@@ -56,7 +56,10 @@ func checkCurve(what string, path *Node) (n int) {
 }
 
 // through returns the same charts at given points.
-func (at Local) through(z *Node) Local { return Local{at.Manifold, z, at.Coordinates(z), at.chart} }
+func (at Local) through(z *Node) Local {
+	x := at.Coordinates(z)
+	return Local{at.Manifold, z, x, at.chart, x}
+}
 
 // windows returns, for each of the n pieces of a curve, the samples at its start and at its end, the four samples nearest to it, or as
 // many as there are, and the weights by which these give the curve at the times −1, 0, 1 and 2 of the piece, [n, 4, samples]. Beyond

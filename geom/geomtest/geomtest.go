@@ -160,6 +160,13 @@ func (r *residuals) tilted(m geom.Manifold, centre geom.Local, x *Node, vectors 
 	there = change(x)
 	r.compare("Point is the inverse of Coordinates", other.Coordinates(other.Point(there)), there)
 	r.compare("change of charts and back", centre.Coordinates(other.Point(there)), x)
+	if d, ok := centre.Manifold.(geom.Differential); ok {
+		z, off, middle := centre.Point(x), push(centre.Point, Identity(x), vectors[0]), push(centre.Point, Identity(centre.X), vectors[0])
+		r.compare("Push is the derivative of Point", d.Push(z, x, vectors[0]), off)
+		r.compare("Push is the derivative of Point at the centre", d.Push(centre.Z, nil, vectors[0]), middle)
+		r.compare("Pull is the inverse of Push", d.Pull(z, x, off), vectors[0])
+		r.compare("Pull is the inverse of Push at the centre", d.Pull(centre.Z, nil, middle), vectors[0])
+	}
 	at := entries(push(change, BroadcastPrefix(x, len(vectors)), Stack(vectors, 0)))
 	for i := range vectors {
 		moved = append(moved, at(i))

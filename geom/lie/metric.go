@@ -196,6 +196,29 @@ func (c chart) Coordinates(z *Node) *Node {
 	return c.m.uniqueLog(c.m.translate(c.at(c.m.form.inverse(c.m.Group, c.c), z), z))
 }
 
+// Push is z (dexp v)^, or (dexp v)^ z for right-invariant metrics.
+func (c chart) Push(z, x, v *Node) *Node {
+	if x == nil {
+		return c.m.translate(c.at(c.c, v), c.m.Hat(v))
+	}
+	j := c.m.DExp(c.m.signed(x))
+	return c.m.translate(c.at(c.m.matrix(z), v), c.m.Hat(linalg.MatVec(c.at(j, v), v)))
+}
+
+// Pull is dexp⁻¹ of z⁻¹ v, or v z⁻¹ for right-invariant metrics.
+func (c chart) Pull(z, x, v *Node) *Node {
+	if x == nil {
+		return c.velocity(c.c, v)
+	}
+	xi := c.velocity(c.m.matrix(z), v)
+	return linalg.SolveGeneral(c.at(c.m.DExp(c.m.signed(x)), xi), xi)
+}
+
+// velocity is the element of the Lie algebra of a tangent vector v at z.
+func (c chart) velocity(z, v *Node) *Node {
+	return c.m.Vee(c.m.translate(c.at(c.m.form.inverse(c.m.Group, z), v), v))
+}
+
 // signed is ∓x: dexp_(∓x) takes x' to the velocity ξ.
 func (m *metric) signed(x *Node) *Node {
 	if m.side == Left {
@@ -214,6 +237,14 @@ func (c chart) G(x *Node) *Node {
 type closedChart struct {
 	chart
 	form closed
+}
+
+func (c closedChart) Pull(z, x, v *Node) *Node {
+	if x == nil {
+		return c.chart.Pull(z, x, v)
+	}
+	xi := c.velocity(c.m.matrix(z), v)
+	return linalg.MatVec(c.at(c.form.inverseDExp(c.m.Group, c.m.signed(x)), xi), xi)
 }
 
 // Sharp is dexp⁻¹ A⁻¹ dexp⁻ᵀ p.

@@ -230,6 +230,25 @@ func (c quotientChart) Coordinates(z *Node) *Node {
 	return c.q.local(c.q.m.translate(c.on.at(inverse, z), z))
 }
 
+func (c quotientChart) Push(z, x, v *Node) *Node {
+	if x != nil {
+		x = c.q.lift(x)
+	}
+	return c.on.Push(z, x, c.q.lift(v))
+}
+
+// Pull is x' with v = (w h)' for w = c exp x: the horizontal part of dexp_(−x) x' is that of w⁻¹ v h⁻¹, h = w⁻¹ z.
+func (c quotientChart) Pull(z, x, v *Node) *Node {
+	if x == nil {
+		return c.q.drop(c.on.velocity(c.on.c, v))
+	}
+	g := c.q.m.Group
+	w := c.Point(x)
+	turned := linalg.MatMul(g.matrix(v), c.on.at(g.matrix(g.Mul(g.Inverse(z), w)), v))
+	xi := c.q.drop(c.on.velocity(g.matrix(w), vector(turned)))
+	return linalg.SolveGeneral(c.on.at(c.q.slope(x), xi), xi)
+}
+
 // G is JᵀJ, J x' the horizontal part of dexp_(−x) x'.
 func (c quotientChart) G(x *Node) *Node {
 	j := c.q.slope(x)

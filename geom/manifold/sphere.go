@@ -58,6 +58,34 @@ func (c sphereChart) Coordinates(z *Node) *Node {
 	return Div(MulScalar(rest, 2), BroadcastToShape(Add(Sqrt(dot(z, z)), from(z, 0, 1)), rest.Shape()))
 }
 
+// Push is, but for the isometry, ((−q', v) − q' y)/(1 + q) with q' = ½⟨x, v⟩.
+func (c sphereChart) Push(z, x, v *Node) *Node {
+	swap := likeMatrix(c.swap, v)
+	if x == nil {
+		return linalg.MatVec(swap, Concatenate([]*Node{ZerosLike(from(v, 0, 1)), v}, -1))
+	}
+	x = like(x, v)
+	change := MulScalar(dot(x, v), 0.5)
+	w := Concatenate([]*Node{Neg(change), v}, -1)
+	w = Sub(w, scale(change, linalg.MatVec(swap, like(z, v))))
+	return linalg.MatVec(swap, scale(Reciprocal(c.conformal(x)), w))
+}
+
+// Pull is (1 + q)(w − ½ (w_0 + ⟨z, v⟩) x) without w_0, where w is v after the isometry, and z and v are first divided by |z|.
+func (c sphereChart) Pull(z, x, v *Node) *Node {
+	z = like(z, v)
+	size := Rsqrt(dot(z, z))
+	z, v = scale(size, z), scale(size, v)
+	w := linalg.MatVec(likeMatrix(c.swap, v), v)
+	rest := from(w, 1, c.m.n+1)
+	if x == nil {
+		return rest
+	}
+	x = like(x, v)
+	along := MulScalar(Add(from(w, 0, 1), dot(z, v)), 0.5)
+	return scale(c.conformal(x), Sub(rest, scale(along, x)))
+}
+
 // Sharp is (1 + |x|²/4)² p.
 func (c sphereChart) Sharp(x, p *Node) *Node { return scale(Square(c.conformal(x)), p) }
 
