@@ -25,7 +25,7 @@ type Flow[P geom.Point] struct {
 	Energy     float64     // ½ ∫ |u|² dt
 	Momentum   P           // minus the derivative of the least cost by the start, with the coordinates of the parts held: a covector
 	Miss       float64     // |x(T) − y|
-	Gradient   float64     // the norm of the derivative of the cost by the controls, relative to that of the controls
+	Gradient   float64     // the norm of the derivative of the cost by the controls, relative to that of the controls or of rounding errors
 	Iterations int
 	Status     geom.Status // geom.Converged where Gradient is at most 1e-6, and without noise Miss small: see MostProbable
 }
@@ -100,6 +100,7 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	}
 	f := &Flow[P]{Status: geom.Stalled}
 	scale := max(far, floats.Distance(c.y, c.Space.Vector(c.Start), 2))
+	rounding := 1e-13 * floats.Norm(c.y, 2) // of the end
 	var e []float64
 	for level := max(sigma, far/math.Sqrt(float64(len(c.y)))); ; level /= 10 {
 		if level < 2*sigma || level < 1e-3*far {
@@ -119,7 +120,7 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 			f.Iterations++
 			step := now.step(root.X, level)
 			at := root.X
-			if found = root.Learn(step, tolerance*floats.Norm(at, 2)); &root.Best[0] == &at[0] {
+			if found = root.Learn(step, tolerance*floats.Norm(at, 2)+rounding/mat.Norm(now.j, 2)); &root.Best[0] == &at[0] {
 				best = now
 			}
 			if task.Report(geom.Progress{Iteration: f.Iterations, Objective: level, Gradient: root.Norm}) {
@@ -128,13 +129,13 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 			}
 		}
 		e, now = root.Best, best
-		f.Gradient = root.Norm / math.Max(floats.Norm(e, 2), math.SmallestNonzeroFloat64)
+		f.Gradient = root.Norm / max(floats.Norm(e, 2), rounding/mat.Norm(now.j, 2)/flowTolerance, math.SmallestNonzeroFloat64)
 		if f.Status == geom.Cancelled || level == sigma {
 			break
 		}
 	}
 	f.Miss, f.Energy = floats.Distance(now.x, now.y, 2), floats.Dot(e, e)/2
-	if f.Status != geom.Cancelled && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+1e-13*floats.Norm(c.y, 2)) {
+	if f.Status != geom.Cancelled && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+rounding) {
 		f.Status = geom.Converged
 	}
 	lambda, rest := now.multiplier(e, sigma)
