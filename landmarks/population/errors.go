@@ -17,6 +17,7 @@ type prior struct {
 	crossing  *mat.Dense // of vertices with landmarks, [Z, L]
 	share     float64    // its posterior probability
 	variance  float64    // the factor of the covariance, over ρ²
+	noise     float64    // that of the covariance of noise
 	logarithm float64    // of the marginal likelihood
 }
 
@@ -32,6 +33,11 @@ func (c *carrier) errorsOf(pulls *mat.Dense, mixture []prior) *mat.Dense {
 	var taken, out mat.Dense
 	taken.Mul(pulls, held) // (R P⁻¹ Jᵀ W)ᵀ
 	out.Product(held.T(), c.hessian.weighted(c.weights()), held)
+	factor := 0.0
+	for _, p := range mixture {
+		factor += p.share * p.noise
+	}
+	out.Scale(factor, &out)
 	for _, p := range mixture {
 		out.Add(&out, p.missed(&taken, len(c.marks), c.Space.Manifold.D))
 	}
@@ -118,8 +124,10 @@ func (c *carrier) thinned() (points [][]float64, pulls *mat.Dense) {
 // priors returns the processes with their shares.
 //
 // The directions φ of momenta with Jᵀ W J φ = λ K φ, where the similarity is eliminated, are independent in a match: of what it finds along φ, λ/(1 + λ) is
-// what the data say, and those with a share of a tenth at least are taken. Data along φ are ℓᵀu with ℓ = W J φ/λ, and a noise of variance ρ²/λ. Their
-// marginal likelihood over all subjects is maximised over the variance of u for every width, and the widths are alike before the data.
+// what the data say, and those with a share of a tenth at least are taken. Data along φ are ℓᵀu with ℓ = W J φ/λ, and a noise of variance τρ²/λ. τ is 1 if
+// noise is as large along these smooth φ as in all residuals, which ρ² and w are from; that of other triangles may be smaller. The marginal likelihood over all
+// subjects is maximised over τ and the variance of u for every width, with the prior of τ that one more subject with τ = 1 would give (unit information: Kass
+// and Wasserman, J. Am. Stat. Assoc. 90, 1995). The widths are alike before the data.
 func (c *carrier) priors(points [][]float64, pulls *mat.Dense, reach float64) []prior {
 	const least = 0.1
 	data, functionals := c.observed(pulls, reach, least)
@@ -148,7 +156,7 @@ func (c *carrier) priors(points [][]float64, pulls *mat.Dense, reach float64) []
 					squares[j] += t * t
 				}
 			}
-			p.variance, p.logarithm = likeliest(eigen.Values(nil), squares, float64(n))
+			p.variance, p.noise, p.logarithm = likeliest(eigen.Values(nil), squares, float64(n))
 		}
 		top = math.Max(top, p.logarithm)
 		out = append(out, p)
@@ -173,7 +181,7 @@ func (c *carrier) prior(points [][]float64, wider float64) prior {
 	z, all := len(points), len(at)
 	between := mat.NewDense(all, all, try.Get(c.gramOf.Call(at)).Flat(0))
 	part := func(i, k, j, l int) *mat.Dense { return between.Slice(i, k, j, l).(*mat.Dense) }
-	return prior{vertices: part(0, z, 0, z), marks: part(z, all, z, all), crossing: part(0, z, z, all), share: 1, variance: 1}
+	return prior{vertices: part(0, z, 0, z), marks: part(z, all, z, all), crossing: part(0, z, z, all), share: 1, variance: 1, noise: 1}
 }
 
 // observed returns the data of all subjects over ρ and the standard deviation of their noise, [subjects, observed], and the functionals ℓ in this
@@ -233,19 +241,23 @@ func (c *carrier) observed(pulls *mat.Dense, reach, least float64) (data, functi
 	return &found, functionals
 }
 
-// likeliest returns the v that maximises the likelihood of n samples of normal numbers of variances 1 + v s_j, of which the sums of squares are given, and the
-// logarithm of this likelihood but for a constant.
-func likeliest(s, squares []float64, n float64) (v, logarithm float64) {
+// likeliest returns v and τ that maximise the likelihood of n samples of normal numbers of variances τ + v s_j, of which the sums of squares are given, times
+// the prior of τ with the information of one sample at τ = 1, and the logarithm of this maximum but for a constant.
+func likeliest(s, squares []float64, n float64) (v, noise, logarithm float64) {
 	logarithm = math.Inf(-1)
+	m := float64(len(s))
 	for step := -80; step <= 80; step++ {
-		trial, sum := math.Pow(1.05, float64(step)), 0.0
+		ratio := math.Pow(1.05, float64(step)) // v/τ
+		determinants, sum := 0.0, m
 		for j, signal := range s {
-			variance := 1 + trial*math.Max(0, signal)
-			sum -= (n*math.Log(variance) + squares[j]/variance) / 2
+			variance := 1 + ratio*math.Max(0, signal)
+			determinants += n * math.Log(variance)
+			sum += squares[j] / variance
 		}
-		if sum > logarithm {
-			v, logarithm = trial, sum
+		trial := sum / ((n + 1) * m) // the best τ at this ratio
+		if l := -(determinants + (n+1)*m*math.Log(trial)) / 2; l > logarithm {
+			v, noise, logarithm = ratio*trial, trial, l
 		}
 	}
-	return v, logarithm
+	return v, noise, logarithm
 }

@@ -235,12 +235,12 @@ func TestFarther(t *testing.T) {
 	}
 }
 
-// Of simulated displacements of 40 subjects the width and the variance come back.
+// Of simulated displacements of 600 subjects the width, the variance and the factor of the noise come back.
 func TestPriors(t *testing.T) {
 	m, ball, controls := potato()
 	var subjects []*mesh.Mesh
 	surfaces := []*located{}
-	for range 41 {
+	for range 601 {
 		subjects = append(subjects, ball.Copy())
 	}
 	for _, s := range Single(subjects) {
@@ -250,10 +250,10 @@ func TestPriors(t *testing.T) {
 	defer c.free()
 	random := rand.New(rand.NewPCG(3, 4))
 	points, pulls := c.thinned()
-	for _, wider := range []float64{0.5, math.Sqrt2} {
-		const reach, variance = 0.2, 3. // σ is 0.3 ρ
+	for _, test := range []struct{ wider, variance, noise float64 }{{0.5, 0.3, 1}, {math.Sqrt2, 3, 0.4}} {
+		const reach = 0.2 // σ is 0.3 ρ
 		var factor mat.Cholesky
-		p := c.prior(points, wider)
+		p := c.prior(points, test.wider)
 		factor.Factorize(ridged(symmetric(p.vertices), 1e-9))
 		var lower mat.TriDense
 		factor.LTo(&lower)
@@ -266,7 +266,7 @@ func TestPriors(t *testing.T) {
 			for a := range 3 {
 				z, column := mat.NewVecDense(len(points), nil), new(mat.VecDense)
 				for i := range points {
-					z.SetVec(i, reach*math.Sqrt(variance)*random.NormFloat64())
+					z.SetVec(i, reach*math.Sqrt(test.variance)*random.NormFloat64())
 				}
 				column.MulVec(&lower, z)
 				for i := range points {
@@ -275,7 +275,7 @@ func TestPriors(t *testing.T) {
 			}
 			z, score := mat.NewVecDense(size, nil), new(mat.VecDense)
 			for i := range size {
-				z.SetVec(i, reach*random.NormFloat64())
+				z.SetVec(i, reach*math.Sqrt(test.noise)*random.NormFloat64())
 			}
 			score.MulVec(&scores, z) // Jᵀ W noise
 			var data mat.VecDense
@@ -284,13 +284,15 @@ func TestPriors(t *testing.T) {
 			c.x[k] = c.solve(mat.NewDense(size, 1, data.RawVector().Data)).RawMatrix().Data
 			c.ends[k] = &matched{}
 		}
-		mean, expected := 0.0, 0.0
+		mean, expected, scale := 0.0, 0.0, 0.0
 		for k, p := range c.priors(points, pulls, reach) {
-			mean += p.share * math.Log2(math.Pow(2, float64(k-4)/4)/wider)
+			mean += p.share * math.Log2(math.Pow(2, float64(k-4)/4)/test.wider)
 			expected += p.share * p.variance
+			scale += p.share * p.noise
 		}
 		expect.Abs(t, "logarithm of the width", mean, 0, 0.15)
-		expect.Rel(t, "variance", expected, variance, 0.25)
+		expect.Rel(t, "variance", expected, test.variance, 0.15)
+		expect.Rel(t, "factor of the noise", scale, test.noise, 0.2)
 	}
 }
 

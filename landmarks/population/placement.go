@@ -160,13 +160,14 @@ func (p *Placement) String() string {
 // To first order a match takes displacements u of the template, and noise e, for the variables P⁻¹ Jᵀ W (u + e), with P = K + Jᵀ W J and
 // W = G/w². The error at y is then u(y) − R(y) P⁻¹ Jᵀ W (u + e), and its covariance at the template is
 //
-//	Σ(y) = ρ² [ Σ_k π_k v_k E_k(y) + R P⁻¹ Jᵀ W J P⁻¹ Rᵀ ].
+//	Σ(y) = ρ² [ Σ_k π_k v_k E_k(y) + τ R P⁻¹ Jᵀ W J P⁻¹ Rᵀ ].
 //
 // G and J are those of the section "Noise" of Model.Atlas, at the template, where J has columns for the parameters of h beside those for p,
 // and K is 0 there. R(y) is the row of J at y. G leaves out displacements along the surface: the same surface with other triangles does not
 // show them. E_k is the covariance of u(y) − R P⁻¹ Jᵀ W u for a Gaussian process u, whose kernel is that of the model with a width from half
 // to twice that of the model, in nine steps. v_k is its most likely variance after the matches to all subjects, and π_k its share in their
-// likelihood (Hoeting et al., Statistical Science 14, 1999). So the errors do not rest on the width of the model. On the subject the
+// likelihood (Hoeting et al., Statistical Science 14, 1999). So the errors do not rest on the width of the model. τ is the variance of noise
+// along smooth displacements, divided by what all residuals say of it; it is estimated together with v_k. On the subject the
 // covariance is C(y) = D(h φ) Σ(y) D(h φ)ᵀ, projected to the tangent.
 //
 // Points of several templates t are averaged with weights ω_t ∝ 1/tr C_t. On a subject that is as far from the templates as these are from

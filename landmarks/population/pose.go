@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/morpho"
 )
 
 // similarity is the motion x ↦ centre + e^c exp(w)(x − centre) + radius·t of θ = (w, t, c), where w has an angle for each plane. Where it
@@ -179,8 +180,27 @@ func (c *matcher) compete(poses []Pose, first int) {
 			}
 		}
 	}
-	for k := range poses { // the pose of the template is that of the subject back
-		x := c.x[first+k]
-		poses[k].Aligned = c.pose.at(x[len(x)-c.pose.size():]).inverse().after(poses[k].Aligned)
+	for k := range poses {
+		if c.ends[first+k] != nil {
+			poses[k].Aligned = c.back(first + k).after(poses[k].Aligned)
+		}
 	}
+}
+
+// back is the similarity that brings where subject k has the template closest to the template. Its rotation includes that of the deformation, so that
+// two minima that differ in what the similarity of the match does and in what the deformation does have about the same.
+func (c *matcher) back(k int) *Aligned {
+	momenta := len(c.x[k]) - c.pose.size()
+	h := c.pose.at(c.x[k][momenta:])
+	g := try.Get(c.Space.ShootInexact(c.controls, c.Space.Point(c.x[k][:momenta])))
+	path := try.Get(c.Space.Carry(g, c.vertices))
+	ends := path[len(path)-1]
+	for i, x := range ends {
+		ends[i] = h.Move(x)
+	}
+	fit, err := morpho.FitSimilarity(ends, c.vertices)
+	if err != nil { // as of a straight line, which has no best rotation
+		return h.inverse()
+	}
+	return &Aligned{Scale: fit.Scale, Rotation: fit.Rotation, Centre: make([]float64, c.pose.d), Shift: fit.Translation}
 }

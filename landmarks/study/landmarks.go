@@ -119,7 +119,7 @@ func (s *Study) Place(opts ...solve.Option) (*population.Placement, error) {
 	return s.returned(m.Landmarks(s.Controls, s.Subjects, s.Landmarks, opts...))
 }
 
-// Among is Placement.Among of what Place returned.
+// Among is Placement.Among of what Place returned. If all these templates are among the Failures of Start, so are all subjects.
 func (s *Study) Among(p *population.Placement, templates ...int) (*population.Placement, error) {
 	return s.returned(p.Among(templates...))
 }
@@ -129,7 +129,7 @@ func (s *Study) returned(p *population.Placement, err error) (*population.Placem
 	if err != nil {
 		return nil, err
 	}
-	p.Failures = append(slices.Clone(s.doubts), p.Failures...)
+	p.Failures = slices.Concat(s.doubts, s.doubtful(p), p.Failures)
 	slices.SortStableFunc(p.Failures, func(a, b population.PlacementFailure) int {
 		return cmp.Or(a.Subject-b.Subject, a.Landmark-b.Landmark)
 	})
@@ -139,6 +139,25 @@ func (s *Study) returned(p *population.Placement, err error) (*population.Placem
 		}
 	}
 	return p, nil
+}
+
+// doubtful names the subjects that only templates in doubt place. Start compares poses with that of the first subject, so that a template in a wrong pose
+// places nothing right on the subjects in right ones.
+func (s *Study) doubtful(p *population.Placement) (out []population.PlacementFailure) {
+	about := map[int]string{}
+	for _, d := range s.doubts {
+		about[d.Subject] = d.Reason
+	}
+	if slices.ContainsFunc(p.Templates, func(t int) bool { return about[t] == "" }) {
+		return nil
+	}
+	first := p.Templates[0]
+	for i, marks := range p.Placed {
+		if marks != nil {
+			out = append(out, population.PlacementFailure{Subject: i, Landmark: -1, Reason: fmt.Sprintf("its template %s is in doubt: %s", s.Names[first], about[first])})
+		}
+	}
+	return out
 }
 
 // still is no motion.
