@@ -131,10 +131,14 @@ func (s *Study) thinned(cells int, share float64) ([]population.Object, [][]*mes
 	return objects, thin
 }
 
-// choosePoses returns a pose of each subject but the first, by rough matches of thinned meshes: see population.Model.Poses. It notes
-// subjects of which another pose is nearly as good, and those whose mirror images fit the first one clearly better than they do themselves.
+// nearly is how many times as large as the least the objective of a second pose may be that is taken for nearly as good.
+const nearly = 1.2
+
+// choosePoses returns a pose of each subject but the first, by rough matches of thinned meshes: see population.Model.Poses. Rough matches do not tell a mirror
+// image from a body that is the same as its own, nor poses that are nearly as good: such subjects are matched in more detail. It notes those of which
+// another pose is nearly as good then, and those whose mirror images fit the first subject clearly better than they do themselves.
 func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned, err error) {
-	const nearly, alike = 1.2, 1.02
+	const alike, clearly = 1.02, 0.65
 	objects, thin := s.thinned(400, 0.3)
 	model, controls, err := s.deformations(objects, deformation)
 	if err != nil {
@@ -144,12 +148,12 @@ func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned, 
 	if err != nil {
 		return nil, err
 	}
-	mirrored, err := s.mirrored(model, controls, poses)
+	suspected, err := s.lookCloser(model, controls, poses)
 	if err != nil {
 		return nil, err
 	}
 	for i, all := range poses {
-		own, _ := split(all)
+		own, image := split(all)
 		best := own[0]
 		for _, p := range own { // as of a shape that is the same in several poses
 			if p.Objective < alike*own[0].Objective && p.Turn() < best.Turn() {
@@ -157,15 +161,20 @@ func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned, 
 			}
 		}
 		chosen = append(chosen, best.Aligned)
-		switch fits := mirrored[i+1]; {
-		case fits != nil:
+		switch {
+		case suspected[i] && image[0].Objective < clearly*own[0].Objective:
 			s.doubt(i+1, "its mirror image fits %s with the objective %.2g, and itself with %.2g: see whether it is of the other side, or two axes were exchanged",
-				s.Names[0], fits[1], fits[0])
-		case len(own) > 1 && own[1].Objective < nearly*own[0].Objective:
+				s.Names[0], image[0].Objective, own[0].Objective)
+		case ambiguous(own):
 			s.doubt(i+1, "its pose is ambiguous: two poses fit %s with the objectives %.2g and %.2g; see whether it lies as the others do, or turn it by hand", s.Names[0], own[0].Objective, own[1].Objective)
 		}
 	}
 	return chosen, nil
+}
+
+// ambiguous says whether the second of poses is nearly as good as the first.
+func ambiguous(own []population.Pose) bool {
+	return len(own) > 1 && own[1].Objective < nearly*own[0].Objective
 }
 
 // split returns the poses of a subject, and those of its mirror image.
@@ -180,34 +189,34 @@ func split(poses []population.Pose) (own, image []population.Pose) {
 	return own, image
 }
 
-// mirrored returns the least objectives of the subjects, and of their mirror images, for those whose mirror images fit clearly better. A rough
-// match does not tell them from bodies that are the same as their mirror images: those that it suspects are matched in more detail.
-func (s *Study) mirrored(model population.Model, controls [][]float64, poses [][]population.Pose) (map[int][]float64, error) {
-	const clearly = 0.65
-	var suspects []int
+// lookCloser replaces the poses of subjects whose mirror images fit best, or whose poses are ambiguous, by those of matches in more detail, and says which
+// these are.
+func (s *Study) lookCloser(model population.Model, controls [][]float64, poses [][]population.Pose) (suspected map[int]bool, err error) {
+	suspected = map[int]bool{}
 	for i, all := range poses {
-		if all[0].Mirrored {
-			suspects = append(suspects, i+1)
+		if own, _ := split(all); all[0].Mirrored || ambiguous(own) {
+			suspected[i] = true
 		}
 	}
-	if suspects == nil {
+	if len(suspected) == 0 {
 		return nil, nil
 	}
 	objects, thin := s.thinned(1600, 0.15)
 	var shapes [][]*mesh.Mesh
-	for _, i := range suspects {
-		shapes = append(shapes, thin[i])
+	for i := range poses {
+		if suspected[i] {
+			shapes = append(shapes, thin[i+1])
+		}
 	}
 	model.Objects = objects
 	again, err := model.Poses(thin[0], controls, shapes)
 	if err != nil {
 		return nil, err
 	}
-	out := map[int][]float64{}
-	for k, all := range again {
-		if own, image := split(all); image[0].Objective < clearly*own[0].Objective {
-			out[suspects[k]] = []float64{own[0].Objective, image[0].Objective}
+	for i := range poses {
+		if suspected[i] {
+			poses[i], again = again[0], again[1:]
 		}
 	}
-	return out, nil
+	return suspected, nil
 }
