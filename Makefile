@@ -53,9 +53,9 @@ test: # format, vet, tests, those of the portable path, and every notebook with 
 	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
 	GOGC=400 go test -vet=off $(LINK) ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
 	wait $$reports && exit $$tests
-	@ANATOMY_NATIVE=off GOGC=400 go test -vet=off $(LINK) -run '$(PORTABLE)' ./kernels ./landmarks
-	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site' & own=$$!; \
-	$(VENV)/python notebooks/report/run.py --check; standard=$$?; wait $$own && exit $$standard
+	@ANATOMY_NATIVE=off GOGC=400 go test -vet=off $(LINK) -run '$(PORTABLE)' ./kernels ./landmarks & portable=$$!; \
+	$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site' & own=$$!; \
+	$(VENV)/python notebooks/report/run.py --check; standard=$$?; wait $$portable; portable=$$?; wait $$own && exit $$((portable + standard))
 
 override NOTEBOOK := $(value NOTEBOOK)
 export NOTEBOOK
