@@ -25,7 +25,8 @@ func (d *Dataset) SquaredErrors() ([]float64, error) {
 	for i, e := range squares {
 		s := d.Specimens[i]
 		if !(e >= 0) || math.IsInf(e, 1) {
-			return nil, fmt.Errorf("%s: the %s of specimen %q is %q: give a number that is not negative, or leave the specimen out", d.Name, ErrorColumn, s.Name, s.Covariates[ErrorColumn])
+			return nil, fmt.Errorf("%s: the %s of specimen %q is %q: give a number that is not negative, or leave the specimen out",
+				d.Name, ErrorColumn, s.Name, s.Covariates[ErrorColumn])
 		}
 		squares[i] = float64(len(s.Points)*(len(s.Points[0])-1)) * math.Pow(e/CentroidSize(s.Points), 2)
 	}

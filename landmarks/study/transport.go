@@ -52,10 +52,12 @@ const maxSteps = 10_000
 func (t *ParallelTransport) Predict() (out []Prediction, err error) {
 	defer try.Named(&err, "Predict")
 	if !(t.From <= t.At && t.At <= t.To && t.From < t.To) {
-		return nil, text.Advise("give three times in this order, of which the first and the last differ", "from %g to %g, with the template at %g", t.From, t.To, t.At)
+		return nil, text.Advise("give three times in this order, of which the first and the last differ",
+			"from %g to %g, with the template at %g", t.From, t.To, t.At)
 	}
 	if steps := t.StepsPerUnitTime * (t.To - t.From); !(t.StepsPerUnitTime > 0 && steps <= maxSteps) {
-		return nil, text.Advise(fmt.Sprintf("give a positive number, and at most %d steps in all", maxSteps), "%g steps per unit of time for a time of %g", t.StepsPerUnitTime, t.To-t.From)
+		return nil, text.Advise(fmt.Sprintf("give a positive number, and at most %d steps in all", maxSteps),
+			"%g steps per unit of time for a time of %g", t.StepsPerUnitTime, t.To-t.From)
 	}
 	for _, end := range []float64{t.From, t.To} {
 		if end == t.At {
@@ -132,7 +134,8 @@ func (t *ParallelTransport) Write(folder string, predictions []Prediction) error
 	}
 	for k, p := range predictions {
 		path := filepath.Join(folder, fmt.Sprintf("controls_%04d.vtp", k))
-		if err := mesh.WritePoints(path, p.Controls, mesh.Field{Name: "momentum", Values: p.Momentum}, mesh.Field{Name: "momentum to the subject", Values: p.Deforming}); err != nil {
+		momenta := []mesh.Field{{Name: "momentum", Values: p.Momentum}, {Name: "momentum to the subject", Values: p.Deforming}}
+		if err := mesh.WritePoints(path, p.Controls, momenta...); err != nil {
 			return err
 		}
 	}
