@@ -44,6 +44,27 @@ type Differential interface {
 	Pull(z, x, v *Node) *Node
 }
 
+// differential is a chart as a Differential, nil if it is none: a chart that is made of others is one if these are.
+func differential(c Chart) Differential {
+	switch c := c.(type) {
+	case distributionChart:
+		return c.known
+	case quotientOfBlocks:
+		return differential(c.chartOfBlocks)
+	case chartOfBlocks:
+		d := differentialOfBlocks{c.blocks, c.of, nil}
+		for _, f := range c.factors {
+			if d.known = append(d.known, differential(f.(Chart))); d.known[len(d.known)-1] == nil {
+				return nil
+			}
+		}
+		return d
+	case Differential:
+		return c
+	}
+	return nil
+}
+
 // ClosedForms is an optional interface of manifolds: a Space uses these formulas instead of integrating. Points and vectors are
 // ambient for a Charted manifold, [..., a], and coordinates for other manifolds, [..., d]. To compute without the closed forms of a
 // Charted manifold m, wrap it: struct{ geom.Charted }{m}.
@@ -96,8 +117,9 @@ type Local struct {
 	Z *Node // the points, [..., a] on a Charted manifold and [..., d] elsewhere
 	X *Node // their coordinates, [..., d]: on a Charted manifold 0 as At returns them, and those given to Moved after it; elsewhere equal to Z
 
-	chart Chart // nil where Z = X
-	off   *Node // X, or nil at the centres
+	chart Chart        // nil where Z = X
+	known Differential // the chart, where it is one, or else nil
+	off   *Node        // X, or nil at the centres
 }
 
 // At returns a manifold in coordinates around points z, [..., a] on a Charted manifold and [..., d] elsewhere. A derivative with respect
@@ -113,7 +135,7 @@ func At(m Manifold, z *Node) Local {
 	chart := a.Chart(z)
 	shape := z.Shape().Clone()
 	shape.Dimensions[shape.Rank()-1] = m.Dim()
-	return Local{chart, fresh(z), Zeros(z.Graph(), shape), chart, nil}
+	return Local{chart, fresh(z), Zeros(z.Graph(), shape), chart, differential(chart), nil}
 }
 
 // Point takes coordinates, [..., d], to points, [..., a].
@@ -134,7 +156,23 @@ func (at Local) Coordinates(z *Node) *Node {
 
 // Moved returns the same charts at other points: those with coordinates x, [..., d].
 func (at Local) Moved(x *Node) Local {
-	return Local{at.Manifold, at.Point(x), x, at.chart, x}
+	return Local{at.Manifold, at.Point(x), x, at.chart, at.known, x}
+}
+
+// Through returns the same charts at other points: z, [..., a].
+func (at Local) Through(z *Node) Local {
+	x := at.Coordinates(z)
+	return Local{at.Manifold, z, x, at.chart, at.known, x}
+}
+
+// Change returns the coordinates of Z in the charts of other, [..., d], and the matrix of their derivative by X, [..., d, d].
+func (at Local) Change(other Local) (x, slope *Node) {
+	if at.known != nil {
+		there := other.Through(at.Z)
+		return there.X, linalg.T(linalg.Rows(there.Enter(Vector, at.push(basisAt(at.X)))))
+	}
+	change := func(x *Node) *Node { return other.Coordinates(at.Point(x)) }
+	return change(at.X), autodiff.Jacobian(change, at.X)
 }
 
 // Enter takes vectors or covectors at Z, [P..., B..., a], to coordinates, [P..., B..., d], where Z is [B..., a].
@@ -142,14 +180,13 @@ func (at Local) Enter(k Kind, part *Node) *Node {
 	if at.chart == nil {
 		return part
 	}
-	d, closed := at.chart.(Differential)
 	switch {
-	case k == Covector && closed:
+	case k == Covector && at.known != nil:
 		return transposed(at.push, at.X, part)
 	case k == Covector:
 		return transposed(at.chart.Point, at.X, part)
-	case closed:
-		return d.Pull(at.Z, at.off, part)
+	case at.known != nil:
+		return at.known.Pull(at.Z, at.off, part)
 	}
 	return push(at.chart.Coordinates, at.Z, part)
 }
@@ -160,8 +197,8 @@ func (at Local) Leave(k Kind, part *Node) *Node {
 		return part
 	}
 	if k == Covector {
-		if d, closed := at.chart.(Differential); closed {
-			return transposed(func(v *Node) *Node { return d.Pull(at.Z, at.off, v) }, at.Z, part)
+		if at.known != nil {
+			return transposed(func(v *Node) *Node { return at.known.Pull(at.Z, at.off, v) }, at.Z, part)
 		}
 		return transposed(at.chart.Coordinates, at.Z, part)
 	}
@@ -174,8 +211,8 @@ func (at Local) Leave(k Kind, part *Node) *Node {
 
 // push is the derivative of Point at X in the direction v, [P..., B..., d].
 func (at Local) push(v *Node) *Node {
-	if d, closed := at.chart.(Differential); closed {
-		return d.Push(at.Z, at.off, v)
+	if at.known != nil {
+		return at.known.Push(at.Z, at.off, v)
 	}
 	return push(at.chart.Point, at.X, v)
 }

@@ -232,7 +232,7 @@ func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 	tangent = there.push(x)
 	if _, ok := at.chart.(Quotient); ok { // there.Z may be another element of the orbit of z
 		here := At(m, z)
-		tangent = here.Leave(Vector, here.through(there.Z).Enter(Vector, tangent))
+		tangent = here.Leave(Vector, here.Through(there.Z).Enter(Vector, tangent))
 	}
 	return tangent, length(Sub(at.Point(x), y))
 }

@@ -65,6 +65,18 @@ func (p blocks) by(size func(m Manifold) int, f func(i int, m Manifold, x []*Nod
 	return Concatenate(out, -1)
 }
 
+// cut returns the parts of x that belong to the factors, nil for those of a nil x.
+func (p blocks) cut(size func(m Manifold) int, x *Node) []*Node {
+	parts := make([]*Node, len(p.factors))
+	if x != nil {
+		p.by(size, func(i int, _ Manifold, x []*Node) *Node {
+			parts[i] = x[0]
+			return x[0]
+		}, x)
+	}
+	return parts
+}
+
 func (p blocks) Sharp(q, a *Node) *Node {
 	return p.by(Manifold.Dim, func(_ int, m Manifold, x []*Node) *Node { return Sharp(m, x[0], x[1]) }, q, a)
 }
@@ -136,6 +148,23 @@ func (c chartOfBlocks) Coordinates(z *Node) *Node {
 	return c.of.by(PointDim, func(i int, _ Manifold, z []*Node) *Node { return c.factors[i].(Chart).Coordinates(z[0]) }, z)
 }
 
+// differentialOfBlocks is a product of charts that know their derivatives.
+type differentialOfBlocks struct {
+	blocks // the charts
+	of     blocks
+	known  []Differential
+}
+
+func (c differentialOfBlocks) Push(z, x, v *Node) *Node {
+	zs, xs := c.of.cut(PointDim, z), c.cut(Manifold.Dim, x)
+	return c.by(Manifold.Dim, func(i int, _ Manifold, v []*Node) *Node { return c.known[i].Push(zs[i], xs[i], v[0]) }, v)
+}
+
+func (c differentialOfBlocks) Pull(z, x, v *Node) *Node {
+	zs, xs := c.of.cut(PointDim, z), c.cut(Manifold.Dim, x)
+	return c.of.by(PointDim, func(i int, _ Manifold, v []*Node) *Node { return c.known[i].Pull(zs[i], xs[i], v[0]) }, v)
+}
+
 // quotientOfBlocks has a factor that is a Quotient.
 type quotientOfBlocks struct{ chartOfBlocks }
 
@@ -157,6 +186,8 @@ type shifted struct {
 func (c shifted) Dim() int                  { return c.m.Dim() }
 func (c shifted) Point(x *Node) *Node       { return Add(broadcastLike(c.centre, x), x) }
 func (c shifted) Coordinates(z *Node) *Node { return Sub(z, broadcastLike(c.centre, z)) }
+func (c shifted) Push(_, _, v *Node) *Node  { return v }
+func (c shifted) Pull(_, _, v *Node) *Node  { return v }
 func (c shifted) Sharp(x, p *Node) *Node    { return Sharp(c.m, c.Point(x), p) }
 func (c shifted) Flat(x, v *Node) *Node     { return Flat(c.m, c.Point(x), v) }
 

@@ -77,18 +77,25 @@ type chartedDistribution struct {
 
 func (d chartedDistribution) AmbientDim() int { return d.charted.AmbientDim() }
 
-func (d chartedDistribution) Chart(c *Node) Chart { return distributionChart{d.charted.Chart(c), d} }
+func (d chartedDistribution) Chart(c *Node) Chart {
+	chart := d.charted.Chart(c)
+	return distributionChart{chart, d, differential(chart)}
+}
 
 // distributionChart has the fields in coordinates of a chart.
 type distributionChart struct {
 	Chart
-	d chartedDistribution
+	d     chartedDistribution
+	known Differential // the chart, where it is one, or else nil
 }
 
 func (c distributionChart) Rank() int { return c.d.Rank() }
 
 func (c distributionChart) Frame(x *Node) *Node {
 	z := c.Point(x)
+	if c.known != nil {
+		return c.known.Pull(z, x, c.d.Frame(z))
+	}
 	return push(c.Coordinates, fresh(z), c.d.Frame(z))
 }
 

@@ -39,11 +39,11 @@ func Transport(m Manifold, method ode.Method, path, v *Node) *Node {
 			point, velocity := curve(t)
 			return ode.State{Neg(NewConnection(at.Manifold, point).Gamma(velocity, y[0]))}
 		}
-		v := at.through(start).Enter(Vector, y[0])
+		v := at.Through(start).Enter(Vector, y[0])
 		v = method.Step(ode.Field(field).Equation(), ZerosLike(one), one, nil, ode.State{v})[0]
 		// Back to the sample as it was given: the chart has another element of its orbit.
 		there, given := at.Moved(samples[2]), At(m, end)
-		return []*Node{given.Leave(Vector, given.through(there.Z).Enter(Vector, there.Leave(Vector, v)))}, y
+		return []*Node{given.Leave(Vector, given.Through(there.Z).Enter(Vector, there.Leave(Vector, v)))}, y
 	}, []*Node{v}, windows(path, n))
 	return Concatenate([]*Node{before[0], ExpandAxes(final[0], 0)}, 0)
 }
@@ -53,12 +53,6 @@ func checkCurve(what string, path *Node) (n int) {
 		panic(fmt.Sprintf("geom.%s: curve %s, want [n + 1, ..., d] with n ≥ 1", what, path.Shape()))
 	}
 	return path.Shape().Dim(0) - 1
-}
-
-// through returns the same charts at given points.
-func (at Local) through(z *Node) Local {
-	x := at.Coordinates(z)
-	return Local{at.Manifold, z, x, at.chart, x}
 }
 
 // windows returns, for each of the n pieces of a curve, the samples at its start and at its end, the four samples nearest to it, or as

@@ -34,9 +34,8 @@ func (m model) centred(c *Node, chains int) geom.Local {
 func (m model) heard(local, chart geom.Local, x, b, f *Node) (_, _ *Node) {
 	dim := m.manifold.Dim()
 	point := m.split(x, dim)[0]
-	other := func(x *Node) *Node { return chart.Coordinates(local.Point(x)) }
-	slope := autodiff.Jacobian(other, point)
-	off := Sub(other(point), linalg.MatVec(slope, point))
+	there, slope := local.Moved(point).Change(chart)
+	off := Sub(there, linalg.MatVec(slope, point))
 	block := func(k int) *Node { return SliceAxis(b, -1, AxisRange(k*dim, (k+1)*dim)) }
 	f = Sub(f, linalg.MatMul(block(0), ExpandAxes(off, -1)))
 	columns := []*Node{linalg.MatMul(block(0), slope)}

@@ -44,6 +44,9 @@ type model struct {
 
 func newModel[P geom.Point](p stochastic.Process[P]) model {
 	m := model{manifold: p.Space.M, dynamics: p.Dynamics, scheme: p.Scheme, noise: p.Noise, charted: geom.IsCharted(p.Space.M)}
+	if s, ok := p.Dynamics.(stochastic.Stepwise); ok { // they are evaluated at the centres of charts
+		m.dynamics = s.NearCentre()
+	}
 	vectors := 1
 	for _, part := range p.Parts {
 		m.parts, m.kinds = append(m.parts, len(part.Vectors)), append(m.kinds, part.Kind)
@@ -127,7 +130,7 @@ func (m model) leave(at geom.Local, y *Node) *Node {
 // from are the coordinates, [P..., N, n, D], of states in other charts.
 func (m model) from(chart geom.Local, x *Node) *Node {
 	s := m.split(x, geom.PointDim(m.manifold))
-	return m.inside(chart.Moved(chart.Coordinates(s[0])), s)
+	return m.inside(chart.Through(s[0]), s)
 }
 
 // at returns b, [N, n, D], nil for none, and σ, [N, n, k], or a = σσᵀ if σ is its Cholesky factor, in Itô's calculus, for x in the

@@ -143,11 +143,11 @@ func (d driven) equation(at geom.Local, noise *Node, velocity func(z *Node) *Nod
 
 // inChart is the velocity x' = dexp⁻¹_(∓x) ξ of coordinates.
 func (d driven) inChart(x, xi *Node) *Node {
-	if f, ok := d.form.(closed); ok {
-		return linalg.MatVec(f.inverseDExp(d.Group, d.signed(x)), xi)
-	}
 	if d.near {
 		return d.chartVelocity(d.side, x, xi)
+	}
+	if f, ok := d.form.(closed); ok {
+		return linalg.MatVec(f.inverseDExp(d.Group, d.signed(x)), xi)
 	}
 	return linalg.SolveGeneral(d.DExp(d.signed(x)), xi)
 }

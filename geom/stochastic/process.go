@@ -42,7 +42,7 @@ type Dynamics interface {
 }
 
 // Stepwise is an optional interface of Dynamics on a Charted manifold whose equation costs less within a step from the centre of a chart.
-// Paths are simulated in such steps, most probable flows are not.
+// Paths are simulated and guided in such steps, most probable flows are not.
 type Stepwise interface {
 	Dynamics
 	// NearCentre returns Dynamics that agree with these to third order in the coordinates.
