@@ -509,12 +509,14 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 		direct := away(end)
 		distance = Where(IsFinite(distance), Min(distance, direct), direct)
 		at := At(l.space.M, in[0])
-		return []*Node{v, distance, Norm(at.Manifold, at.X, at.Enter(Vector, v)), away(in[0])}
+		w := at.Enter(Vector, v)
+		p := Flat(at.Manifold, at.X, w)
+		return []*Node{v, distance, away(in[0]), at.Leave(Vector, w), at.Leave(Covector, p), Norm(at.Manifold, at.X, w)}
 	}, l.x, l.y)
 	if err != nil {
 		return nil, err
 	}
-	apart := out.Vector(3)
+	apart, velocities, momenta, lengths := out.Vector(2), out.Matrix(3), out.Matrix(4), out.Vector(5)
 	l.distance = out.Vector(1)
 	roots := make([]*solve.Root, len(l.x))
 	for i, v := range out.Matrix(0) {
@@ -527,12 +529,7 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 		}
 		roots[i] = &solve.Root{X: v, Done: true}
 		roots[i].Status = roots[i].Status.Certified(l.distance[i] <= onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2))
-	}
-	if err := l.measure(roots); err != nil {
-		return nil, err
-	}
-	for i, length := range out.Vector(2) { // that of the product with the momentum is less exact
-		l.found[i].length = length
+		l.found[i] = result{velocity: velocities[i], momentum: momenta[i], length: lengths[i]}
 	}
 	return roots, nil
 }
@@ -691,43 +688,34 @@ func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, ro
 // measure stores what Log returns of the roots.
 func (l *logarithm) measure(roots []*solve.Root) error {
 	s := l.space
-	args := []any{l.x, velocities(roots)}
-	_, closed := s.M.(ClosedForms)
-	if !closed {
-		var again []int // a root that was found is the last one that was evaluated
-		var v []Vec
-		for i, r := range roots {
-			if &r.X[0] != &l.last[i].v[0] {
-				again, v = append(again, i), append(v, r.X)
-			}
+	var again []int // a root that was found is the last one that was evaluated
+	var v []Vec
+	for i, r := range roots {
+		if &r.X[0] != &l.last[i].v[0] {
+			again, v = append(again, i), append(v, r.X)
 		}
-		if again != nil {
-			if _, err := l.residual(again, v); err != nil {
-				return err
-			}
+	}
+	if again != nil {
+		if _, err := l.residual(again, v); err != nil {
+			return err
 		}
-		args = append(args, each(l.last, func(f flown) []Vec { return f.points }), each(l.last, func(f flown) []Vec { return f.momenta }))
 	}
 	out, err := s.Call(operation{name: "Log, result"}, func(in []*Node) []*Node {
 		at := At(s.M, in[0])
 		covector := at.Enter(Covector, l.momentum(in[0], in[1]))
 		v := Sharp(at.Manifold, at.X, covector)
-		out := []*Node{at.Leave(Vector, v), at.Leave(Covector, covector), Sqrt(ReduceSum(Mul(v, covector), -1))}
-		if !closed {
-			out = append(out, drift(ReduceSum(Mul(v, covector), -1), squares(s.M, ode.State{Transpose(in[2], 0, 1), Transpose(in[3], 0, 1)})))
-		}
-		return out
-	}, args...)
+		square := ReduceSum(Mul(v, covector), -1)
+		return []*Node{at.Leave(Vector, v), at.Leave(Covector, covector), Sqrt(square),
+			drift(square, squares(s.M, ode.State{Transpose(in[2], 0, 1), Transpose(in[3], 0, 1)}))}
+	}, l.x, velocities(roots), each(l.last, func(f flown) []Vec { return f.points }), each(l.last, func(f flown) []Vec { return f.momenta }))
 	if err != nil {
 		return err
 	}
-	velocities, momenta, lengths := out.Matrix(0), out.Matrix(1), out.Vector(2)
+	velocities, momenta, lengths, drifts := out.Matrix(0), out.Matrix(1), out.Vector(2), out.Vector(3)
 	for i := range l.found {
 		f := &l.found[i]
-		f.velocity, f.momentum, f.length = velocities[i], momenta[i], lengths[i]
-		if !closed {
-			f.drift, l.last[i].length = out.Vector(3)[i], lengths[i]
-		}
+		f.velocity, f.momentum, f.length, f.drift = velocities[i], momenta[i], lengths[i], drifts[i]
+		l.last[i].length = lengths[i]
 	}
 	return nil
 }
