@@ -92,13 +92,8 @@ func logarithms(b *bench) {
 				try.Do(fmt.Errorf("%s, in closed form: %w", c.name, err))
 			}
 		}
-		momenta := make([][]float64, len(there))
-		for i, g := range there {
-			momenta[i] = g.Momentum
-		}
-		out, err := s.Call(shooting{}, func(in []*graph.Node) []*graph.Node { return []*graph.Node{s.ShootOnGraph(in[0], in[1])} }, points, momenta)
+		ends, err := ends(s, there)
 		try.Do(try.Name(err, "%s", c.name))
-		ends := out.Matrix(0)
 		stalled, open := 0, 0
 		var suspects []int
 		for i, g := range there {
@@ -123,6 +118,32 @@ func logarithms(b *bench) {
 		}
 		b.row("%s | %d | %s | %s | %s | %s", c.name, pairs, share(stalled, len(there)), share(open, len(there)), share(longer, len(there)), strings.Join(theirs, " | "))
 	}
+}
+
+// ends shoots the momenta of geodesics again, each with its own number of steps, which Log may have chosen.
+func ends(s *geom.Space[geom.Vec], geodesics []*geom.Geodesic[geom.Vec]) ([][]float64, error) {
+	of := map[int][]int{} // by steps
+	for i, g := range geodesics {
+		of[g.Steps] = append(of[g.Steps], i)
+	}
+	out := make([][]float64, len(geodesics))
+	for _, which := range of {
+		var starts, momenta [][]float64
+		for _, i := range which {
+			starts, momenta = append(starts, geodesics[i].Start), append(momenta, geodesics[i].Momentum)
+		}
+		steady := s.Steady(geodesics[which[0]])
+		shot, err := steady.Call(shooting{steady.Steps()}, func(in []*graph.Node) []*graph.Node {
+			return []*graph.Node{steady.ShootOnGraph(in[0], in[1])}
+		}, starts, momenta)
+		if err != nil {
+			return nil, err
+		}
+		for k, end := range shot.Matrix(0) {
+			out[which[k]] = end
+		}
+	}
+	return out, nil
 }
 
 // shortest is the length of geodesic i there or back, where that converged, or of the closed form if that is less.
@@ -189,7 +210,7 @@ func vertebrae() (shapes [][]float64, spacing float64) {
 }
 
 // shooting is a key of Space.Call.
-type shooting struct{}
+type shooting struct{ steps int }
 
 // apart is how far numbers are apart, with configurations of Kendall's space in optimal position.
 func apart(shapes bool, x, y []float64) float64 {
