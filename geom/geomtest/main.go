@@ -25,8 +25,9 @@ const level = "--xla_backend_optimization_level="
 // quick says that this process compiles without optimisation. XLA_FLAGS does not tell it: opening the back end adds to them.
 var quick bool
 
-// Main runs the tests of a package that compile much and compute little: XLA's optimisation costs them more than it saves, and so
-// do compiling parts of a program at once and, in a tenth of the time, the newest instructions of the processor. Benchmarks time what users run, with both. XLA_FLAGS, where it is set, stays as it is.
+// Main runs the tests of a package that compile much and compute little. XLA's optimisation costs them more than it saves. So does
+// compiling parts of a program at once, and so do the newest instructions of the processor, which cost a tenth of the time. Benchmarks
+// time what users run, with all three. XLA_FLAGS, where it is set, stays as it is.
 func Main(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("XLA_FLAGS") == "" && flag.Lookup("test.bench").Value.String() == "" {

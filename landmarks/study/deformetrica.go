@@ -195,10 +195,7 @@ func readDeformetrica(model, dataSet, optimization string) *Study {
 		refuse("%s: a study of Deformetrica of the type %s needs data_set.xml beside it", model, s.Kind)
 	}
 	d := readXML(dataSet, "data-set")
-	objects, deformation := top.parts(m)
-	flow := settingsOf(model, deformation)
-	flow.first("kernel-type", "kernel-device")
-	top.first("dtype")
+	objects, flow := top.parts(m)
 	all := []*settings{top, flow, options}
 	for _, e := range objects {
 		object := settingsOf(model, e.Inner)
@@ -212,8 +209,9 @@ func readDeformetrica(model, dataSet, optimization string) *Study {
 	return s
 }
 
-// parts returns the objects of the template and the parameters of the deformation of a model.
-func (s *settings) parts(model *element) (objects, deformation []element) {
+// parts returns the objects of the template of a model, and the parameters of its deformation. How numbers are computed is no question here.
+func (s *settings) parts(model *element) (objects []element, flow *settings) {
+	flow = settingsOf(s.file, nil)
 	for _, e := range model.Inner {
 		switch e.name() {
 		case "template":
@@ -225,13 +223,15 @@ func (s *settings) parts(model *element) (objects, deformation []element) {
 			}
 		case "deformation-parameters":
 			s.used["deformation-parameters"] = true
-			deformation = e.Inner
+			flow = settingsOf(s.file, e.Inner)
 		}
 	}
 	if len(objects) == 0 {
 		refuse("%s: the template has no objects", s.file)
 	}
-	return objects, deformation
+	flow.first("kernel-type", "kernel-device")
+	s.first("dtype")
+	return objects, flow
 }
 
 // passedOver notes the settings that nobody asked for.

@@ -59,18 +59,16 @@ func (t *ParallelTransport) Predict() (out []Prediction, err error) {
 		return nil, text.Advise(fmt.Sprintf("give a positive number, and at most %d steps in all", maxSteps),
 			"%g steps per unit of time for a time of %g", t.StepsPerUnitTime, t.To-t.From)
 	}
-	for _, end := range []float64{t.From, t.To} {
-		if end == t.At {
-			continue
-		}
-		part := try.Get(t.until(end))
-		if slices.Reverse(out); len(out) > 0 { // it ends with the time At, at which the second part starts
-			part = part[1:]
-		}
-		out = append(out, part...)
-	}
-	if t.To == t.At {
+	if t.From < t.At {
+		out = try.Get(t.until(t.From))
 		slices.Reverse(out)
+	}
+	if t.At < t.To {
+		after := try.Get(t.until(t.To))
+		if len(out) > 0 { // it ends with the time At
+			after = after[1:]
+		}
+		out = append(out, after...)
 	}
 	for _, p := range out {
 		if drift := math.Abs(p.Length/out[0].Length - 1); drift > geom.MaxDrift {
@@ -158,10 +156,7 @@ func readTransport(model string) *ParallelTransport {
 	if kind := top.first("model-type"); strings.ToLower(kind) != parallelTransport {
 		refuse("%s: the model-type is %s, want ParallelTransport", model, text.Clip(kind))
 	}
-	objects, deformation := top.parts(m)
-	flow := settingsOf(model, deformation)
-	flow.first("kernel-type", "kernel-device")
-	top.first("dtype")
+	objects, flow := top.parts(m)
 	s := &Study{} // for its notes
 	t := &ParallelTransport{StepsPerUnitTime: flow.number(10, "concentration-of-timepoints")}
 	all := []*settings{top, flow}
