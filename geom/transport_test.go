@@ -241,7 +241,7 @@ func TestTransportAlongMatrices(t *testing.T) {
 	for _, c := range []struct {
 		n     int
 		sizes []float64
-	}{{1, []float64{1, 0.4}}, {1, []float64{1, 2, 4, 8, 16}}, {2, []float64{1, 2}}} {
+	}{{1, []float64{1, 2, 4, 8, 16}}, {2, []float64{1, 0.4}}, {2, []float64{1, 2}}} {
 		m, err := lie.GL(c.n).LeftInvariant(nil)
 		s := geom.On(expect.Must(m, err))
 		curve := make([][]float64, len(c.sizes))
