@@ -173,9 +173,13 @@ func ChristoffelTrace(m Manifold, x *Node) *Node {
 		return newPointCometric(p, x).trace()
 	}
 	d := m.Dim()
-	// Entry k of a leading axis differentiates column k of the metric or cometric in direction k; the entries are summed.
 	basis := basisAt(x)
 	xs := BroadcastPrefix(x, d)
+	if closed, ok := m.(ClosedChristoffel); ok {
+		_, sharp := musical(m, x, nil)
+		return ReduceSum(closed.Christoffel(xs, basis, sharp(basis)), 0)
+	}
+	// Entry k of a leading axis differentiates column k of the metric or cometric in direction k; the entries are summed.
 	divergence := func(y *Node) *Node {
 		w := ZerosLike(x)
 		return Gradient(ReduceAllSum(Mul(slope(xs, BroadcastPrefix(w, d), y), basis)), w)[0]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -14,6 +15,7 @@ import (
 	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
+	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -303,6 +305,26 @@ func BenchmarkChristoffel(b *testing.B) {
 			f := engine.Compile(c.fn)
 			bench.Call(b, func() error { _, err := f.Call(q, vectors[0], vectors[1]); return err })
 		})
+	}
+}
+
+// A closed form of Γ and no derivative give the trace that the metric's or the cometric's derivatives give.
+func TestTraceFromClosedForm(t *testing.T) {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
+		x, centre := in[0], in[1]
+		onTorus := MulScalar(SliceAxis(centre, -1, AxisRange(0, 3)), 3)
+		var out []*Node
+		for _, m := range []geom.Manifold{manifold.Sphere(3).Chart(centre), manifold.Torus(2, 1).Chart(onTorus)} {
+			x := SliceAxis(x, -1, AxisRange(0, m.Dim()))
+			out = append(out, geom.ChristoffelTrace(m, x), geom.ChristoffelTrace(struct{ geom.Cometric }{m.(geom.Cometric)}, x))
+		}
+		graph := geom.FromImmersion(geom.ImmersionFunc(3, func(x *Node) *Node {
+			return Concatenate([]*Node{x, Sin(squared(x))}, -1)
+		}))
+		return append(out, geom.ChristoffelTrace(graph, x), geom.ChristoffelTrace(geom.MetricFunc(3, graph.G), x))
+	}, randoms(1, 3, 3), slices.Repeat([][]float64{{0.8, 0.6, 0, 0}}, 3)))
+	for i, name := range []string{"sphere", "torus", "graph of a function"} {
+		expect.Rel(t, name, out.Flat(2*i), out.Flat(2*i+1), 1e-12)
 	}
 }
 

@@ -192,6 +192,40 @@ func (m torus) Windings() func(v, z, tau *Node) *Node {
 	}
 }
 
+// Guide: with W of the angle θ around the axis and V of φ around the tube the sum is W(θ, t) + V(φ, τ/r²), t = τ/s, for the mean s of the
+// squared distances from the axis, ρ² at z. e^W and e^V are heat kernels of circles but for powers of their times. So of what q lacks
+// there remains
+//
+//	½ (1 − s/ρ²)/τ + W_t (1/ρ² − 1/s) + ((W_tt + W_t²) t_φ² + W_t t_φφ + 2 V_φ W_t t_φ + (V_φ + W_t t_φ) ρ'/ρ)/2r².
+func (m torus) Guide(v, z, tau *Node) (gradient, growth *Node) {
+	number := func(x *Node) *Node { return Squeeze(x, -1) }
+	distance := func(z *Node) *Node { return number(dot(from(z, 0, 2), from(z, 0, 2))) } // squared
+	square := distance(z)
+	s := MulScalar(Add(distance(v), square), 0.5)
+	angles := Stack([]*Node{angleBetween(v, z), angleBetween(m.section(v), m.section(z))}, 0)
+	squares, times := Square(angles), Stack([]*Node{Div(tau, s), MulScalar(tau, 1/(m.r*m.r))}, 0)
+	slopes := Gradient(ReduceAllSum(geom.Wrapped(squares, times)), squares, times)
+	second := Gradient(ReduceAllSum(slopes[1]), times)[0]
+	of := func(x *Node, k int) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(k)), 0) }
+	t, byTime, twice := of(times, 0), of(slopes[1], 0), of(second, 0)
+	turns := MulScalar(Mul(angles, slopes[0]), 2)
+	byTheta, byPhi := of(turns, 0), of(turns, 1)
+
+	rho, slope := Sqrt(square), Neg(number(from(z, 2, 3))) // ρ and ρ' = ∂ρ/∂φ; ρ'' is R − ρ
+	share := Div(Mul(rho, slope), s)
+	bend := Div(Add(Square(slope), Mul(rho, AddScalar(Neg(rho), m.R))), s)
+	change := Neg(Mul(t, share))                              // t_φ
+	change2 := Mul(t, Sub(MulScalar(Square(share), 2), bend)) // t_φφ
+	along := Add(byPhi, Mul(byTime, change))
+	across := Add(Mul(Add(twice, Square(byTime)), Square(change)), Mul(byTime, change2))
+	across = Add(across, Add(MulScalar(Mul(byPhi, Mul(byTime, change)), 2), Mul(along, Div(slope, rho))))
+	growth = Add(Div(MulScalar(OneMinus(Div(s, square)), 0.5), tau), Mul(byTime, Sub(Reciprocal(square), Reciprocal(s))))
+	growth = Add(growth, MulScalar(across, 0.5/(m.r*m.r)))
+	around, tube := m.fields(z)
+	column := func(x *Node) *Node { return ExpandAxes(x, -1) }
+	return Add(scale(column(Div(byTheta, square)), around), scale(column(MulScalar(along, 1/(m.r*m.r))), tube)), growth
+}
+
 // angleBetween is the angle from the first two coordinates of v to those of z, [...].
 func angleBetween(v, z *Node) *Node {
 	cross := linalg.MatVec(ConstAsDType(v.Graph(), v.DType(), [][]float64{{0, -1}, {1, 0}}), from(v, 0, 2))
