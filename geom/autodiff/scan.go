@@ -33,13 +33,6 @@ const StoreLimit = 32 << 20
 // through scans within scans. It takes each step once more, and the memory of all n states where that is at most StoreLimit,
 // else of about 2√n of them. step is called several times while the graph is built, so it must depend on its arguments alone.
 func Scan(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
-	return ScanFirst(nil, n, step, carry, xs)
-}
-
-// ScanFirst is Scan that takes the first count of n iterations, for an int32 scalar that may be an input: one program for loops of
-// different lengths. The other rows of ys are 0. The reverse pass needs the memory of n states, and time for count of them. A nil count
-// stands for n.
-func ScanFirst(count *Node, n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	if n < 1 {
 		panic(fmt.Sprintf("autodiff.Scan: %d iterations, want at least 1", n))
 	}
@@ -55,8 +48,8 @@ func ScanFirst(count *Node, n int, step Step, carry, xs []*Node) (final, ys []*N
 	for _, c := range carry {
 		bytes += int(c.Shape().ByteSize())
 	}
-	if count != nil || n*bytes <= StoreLimit || n < 4 {
-		return scan(count, n, false, step, carry, xs)
+	if n*bytes <= StoreLimit || n < 4 {
+		return scan(n, false, step, carry, xs)
 	}
 	return checkpointed(n, step, carry, xs)
 }
@@ -74,7 +67,7 @@ func checkpointed(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 		return out
 	}
 	stretch := func(s *Node, length int, carry, xs []*Node) ([]*Node, []*Node) {
-		return scan(nil, length, false, func(i *Node, c, x []*Node) ([]*Node, []*Node) {
+		return scan(length, false, func(i *Node, c, x []*Node) ([]*Node, []*Node) {
 			return step(Add(MulScalar(s, k), i), c, x)
 		}, carry, xs)
 	}
@@ -82,7 +75,7 @@ func checkpointed(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	for j, x := range folded {
 		folded[j] = Reshape(x, append([]int{m, k}, x.Shape().Dimensions[1:]...)...)
 	}
-	final, ys = scan(nil, m, false, func(s *Node, c, x []*Node) ([]*Node, []*Node) { return stretch(s, k, c, x) }, carry, folded)
+	final, ys = scan(m, false, func(s *Node, c, x []*Node) ([]*Node, []*Node) { return stretch(s, k, c, x) }, carry, folded)
 	for j, y := range ys {
 		ys[j] = Reshape(y, append([]int{m * k}, y.Shape().Dimensions[2:]...)...)
 	}
@@ -96,21 +89,21 @@ func checkpointed(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	return final, ys
 }
 
-// scan is one loop, forwards or backwards over the first count of n indices, that stores its states for the reverse pass.
-func scan(count *Node, n int, reverse bool, step Step, carry, xs []*Node) (final, ys []*Node) {
+// scan is one loop, forwards or backwards over the indices, that stores its states for the reverse pass.
+func scan(n int, reverse bool, step Step, carry, xs []*Node) (final, ys []*Node) {
 	var numY int
 	stored := func(i *Node, c, x []*Node) ([]*Node, []*Node) {
 		next, y := step(i, c, x)
 		numY = len(y)
 		return next, append(append([]*Node{}, y...), c...)
 	}
-	outs, captured := loop(count, n, reverse, stored, carry, xs)
+	outs, captured := loop(n, reverse, stored, carry, xs)
 
 	inputs := append(append(append([]*Node{}, carry...), xs...), captured...)
 	k := len(carry)
 	var trajectory []*Node
 	outs = CustomVJP(inputs, outs, func(ct []*Node) []*Node {
-		return reversePass(count, n, reverse, step, carry, xs, captured, trajectory, ct[:k], ct[k:k+numY], ct[k+numY:])
+		return reversePass(n, reverse, step, carry, xs, captured, trajectory, ct[:k], ct[k:k+numY], ct[k+numY:])
 	})
 	trajectory = outs[k+numY:]
 	return outs[:k], outs[k : k+numY]
@@ -118,7 +111,7 @@ func scan(count *Node, n int, reverse bool, step Step, carry, xs []*Node) (final
 
 // reversePass is the scan over the same indices in the other order that takes cotangents of the final state and the
 // outputs to cotangents of carry, xs and the captured nodes, in this order.
-func reversePass(count *Node, n int, reverse bool, step Step, carry, xs, captured, trajectory, ctFinal, ctY, ctTrajectory []*Node) []*Node {
+func reversePass(n int, reverse bool, step Step, carry, xs, captured, trajectory, ctFinal, ctY, ctTrajectory []*Node) []*Node {
 	live := make([]int, 0, len(ctY)) // outputs with a cotangent
 	for j, c := range ctY {
 		if isFloat(c) && !isZero(c) {
@@ -141,7 +134,7 @@ func reversePass(count *Node, n int, reverse bool, step Step, carry, xs, capture
 	in = append(in, pick(ctY, live)...)
 	in = append(in, pick(ctTrajectory, liveTrajectory)...)
 
-	cts, ctXs := scan(count, n, !reverse, func(i *Node, back, in []*Node) ([]*Node, []*Node) {
+	cts, ctXs := scan(n, !reverse, func(i *Node, back, in []*Node) ([]*Node, []*Node) {
 		// The step is differentiated by itself: no path may lead through what it is given from outside.
 		leaves := append(append([]*Node{}, in...), captured...)
 		c, x := in[:len(carry)], in[len(carry):len(carry)+len(xs)]
@@ -182,21 +175,15 @@ func reversePass(count *Node, n int, reverse bool, step Step, carry, xs, capture
 
 // loop emits the While. It returns the final carry followed by the stacked outputs, and the nodes from outside the
 // loop that step uses.
-func loop(count *Node, n int, reverse bool, step Step, carry, xs []*Node) (outs, captured []*Node) {
+func loop(n int, reverse bool, step Step, carry, xs []*Node) (outs, captured []*Node) {
 	g := append(append([]*Node{}, carry...), xs...)[0].Graph()
 	before := g.LastNode().Id()
 	var stacks []shapes.Shape
-	iterations := func(g *Graph) *Node {
-		if count != nil {
-			return count
-		}
-		return Const(g, int32(n))
-	}
 	body := engine.NewClosure(g, func(g *Graph) []*Node {
 		i, c := counter(g, carry)
 		index := i
 		if reverse {
-			index = AddScalar(Sub(iterations(g), i), -1)
+			index = Sub(Const(g, int32(n-1)), i)
 		}
 		x := make([]*Node, len(xs))
 		for j, s := range xs {
@@ -217,7 +204,7 @@ func loop(count *Node, n int, reverse bool, step Step, carry, xs []*Node) (outs,
 	for _, s := range stacks {
 		state = append(state, Zeros(g, s))
 	}
-	return while(iterations, body, state), captured
+	return while(func(g *Graph) *Node { return Const(g, int32(n)) }, body, state), captured
 }
 
 // Repeat runs step count times, for an int32 scalar that may itself be computed, and compiles it once:

@@ -2,7 +2,6 @@ package autodiff
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -132,42 +131,6 @@ func TestScanGradientAgainstDifferences(t *testing.T) {
 			}
 			want := (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
 			expect.Abs(t, "difference", out.Flat(1 + k)[i], want, 1e-9*(1+math.Abs(want)))
-		}
-	}
-}
-
-// One program takes the first count iterations of a loop: final state, outputs and derivatives are those of a loop of this length.
-func TestScanFirst(t *testing.T) {
-	const most = 7
-	derivatives := func(scan func(int, Step, []*Node, []*Node) ([]*Node, []*Node)) func(in []*Node) []*Node {
-		return func(in []*Node) []*Node {
-			step := func(i *Node, s, x []*Node) ([]*Node, []*Node) {
-				next := Add(Mul(s[0], Cos(Mul(in[2], x[0]))), MulScalar(ConvertDType(i, s[0].DType()), 0.1))
-				return []*Node{next}, []*Node{Mul(s[0], x[0])}
-			}
-			final, ys := scan(in[3].Shape().Dim(0), step, []*Node{in[0]}, []*Node{in[3]})
-			value := Add(ReduceAllSum(Mul(final[0], in[1])), ReduceAllSum(Sin(ys[0])))
-			slopes := Gradient(value, in[0], in[1], in[2], in[3])
-			second := Gradient(inner(slopes, []*Node{Cos(in[0]), in[1], Sin(in[2]), Cos(in[3])}), in[0], in[2], in[3])
-			return slices.Concat([]*Node{value, final[0], ys[0]}, slopes, second)
-		}
-	}
-	first := engine.Compile(func(in []*Node) []*Node {
-		return derivatives(func(n int, step Step, carry, xs []*Node) ([]*Node, []*Node) {
-			return ScanFirst(in[4], n, step, carry, xs)
-		})(in[:4])
-	})
-	for _, count := range []int{1, 4, most} {
-		in := inputs()
-		got := expect.Must(first.Call(append(slices.Clone(in), count)...))
-		in[3] = in[3].([][]float64)[:count]
-		want := expect.Must(engine.Run(derivatives(unrolled), in...))
-		for i := range want {
-			rows := want.Flat(i)
-			expect.Abs(t, "first iterations", got.Flat(i)[:len(rows)], rows, 1e-12)
-			for _, beyond := range got.Flat(i)[len(rows):] {
-				expect.Abs(t, "iterations that are not taken", beyond, 0, 0)
-			}
 		}
 	}
 }

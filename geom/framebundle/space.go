@@ -41,12 +41,7 @@ type operation struct {
 func (o operation) String() string { return "frame bundle, " + o.name }
 
 func (s *Space[P]) call(name string, fn func(in []*Node) []*Node, args ...any) engine.Values {
-	return s.callFor(s.Base.Steps(), name, fn, args...)
-}
-
-// callFor is call of a program for so many steps.
-func (s *Space[P]) callFor(steps int, name string, fn func(in []*Node) []*Node, args ...any) engine.Values {
-	return try.Get(s.Base.Call(operation{name, s.Base.Method(), steps}, fn, args...))
+	return try.Get(s.Base.Call(operation{name, s.Base.Method(), s.Base.Steps()}, fn, args...))
 }
 
 // Point is a point u = (x, ν) of the frame bundle.

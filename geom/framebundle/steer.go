@@ -2,22 +2,21 @@ package framebundle
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
-	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
 )
 
-// control returns the function of time, [m, B...], that has the first values of e, [..., m, B...], at the times 0, 1/2n, …, 1 and is
-// linear between them. A step of RK4 sees it at these times only.
-func control(n, e *Node) func(t *Node) *Node {
+// control returns the function of time, [m, B...], that has the values e, [2n + 1, m, B...], at the times 0, 1/2n, …, 1 and is linear
+// between them. A step of RK4 sees it at these times only.
+func control(e *Node) func(t *Node) *Node {
+	last := float64(e.Shape().Dim(0) - 1)
 	return func(t *Node) *Node {
 		dims := make([]int, e.Rank())
 		for a := range dims {
@@ -25,7 +24,7 @@ func control(n, e *Node) func(t *Node) *Node {
 		}
 		dims[0] = e.Shape().Dim(0)
 		number := Iota(t.Graph(), shapes.Make(t.DType(), dims...), 0)
-		weight := Max(AddScalar(Neg(Abs(Sub(Mul(t, ConvertDType(MulScalar(n, 2), t.DType())), number))), 1), ZerosLike(number))
+		weight := Max(AddScalar(Neg(Abs(Sub(MulScalar(t, last), number))), 1), ZerosLike(number))
 		return ReduceSum(Mul(weight, e), 0)
 	}
 }
@@ -65,14 +64,13 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 	if n := 2*s.Base.Steps() + 1; len(controls) != n || len(controls[0]) != len(u.Frame) || len(controls[0][0]) != len(ys) {
 		return nil, fmt.Errorf("controls are not [%d][%d][%d], of the times, the frame vectors and the points", n, len(u.Frame), len(ys))
 	}
-	room := s.room(len(ys) * (1 + len(u.Frame)) * len(u.X))
-	out := s.callFor(room, "Steer", func(in []*Node) []*Node {
-		x, nu, e, y, n := in[0], in[1], in[2], in[3], in[4]
+	out := s.call("Steer", func(in []*Node) []*Node {
+		x, nu, e, y := in[0], in[1], in[2], in[3]
 		x, nu = copies(x, nu, y.Shape().Dim(0))
 		var ends, mismatch, pull, slope, drift *Node
 		state := geom.InChart(s.Base.M, kinds, func(at geom.Local, in ode.State) ode.State {
 			m, x, nu := at.Manifold, in[0], in[1]
-			end := ode.Integrate(DevelopmentField(m, control(n, e)).Equation(), s.Base.Method(), ode.Drive{Steps: room, Count: n}, ode.State{x, nu})
+			end := ode.Flow(DevelopmentField(m, control(e)), s.Base.Method(), s.Base.Steps(), ode.State{x, nu})
 			drift = change(Gram(m, x, nu), Gram(m, end[0], end[1]))
 			ends = at.Point(end[0])
 			mismatch = ReduceSum(Square(Sub(ends, facing(s.Base.M, StopGradient(ends), y))), -1)
@@ -85,10 +83,10 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 			pull = state[2]
 		}
 		return []*Node{mismatch, state[2], state[3], slope, pull, ends, drift}
-	}, u.X, u.Frame, padded(controls, room), ys, s.Base.Steps())
+	}, u.X, u.Frame, controls, ys)
 	vertical := out.Array3(2)
 	return &Steered{Ends: out.Matrix(5), Mismatch: out.Vector(0), Momenta: momenta(out.Matrix(1), vertical), Pull: momenta(out.Matrix(4), vertical),
-		Slope: out.Array3(3)[:len(controls)], Drift: out.Vector(6)}, nil
+		Slope: out.Array3(3), Drift: out.Vector(6)}, nil
 }
 
 // change returns |L⁻¹ B L⁻ᵀ − 1|, [B...], of symmetric matrices A = LLᵀ and B, [B..., m, m], in the Frobenius norm.
@@ -104,15 +102,13 @@ func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geod
 	if len(controls) != 2*steps+1 {
 		return nil, fmt.Errorf("controls at %d times, want %d", len(controls), 2*steps+1)
 	}
-	room := s.room((1 + len(u.Frame)) * len(u.X))
-	out := s.callFor(room, "SteeredPath", func(in []*Node) []*Node {
-		equation := func(m geom.Manifold) ode.Equation { return DevelopmentField(m, control(in[3], in[2])).Equation() }
-		f, method := geom.Recentred(s.Base.M, equation, s.Base.Method(), geom.Vector)
-		return ode.IntegratePath(f, method, ode.Drive{Steps: room, Count: in[3]}, in[:2])
-	}, u.X, u.Frame, padded(controls, room), steps)
-	path, frames := append(out.Matrix(0)[:steps], out.Matrix(0)[room]), append(out.Array3(1)[:steps], out.Array3(1)[room])
+	out := s.call("SteeredPath", func(in []*Node) []*Node {
+		field := func(m geom.Manifold) ode.Field { return DevelopmentField(m, control(in[2])) }
+		return geom.Path(s.Base.M, field, s.Base.Method(), steps, in[:2], geom.Vector)
+	}, u.X, u.Frame, controls)
+	path := out.Matrix(0)
 	diverges(path)
-	g := &Geodesic[P]{Start: s.point(u), Path: s.Base.Points(path), Frames: s.frames(frames), Steps: steps}
+	g := &Geodesic[P]{Start: s.point(u), Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Steps: steps}
 	g.End = g.Path[steps]
 	for j, w := range simpson(steps) {
 		g.Energy += w * floats.Dot(controls[j], controls[j]) / 2
@@ -121,21 +117,6 @@ func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geod
 		}
 	}
 	return g, nil
-}
-
-// room is the number of steps for which a program is made whose states have so many numbers: one program serves all smaller numbers of
-// steps, of which a search tries several.
-func (s *Space[P]) room(numbers int) int {
-	const many = 256
-	if steps := s.Base.Steps(); steps > many || 8*numbers*12*many > autodiff.StoreLimit {
-		return steps
-	}
-	return many
-}
-
-// padded is controls for n steps: those that are added weigh nothing.
-func padded[T any](controls []T, n int) []T {
-	return append(slices.Clip(controls), slices.Repeat(controls[:1], 2*n+1-len(controls))...)
 }
 
 // copies gives x and ν an axis of n equal points.

@@ -115,12 +115,9 @@ func staged(name string, order int, stages []stage) Method {
 // steps is n steps of length h with the stages of all of them in one loop: the equation, which may be thousands of nodes, stands in
 // the graph once, not once a stage, and that is most of what a program takes to compile. A reverse pass keeps three states a stage
 // where it else keeps one a step, and takes no stage more often.
-func steps(f Equation, stages []stage, count *Node, n int, h func(g *Graph) *Node, y State, keep bool) (final, before State) {
+func steps(f Equation, stages []stage, n int, h func(g *Graph) *Node, y State, keep bool) (final, before State) {
 	parts := len(y)
-	if count != nil {
-		count = MulScalar(count, len(stages))
-	}
-	end, states := autodiff.ScanFirst(count, n*len(stages), func(_ *Node, now, x []*Node) ([]*Node, []*Node) {
+	end, states := autodiff.Scan(n*len(stages), func(_ *Node, now, x []*Node) ([]*Node, []*Node) {
 		y, k, next := now[:parts], now[parts:2*parts], now[2*parts:]
 		a, b, time, last := number(x[0], 0), number(x[0], 1), number(x[0], 2), IsPositive(number(x[0], 3))
 		dt := h(a.Graph())
@@ -198,14 +195,11 @@ func Axpy(a *Node, x, y State) State {
 	return combine(x, y, func(x, y *Node) *Node { return Add(y, Mul(a, x)) })
 }
 
-// Drive is the path z = (t, W) along which an equation is integrated: n steps of equal length from time 0 to T. With a Count one
-// program serves any number of steps up to n; states that IntegratePath returns after those of Count steps are then 0, but the last
-// one is the final state.
+// Drive is the path z = (t, W) along which an equation is integrated: n steps of equal length from time 0 to T.
 type Drive struct {
 	Steps int   // n; 0 stands for the n of DW
 	T     *Node // the duration, a scalar; nil stands for 1
 	DW    *Node // the increments of W, [n, ..., m], as from Increments; nil without noise
-	Count *Node // how many of the n steps are taken, an int32 scalar: the length of a step is T/Count; nil stands for n
 }
 
 // Flow integrates dy/dt = f(t, y) from t = 0 to t = 1 in n steps and returns the final state.
@@ -245,17 +239,12 @@ func integrate(f Equation, m Method, z Drive, y State, keep bool) (final, before
 	}
 	dtype := y[0].DType()
 	// Without a duration the step is a constant of the loop's body.
-	step := func(g *Graph) *Node {
-		if z.Count != nil {
-			return Inverse(ConvertDType(z.Count, dtype))
-		}
-		return Scalar(g, dtype, 1/float64(n))
-	}
+	step := func(g *Graph) *Node { return Scalar(g, dtype, 1/float64(n)) }
 	if z.T != nil {
 		if z.T.Rank() != 0 {
 			panic(fmt.Sprintf("ode: duration %s, want a scalar", z.T.Shape()))
 		}
-		h := Mul(z.T, step(z.T.Graph()))
+		h := MulScalar(z.T, 1/float64(n))
 		step = func(*Graph) *Node { return h }
 	}
 	bytes := 0
@@ -263,9 +252,9 @@ func integrate(f Equation, m Method, z Drive, y State, keep bool) (final, before
 		bytes += int(part.Shape().ByteSize())
 	}
 	if m.stages != nil && noise == nil && 3*n*len(m.stages)*bytes <= autodiff.StoreLimit {
-		return steps(f, m.stages, z.Count, n, step, y, keep)
+		return steps(f, m.stages, n, step, y, keep)
 	}
-	return autodiff.ScanFirst(z.Count, n, func(i *Node, y, dw []*Node) ([]*Node, []*Node) {
+	return autodiff.Scan(n, func(i *Node, y, dw []*Node) ([]*Node, []*Node) {
 		h := step(i.Graph())
 		var increment *Node
 		if len(dw) > 0 {

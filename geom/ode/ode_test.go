@@ -101,26 +101,6 @@ func TestPathAndFlow(t *testing.T) {
 	}
 }
 
-// A program for up to 20 steps takes 8 of them as one for 8 steps does, with and without stages in a loop of their own.
-func TestCountOfSteps(t *testing.T) {
-	for _, m := range []ode.Method{ode.RK4, ode.Heun} {
-		out := expect.Must(engine.Run(func(in []*Node) []*Node {
-			paths := func(steps int, count *Node) ode.State {
-				z := ode.Drive{Steps: steps, T: in[3], Count: count}
-				unit := ode.Drive{Steps: steps, Count: count}
-				f := ode.Field(timeDependent).Equation()
-				return append(ode.IntegratePath(f, m, z, in[:2]), ode.Integrate(f, m, unit, in[:2])...)
-			}
-			return append(paths(8, nil), paths(20, in[2])...)
-		}, 0.0, 1.0, 8, 0.7))
-		for i := range 4 {
-			want, got := out.Flat(i), out.Flat(i+4)
-			last := len(want) - 1
-			expect.Abs(t, m.Name, append(got[:last], got[len(got)-1]), want, 1e-14)
-		}
-	}
-}
-
 // The tangent field carries the derivative of the flow map.
 func TestTangent(t *testing.T) {
 	f := ode.Hamilton(pendulum)
