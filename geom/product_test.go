@@ -46,7 +46,7 @@ func TestProductSideBySide(t *testing.T) {
 	both := geom.On(geom.Product(ellipse, manifold.Hyperbolic(2)))
 	x := [][]float64{{0, 2}, {1, 0, 0}}
 	y := [][]float64{{math.Sin(0.7), 2 * math.Cos(0.7)}, {math.Cosh(0.4), 0, math.Sinh(0.4)}}
-	// Not by Log, which looks for shorter geodesics too.
+	// Log would look for shorter geodesics, too.
 	log := func(s *geom.Space[geom.Vec], x, y []float64) *geom.Geodesic[geom.Vec] {
 		return expect.Must(s.LogFrom([][]float64{x}, [][]float64{y}, [][]float64{make([]float64, len(x))}))[0]
 	}

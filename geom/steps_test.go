@@ -81,7 +81,7 @@ func TestLogsOfAFlatEllipsoid(t *testing.T) {
 		{"25 steps", geom.On(manifold.Ellipsoid(axes...), geom.Integrator(ode.RK4, 25)), false, 25},
 	} {
 		var gs []*geom.Geodesic[geom.Vec]
-		for i := 0; i < len(x); i += 8 { // as many at once as the search for shorter ones takes, by the same programs
+		for i := 0; i < len(x); i += 8 { // the search for shorter ones takes as many at once, by the same programs
 			gs = append(gs, expect.Must(c.space.LogAll(x[i:i+8], y[i:i+8]))...)
 		}
 		var apart, off, said float64

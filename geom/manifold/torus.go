@@ -9,7 +9,7 @@ import (
 )
 
 // Torus returns the torus in R³ with the induced metric: the points at distance r from the circle of radius R around the origin in
-// the plane of the first two coordinates, 0 < r < R. It has no closed forms. The coordinates of a chart are two angles in
+// the plane of the first two coordinates, 0 < r < R. Its geodesics have no closed form. The coordinates of a chart are two angles in
 // radians, along the circle and around it, counted from the centre of the chart.
 func Torus(R, r float64) geom.Charted {
 	positiveFinite("Torus", R, r)

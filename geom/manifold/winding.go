@@ -186,24 +186,28 @@ func (m cylinder) Windings() func(v, z, tau *Node) *Node {
 // squared distance near v up to the fourth order, so that bridges weigh nearly the same.
 func (m torus) Windings() func(v, z, tau *Node) *Node {
 	return func(v, z, tau *Node) *Node {
-		square := func(z *Node) *Node { return Squeeze(dot(from(z, 0, 2), from(z, 0, 2)), -1) } // of the distance from the axis
-		around := geom.Wrapped(Square(angleBetween(v, z)), Div(tau, MulScalar(Add(square(v), square(z)), 0.5)))
-		return Add(around, geom.Wrapped(Square(angleBetween(m.section(v), m.section(z))), MulScalar(tau, 1/(m.r*m.r))))
+		angles, times := m.circles(v, z, tau)
+		return ReduceSum(geom.Wrapped(Square(angles), times), 0)
 	}
 }
 
-// Guide: with W of the angle θ around the axis and V of φ around the tube the sum is W(θ, t) + V(φ, τ/r²), t = τ/s, for the mean s of the
-// squared distances from the axis, ρ² at z. e^W and e^V are heat kernels of circles but for powers of their times. So of what q lacks
-// there remains
+// circles are the angles from v to z around the axis and around the tube, and the times of the heat kernels of these circles, both [2, ...].
+func (m torus) circles(v, z, tau *Node) (angles, times *Node) {
+	mean := MulScalar(Add(axisSquared(v), axisSquared(z)), 0.5)
+	return Stack([]*Node{angleBetween(v, z), angleBetween(m.section(v), m.section(z))}, 0), Stack([]*Node{Div(tau, mean), MulScalar(tau, 1/(m.r*m.r))}, 0)
+}
+
+// axisSquared is the squared distance of z from the axis, [...].
+func axisSquared(z *Node) *Node { return Squeeze(dot(from(z, 0, 2), from(z, 0, 2)), -1) }
+
+// Guide: the sum is W(θ, t) + V(φ, τ/r²) for the angles θ around the axis and φ around the tube. Here t is τ/s, and s is the mean of the
+// squared distances of v and z from the axis, which is ρ² at z. e^W and e^V are heat kernels of circles but for powers of their times,
+// so most terms of (−∂_τ + ½Δ)q/q cancel. It is
 //
 //	½ (1 − s/ρ²)/τ + W_t (1/ρ² − 1/s) + ((W_tt + W_t²) t_φ² + W_t t_φφ + 2 V_φ W_t t_φ + (V_φ + W_t t_φ) ρ'/ρ)/2r².
 func (m torus) Guide(v, z, tau *Node) (gradient, growth *Node) {
-	number := func(x *Node) *Node { return Squeeze(x, -1) }
-	distance := func(z *Node) *Node { return number(dot(from(z, 0, 2), from(z, 0, 2))) } // squared
-	square := distance(z)
-	s := MulScalar(Add(distance(v), square), 0.5)
-	angles := Stack([]*Node{angleBetween(v, z), angleBetween(m.section(v), m.section(z))}, 0)
-	squares, times := Square(angles), Stack([]*Node{Div(tau, s), MulScalar(tau, 1/(m.r*m.r))}, 0)
+	angles, times := m.circles(v, z, tau)
+	squares := Square(angles)
 	slopes := Gradient(ReduceAllSum(geom.Wrapped(squares, times)), squares, times)
 	second := Gradient(ReduceAllSum(slopes[1]), times)[0]
 	of := func(x *Node, k int) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(k)), 0) }
@@ -211,7 +215,8 @@ func (m torus) Guide(v, z, tau *Node) (gradient, growth *Node) {
 	turns := MulScalar(Mul(angles, slopes[0]), 2)
 	byTheta, byPhi := of(turns, 0), of(turns, 1)
 
-	rho, slope := Sqrt(square), Neg(number(from(z, 2, 3))) // ρ and ρ' = ∂ρ/∂φ; ρ'' is R − ρ
+	square, s := axisSquared(z), Div(tau, t)
+	rho, slope := Sqrt(square), Neg(Squeeze(from(z, 2, 3), -1)) // ρ and ρ' = ∂ρ/∂φ; ρ'' is R − ρ
 	share := Div(Mul(rho, slope), s)
 	bend := Div(Add(Square(slope), Mul(rho, AddScalar(Neg(rho), m.R))), s)
 	change := Neg(Mul(t, share))                              // t_φ

@@ -19,14 +19,14 @@ func TestGuide(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]geom.Charted{
 		"S¹": manifold.Sphere(1), "S²": manifold.Sphere(2), "S⁵": manifold.Sphere(5), "H²": manifold.Hyperbolic(2), "H⁴": manifold.Hyperbolic(4),
-		"torus": manifold.Torus(2, 1),
+		"torus": manifold.Torus(2, 0.7),
 	} {
 		closed := m.(geom.ClosedWinding)
 		at := func(r float64) []float64 {
 			z := make([]float64, m.AmbientDim())
 			if name == "torus" { // once round the axis while once across the tube
-				rho := 2 + math.Cos(0.7-r)
-				return []float64{rho * math.Cos(0.7+r), rho * math.Sin(0.7+r), math.Sin(0.7 - r)}
+				rho := 2 + 0.7*math.Cos(0.7-r)
+				return []float64{rho * math.Cos(0.7+r), rho * math.Sin(0.7+r), 0.7 * math.Sin(0.7-r)}
 			}
 			if z[0], z[1] = math.Cos(0.7+r), math.Sin(0.7+r); name[0] == 'H' {
 				z[0], z[1] = math.Cosh(0.7-r), math.Sinh(0.7-r)

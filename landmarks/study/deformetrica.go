@@ -209,7 +209,8 @@ func readDeformetrica(model, dataSet, optimization string) *Study {
 	return s
 }
 
-// parts returns the objects of the template of a model, and the parameters of its deformation. How numbers are computed is no question here.
+// parts returns the objects of the template of a model, and the parameters of its deformation. It passes over kernel-type, kernel-device and
+// dtype, which say how Deformetrica computes.
 func (s *settings) parts(model *element) (objects []element, flow *settings) {
 	flow = settingsOf(s.file, nil)
 	for _, e := range model.Inner {
