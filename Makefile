@@ -83,8 +83,8 @@ test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screensho
 	@$(VENV)/python notebooks/report/pages.py
 	@$(VENV)/python notebooks/report/hostile.py
 	@$(MAKE) --no-print-directory page
-	@$(VENV)/python notebooks/anatomy/browse.py
-	@$(VENV)/python notebooks/anatomy/firefox.py
+	@$(VENV)/python landmarks/morpho/anatomy/browse.py
+	@$(VENV)/python landmarks/morpho/anatomy/firefox.py
 
 soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind
 	$(SETUP) test
@@ -94,27 +94,27 @@ binaries: # the program anatomy in .anatomy/binaries, one file each for Linux, m
 	@mkdir -p .anatomy/binaries
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do \
 		os=$${target%/*} arch=$${target#*/}; file=.anatomy/binaries/anatomy-$$os-$$arch; [ $$os != windows ] || file=$$file.exe; \
-		echo $$file; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -ldflags='-s -w' -o $$file ./notebooks/anatomy || exit 1; \
+		echo $$file; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -ldflags='-s -w' -o $$file ./landmarks/morpho/anatomy || exit 1; \
 	done
 
 page: # .anatomy/page/anatomy.html: the program anatomy in one page for a browser, which needs no server and sends nothing
 	@mkdir -p .anatomy/page
-	@CGO_ENABLED=0 GOOS=js GOARCH=wasm go build -trimpath -buildvcs=false -ldflags='-s -w' -o .anatomy/page/anatomy.wasm ./notebooks/anatomy
-	@go run ./notebooks/anatomy/page -program .anatomy/page/anatomy.wasm -goroot "$$(go env GOROOT)" -out .anatomy/page/anatomy.html
+	@CGO_ENABLED=0 GOOS=js GOARCH=wasm go build -trimpath -buildvcs=false -ldflags='-s -w' -o .anatomy/page/anatomy.wasm ./landmarks/morpho/anatomy
+	@go run ./landmarks/morpho/anatomy/page -program .anatomy/page/anatomy.wasm -goroot "$$(go env GOROOT)" -out .anatomy/page/anatomy.html
 	@rm .anatomy/page/anatomy.wasm; echo .anatomy/page/anatomy.html
 
 bench: # benchmarks of every package, and kernel sums beside JAX, KeOps and finufft where BENCH_PYTHON has them
 	$(SETUP) run
 	@ANATOMY_PROGRAMS=off go test -run '^$$' -bench . ./...
-	@ANATOMY_PROGRAMS=off go run ./notebooks/bench -python $(or $(BENCH_PYTHON),$(PYTHON))
+	@ANATOMY_PROGRAMS=off go run ./notebooks/lab/bench -python $(or $(BENCH_PYTHON),$(PYTHON))
 
 bench-narrow: # what kernels.Fast chooses for narrow kernels, beside exact sums and finufft, up to 100,000 points; OPTIONS="-min 1000000 -max 1000000": a million
 	$(SETUP) run
-	@ANATOMY_PROGRAMS=off go run ./notebooks/bench -narrow -max 100000 -python $(or $(BENCH_PYTHON),$(PYTHON)) $(OPTIONS)
+	@ANATOMY_PROGRAMS=off go run ./notebooks/lab/bench -narrow -max 100000 -python $(or $(BENCH_PYTHON),$(PYTHON)) $(OPTIONS)
 
 calibrate: # densities, sizes of tests, intervals and logarithms against what they should be, as tables: an hour or more; OPTIONS="-only sizes"
 	$(SETUP) run
-	@go run ./notebooks/calibrate -python "$(CALIBRATE_PYTHON)" $(OPTIONS)
+	@go run ./notebooks/lab/calibrate -python "$(CALIBRATE_PYTHON)" $(OPTIONS)
 
 strip: # remove the outputs from the notebook files
 	$(SETUP) run

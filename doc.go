@@ -3,10 +3,10 @@
 //
 //	landmarks             shapes of landmarks: the manifold of LDDMM, geodesics, matches
 //	landmarks/morpho      files of landmarks, alignment, semi-landmarks, published data sets
-//	landmarks/shapestats  linear models of shapes with permutation tests, integration, symmetry, phylogenies
-//	landmarks/mesh        files of curves and surfaces, and their repair
-//	landmarks/population  templates and modes of curves and surfaces without correspondences
-//	landmarks/supplement  the statistical report about a data set
+//	landmarks/morpho/shapestats  linear models of shapes with permutation tests, integration, symmetry, phylogenies
+//	landmarks/surfaces/mesh        files of curves and surfaces, and their repair
+//	landmarks/surfaces/population  templates and modes of curves and surfaces without correspondences
+//	landmarks/morpho/supplement  the statistical report about a data set
 //	geom                  geodesics, logarithms, transport and curvature on any manifold; the notation of the project
 //	geom/manifold         spheres, tori, covariance matrices, Kendall's shape spaces and others; geom/lie has matrix groups
 //	geom/stats            Fréchet means, principal geodesics, regression, permutation tests on any manifold

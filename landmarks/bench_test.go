@@ -16,9 +16,9 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
-	"anatomy/landmarks/attachment"
-	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/surfaces/attachment"
+	"anatomy/landmarks/surfaces/mesh"
 )
 
 // The problems of the JAX yardstick: two callosa in units of 20 mm, σ the atlas's spacing, 100 Euler steps.

@@ -16,9 +16,9 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
-	"anatomy/landmarks/attachment"
-	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/surfaces/attachment"
+	"anatomy/landmarks/surfaces/mesh"
 )
 
 var anchors = [][]float64{{-1, -1}, {2, -0.5}, {0, 1.5}}

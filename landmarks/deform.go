@@ -15,7 +15,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
-	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/surfaces/mesh"
 )
 
 // Deformation is the derivative Dφ of a diffeomorphism φ at points.

@@ -20,7 +20,7 @@ import (
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
 	"anatomy/landmarks"
-	"anatomy/landmarks/mesh"
+	"anatomy/landmarks/surfaces/mesh"
 )
 
 // affine is the kernel 1 + x·y, whose fields are affine.

@@ -18,9 +18,9 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
-	"anatomy/landmarks/attachment"
-	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/surfaces/attachment"
+	"anatomy/landmarks/surfaces/mesh"
 )
 
 // With a kernel of three spacings the exact logarithm of one callosum at the other does not converge, as outlines from images

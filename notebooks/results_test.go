@@ -24,8 +24,8 @@ import (
 	"anatomy/geom/tree"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
-	"anatomy/landmarks/population"
-	"anatomy/landmarks/shapestats"
+	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/landmarks/surfaces/population"
 )
 
 // results are the types of what an estimate, a search or a fit returns with an error.

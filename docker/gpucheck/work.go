@@ -19,10 +19,10 @@ import (
 	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
-	"anatomy/landmarks/attachment"
-	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
-	"anatomy/landmarks/population"
+	"anatomy/landmarks/surfaces/attachment"
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/population"
 )
 
 // measurer runs one computation, which passes where its parts differ by at most a tolerance.

@@ -29,7 +29,7 @@ import (
 // regressions. On curved manifolds it neglects curvature times squares of the residuals and of the distance from p.
 //
 // If the moved residuals are independent and have one distribution, up to √w_i, a true hypothesis is rejected as often as the level says.
-// notebooks/calibrate measures how often that is on curved manifolds.
+// notebooks/lab/calibrate measures how often that is on curved manifolds.
 func RegressionTest[P geom.Point](on geom.Of[P], samples []P, known, tested linear.Terms, p linear.Permutations, opts ...MeanOption) (_ *Test, err error) {
 	s := on.Geometry()
 	r := newRun("test of covariates", s, 0)

@@ -34,7 +34,7 @@ var (
 	// group to its samples, moved to the mean of another where they meet, and scaled by √(n/(n − 1)). D of a permuted group is the mean
 	// distance of its vectors from their mean, times √(n/(n − 1)). The distances alone are not exchangeable, because those of a small
 	// group are shorter and depend on each other. With Mismatch distances are the lengths ‖v‖_g of the geodesics, without the
-	// noise. The command notebooks/calibrate measures how often the test rejects equal groups.
+	// noise. The command notebooks/lab/calibrate measures how often the test rejects equal groups.
 	Dispersion = Statistic{"difference of dispersions", (*grouping).dispersion}
 )
 

@@ -20,10 +20,10 @@ import (
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
-	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
-	"anatomy/landmarks/shapestats"
-	"anatomy/landmarks/supplement"
+	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/landmarks/morpho/supplement"
+	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/notebooks/nb"
 	"anatomy/viz"
 )
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 	must(err)
 	home, err = os.Getwd()
 	must(err)
-	build := exec.Command("go", "build", "-o", filepath.Join(folder, "anatomy"), "../anatomy")
+	build := exec.Command("go", "build", "-o", filepath.Join(folder, "anatomy"), "../../landmarks/morpho/anatomy")
 	build.Stderr = os.Stderr
 	must(build.Run())
 	must(os.Chdir(folder))

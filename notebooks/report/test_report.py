@@ -996,7 +996,7 @@ class Report(unittest.TestCase):
             self.assertIn(f'id="{place}"', documentation["page"])
         places = set(re.findall(r'id="([^"]*)"', documentation["page"]))
         self.assertEqual(set(documentation["names"]) - places, set())
-        for hidden in "geom/geomtest/kept", "landmarks/population/recovery", "notebooks":
+        for hidden in "geom/geomtest/kept", "notebooks/lab/recovery", "notebooks":
             self.assertNotIn(f'id="{hidden}"', documentation["page"])
 
     def test_code_on_paper_stays_within_the_border(self):

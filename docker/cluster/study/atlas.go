@@ -19,9 +19,9 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
-	"anatomy/landmarks/mesh"
-	"anatomy/landmarks/population"
-	"anatomy/landmarks/study"
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/population"
+	"anatomy/landmarks/surfaces/study"
 )
 
 // atlasSettings are what an atlas depends on beside the data.

@@ -17,9 +17,9 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
-	"anatomy/landmarks/mesh"
-	"anatomy/landmarks/population"
-	"anatomy/landmarks/study"
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/population"
+	"anatomy/landmarks/surfaces/study"
 )
 
 // outlines writes ellipses as meshes, and returns their folder.

@@ -56,7 +56,7 @@ import (
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
-	"anatomy/landmarks/study"
+	"anatomy/landmarks/surfaces/study"
 )
 
 func main() {

@@ -15,10 +15,10 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
-	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
-	"anatomy/landmarks/study"
-	"anatomy/landmarks/supplement"
+	"anatomy/landmarks/morpho/supplement"
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/study"
 )
 
 // Of data from which nothing can be learned, the page about one's own data says what `make report` answers. Each answer is held here: an

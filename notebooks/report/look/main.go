@@ -19,10 +19,10 @@ import (
 	"slices"
 	"strings"
 
-	"anatomy/landmarks/mesh"
 	"anatomy/landmarks/morpho"
-	"anatomy/landmarks/shapestats"
-	"anatomy/landmarks/study"
+	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/study"
 	"anatomy/notebooks/internal/param"
 )
 

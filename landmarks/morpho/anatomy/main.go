@@ -1,0 +1,437 @@
+// Command anatomy compares shapes from the command line: it looks at files of landmarks, converts and aligns them, tests models of shape and writes
+// the statistical supplement of a paper. It is one file without XLA, for Linux, macOS and Windows: `make binaries` builds it.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anatomy"
+	"anatomy/geom/solve"
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
+	"anatomy/geom/watch"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/morpho/supplement"
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/viz"
+)
+
+// Exit states.
+const (
+	failed  = 1 // the data or the question
+	misused = 2 // the command line
+)
+
+func main() {
+	showProgress()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// showProgress shows long computations in a line of the terminal, or, if ANATOMY_PROGRESS is "lines", writes lines
+// "progress ITERATION TOTAL NAME", which the page in a browser reads.
+func showProgress() {
+	if os.Getenv("ANATOMY_PROGRESS") != "lines" {
+		watch.Terminal(os.Stderr)
+		return
+	}
+	watch.Interactive(watch.Surroundings{Show: func(line string, p watch.Progress) {
+		if p.Total > 0 {
+			fmt.Fprintf(os.Stderr, "progress %d %d %s\n", p.Iteration, p.Total, p.Task)
+		}
+	}})
+}
+
+// run returns the exit state of a command line.
+func run(args []string, stdout, stderr io.Writer) int {
+	var wrong *failure
+	root := commands()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	switch err := root.Execute(); {
+	case err == nil:
+		return 0
+	case errors.As(err, &wrong):
+		fmt.Fprintln(stderr, "anatomy:", err)
+		return failed
+	default:
+		fmt.Fprintf(stderr, "anatomy: %v\nanatomy --help has examples\n", err)
+		return misused
+	}
+}
+
+// failure is an error of the data or the question, as opposed to one of the command line.
+type failure struct{ error }
+
+func (f *failure) Unwrap() error { return f.error }
+
+// answers makes errors of a command failures.
+func answers(f func(c *cobra.Command, args []string)) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		if err := try.Run(func() { f(c, args) }); err != nil {
+			return &failure{err}
+		}
+		return nil
+	}
+}
+
+// input is how data are read.
+type input struct {
+	covariates, tree, unit string
+	closed                 bool
+	missing                float64
+}
+
+func (in *input) flags(c *cobra.Command) {
+	c.Flags().StringVar(&in.covariates, "covariates", "", "table with a row for each specimen, such as specimens.csv")
+	c.Flags().StringVar(&in.tree, "tree", "", "phylogeny in Newick's format, whose leaves are the specimens: a file")
+	c.Flags().StringVar(&in.unit, "unit", "", "unit of the coordinates, such as mm, if the file does not say")
+	c.Flags().BoolVar(&in.closed, "closed", false, "the landmarks follow a closed outline")
+	c.Flags().Float64Var(&in.missing, "missing", math.NaN(), "code of missing landmarks, such as -999")
+}
+
+func (in *input) read(path string) *morpho.Dataset {
+	d := try.Get(morpho.Read(path))
+	if !math.IsNaN(in.missing) {
+		d = try.Get(d.MissingAt(in.missing))
+	}
+	if in.covariates != "" {
+		d = try.Get(d.ReadCovariates(in.covariates))
+	}
+	if in.unit != "" {
+		d.Unit = in.unit
+	}
+	d.Closed = d.Closed || in.closed
+	return d
+}
+
+// question is what is asked of them.
+type question struct {
+	supplement.Question
+	input
+	mesh string
+}
+
+func (q *question) flags(c *cobra.Command) {
+	q.input.flags(c)
+	c.Flags().StringVar(&q.Model, "model", "", "terms that explain the shapes, such as \"size + sex*population\"; without: the groups")
+	q.Sums = "I"
+	c.Flags().Var(choice(&q.Sums, "I", "II", "III"), "sums", "type of the sums of squares: I, II or III")
+	q.preparation(c)
+	c.Flags().StringVar(&q.Parts, "parts", "", "parts that may vary together, such as \"jaw: 0-4, 7; skull: 5, 6, 8-11\": all landmarks, counted from 0")
+	c.Flags().StringVar(&q.Links, "links", "", "landmarks that lines join in figures, such as \"0-1, 1-2, 2-0\"")
+	c.Flags().StringVar(&q.mesh, "mesh", "", "surface of a specimen, which figures warp: a file that is named after the specimen, or SPECIMEN=FILE")
+	c.Flags().IntVar(&q.Permutations, "permutations", 999, "random draws of each test")
+	c.Flags().Uint64Var(&q.Seed, "seed", 1, "of the draws")
+}
+
+// preparation are the flags of what is done to the data before they are compared.
+func (q *question) preparation(c *cobra.Command) {
+	c.Flags().StringVar(&q.Curves, "curves", "", "landmarks of each curve in their order, such as \"0-9; 9-20\": the ends stay, the others slide")
+	c.Flags().Var(choice(&q.Slide, "energy", "distance", "geomorph energy", "geomorph distance"), "slide", "by what they slide: energy (bending energy), distance (Procrustes distance), or the same as geomorph does")
+	c.Flags().StringVar(&q.Joint, "joint", "", "a joint, landmarks of the part at rest and of the one that moves, such as \"0; 5-10; 1-4\": specimens get one angle. In space two landmarks are on the axis of a hinge")
+}
+
+// data reads the data of a file, and the tree of the question.
+func (q *question) data(path string) *morpho.Dataset {
+	if q.tree != "" {
+		q.Tree = string(try.Get(os.ReadFile(q.tree)))
+	}
+	if q.mesh != "" {
+		q.Question = try.Get(q.ReadMesh(q.mesh))
+	}
+	return q.read(path)
+}
+
+// document answers the question about the data of a file.
+func (q *question) document(path string) *supplement.Document {
+	return try.Get(supplement.New(q.data(path), q.Question))
+}
+
+// base is the name of a file without folder and extension.
+func base(path string) string {
+	name := filepath.Base(filepath.Clean(path))
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
+func commands() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "anatomy",
+		Short: "Compare shapes that are given by landmarks",
+		Long: `anatomy compares shapes that are given by landmarks.
+
+It reads tables (.csv, .tsv), TPS, NTS, Morphologika, NPY, 3D Slicer (.mrk.json, .fcsv), Landmark Editor (.pts),
+Stratovan Checkpoint (.ckpt) and MITK (.mps), or a folder or .zip with a file for each specimen. It writes tables, TPS, NTS,
+Morphologika, NPY, the text of MorphoJ (.morphoj.txt), and for 3D Slicer a file for each specimen (.mrk.json.zip, .fcsv.zip).`,
+		Example: `  anatomy inspect heads.tps
+  anatomy report heads.tps --covariates specimens.csv --model "size + species*site"
+  anatomy test heads.csv --model "species*site" --format csv
+  anatomy convert heads.tps heads.csv`,
+		Version:       anatomy.Version,
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.AddCommand(report(), repeat(), inspect(), convert(), align(), test(), plot())
+	return root
+}
+
+func report() *cobra.Command {
+	var q question
+	var out []string
+	c := &cobra.Command{
+		Use:   "report DATA",
+		Short: "Write a page with tables, figures and methods, and a record to make it again",
+		Example: `  anatomy report heads.tps --covariates specimens.csv --model "size + species*site" --out supplement
+  anatomy report skulls/ --unit mm --title "Skulls of great apes" --author "A. Name" --author "B. Name"
+  anatomy report skulls.csv --mesh gorilla7=scans/g7.ply`,
+		Args: cobra.ExactArgs(1),
+		RunE: answers(func(c *cobra.Command, args []string) {
+			d := q.document(args[0])
+			if out == nil {
+				out = []string{base(args[0]) + "-report"}
+			}
+			write(c, d, out...)
+		}),
+	}
+	q.flags(c)
+	c.Flags().StringVar(&q.Title, "title", "", "of the page")
+	c.Flags().StringArrayVar(&q.Authors, "author", nil, "on the page; once for each")
+	c.Flags().StringArrayVar(&out, "out", nil, "folder or .zip file that is written, once for each; without: the name of the data and -report")
+	return c
+}
+
+// write writes a document and says where its pages are.
+func write(c *cobra.Command, d *supplement.Document, to ...string) {
+	try.Do(d.Write(to...))
+	for _, to := range to {
+		if !strings.EqualFold(filepath.Ext(to), ".zip") {
+			to = filepath.Join(to, "index.html")
+		}
+		fmt.Fprintln(c.OutOrStdout(), to)
+	}
+}
+
+func repeat() *cobra.Command {
+	var out, model string
+	c := &cobra.Command{
+		Use:   "repeat FOLDER",
+		Short: "Make the report of a folder again, to the same bytes, or with another model",
+		Example: `  anatomy repeat heads-report --out again
+  anatomy repeat heads-report --out other --model "species"`,
+		Args: cobra.ExactArgs(1),
+		RunE: answers(func(c *cobra.Command, args []string) {
+			data, q := try.Get2(supplement.Open(args[0]))
+			if c.Flags().Changed("model") {
+				q.Model = model
+			}
+			d := try.Get(supplement.New(data, q))
+			write(c, d, out)
+		}),
+	}
+	c.Flags().StringVar(&out, "out", "", "folder or .zip file that is written")
+	c.Flags().StringVar(&model, "model", "", "another model")
+	_ = c.MarkFlagRequired("out") // the flag is there
+	return c
+}
+
+func inspect() *cobra.Command {
+	var in input
+	format := "text"
+	c := &cobra.Command{
+		Use:   "inspect DATA",
+		Short: "Say what the data are, and which specimens to look at before any analysis",
+		Example: `  anatomy inspect heads.tps
+  anatomy inspect slicer-folder/ --format json`,
+		Args: cobra.ExactArgs(1),
+		RunE: answers(func(c *cobra.Command, args []string) {
+			d := in.read(args[0])
+			try.Do(d.Validate())
+			found := try.Get(morpho.Inspect(d))
+			if format == "json" {
+				type finding struct {
+					Specimen  string `json:"specimen"`
+					Landmarks []int  `json:"landmarks,omitempty"`
+					About     string `json:"about"`
+				}
+				about := struct {
+					Data     string    `json:"data"`
+					Notes    []string  `json:"notes,omitempty"`
+					Columns  []string  `json:"columns"` // for a model
+					Findings []finding `json:"findings"`
+				}{d.String(), d.Notes, append([]string{}, d.Covariates()...), []finding{}}
+				if len(d.Groups()) > 1 {
+					about.Columns = append(about.Columns, "group")
+				}
+				for _, f := range found.Findings {
+					about.Findings = append(about.Findings, finding{f.Specimen, f.Landmarks, f.String()})
+				}
+				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(about))
+				return
+			}
+			w := c.OutOrStdout()
+			fmt.Fprintln(w, d)
+			for _, note := range d.Notes {
+				fmt.Fprintln(w, "note:", note)
+			}
+			fmt.Fprintln(w, found)
+			for _, f := range found.Findings {
+				fmt.Fprintln(w, f)
+			}
+		}),
+	}
+	in.flags(c)
+	c.Flags().Var(choice(&format, "text", "json"), "format", "text or json")
+	return c
+}
+
+func convert() *cobra.Command {
+	var in input
+	c := &cobra.Command{
+		Use:   "convert FROM TO",
+		Short: "Write landmarks or a mesh in another format, which the extension names",
+		Example: `  anatomy convert heads.tps heads.csv
+  anatomy convert slicer-folder/ bones.csv --covariates specimens.csv
+  anatomy convert bones.csv bones.mrk.json.zip
+  anatomy convert bone.stl bone.ply`,
+		Args: cobra.ExactArgs(2),
+		RunE: answers(func(c *cobra.Command, args []string) {
+			if mesh.Readable(args[0]) && mesh.Readable(args[1]) {
+				try.Do(mesh.Write(args[1], try.Get(mesh.Read(args[0]))))
+				return
+			}
+			try.Do(morpho.Write(args[1], in.read(args[0])))
+		}),
+	}
+	in.flags(c)
+	return c
+}
+
+func align() *cobra.Command {
+	var q question
+	var keep bool
+	c := &cobra.Command{
+		Use:   "align FROM TO",
+		Short: "Write the shapes after generalised Procrustes alignment",
+		Example: `  anatomy align heads.tps aligned.csv
+  anatomy align bones.csv aligned.csv --curves "0-15; 15-30; 30-45; 45-59, 0"`,
+		Args: cobra.ExactArgs(2),
+		RunE: answers(func(c *cobra.Command, args []string) {
+			d := q.read(args[0])
+			d = try.Get(supplement.Ready(d, q.Question))
+			var options []morpho.ProcrustesOption
+			if keep {
+				options = append(options, morpho.KeepSize())
+			}
+			a := try.Get(morpho.Procrustes(d.Shapes(), options...))
+			if a.Status != solve.Converged {
+				try.Do(fmt.Errorf("the alignment: %s", a.Status))
+			}
+			for i := range d.Specimens {
+				d.Specimens[i].Points = a.Shapes[i]
+			}
+			fmt.Fprintln(c.ErrOrStderr(), a)
+			try.Do(morpho.Write(args[1], d))
+		}),
+	}
+	q.input.flags(c)
+	q.preparation(c)
+	c.Flags().BoolVar(&keep, "keep-size", false, "translate and rotate only")
+	return c
+}
+
+func test() *cobra.Command {
+	var q question
+	format, name := "text", "anova"
+	c := &cobra.Command{
+		Use:   "test DATA",
+		Short: "Print a table of the report: anova, or another one by its name",
+		Example: `  anatomy test heads.csv --model "size + species*site"
+  anatomy test heads.csv --model "species*site" --table pairs-species-site --format csv`,
+		Args: cobra.ExactArgs(1),
+		RunE: answers(func(c *cobra.Command, args []string) {
+			data := q.data(args[0])
+			var t *supplement.Table
+			if name == "anova" { // without the rest
+				t = try.Get(supplement.ANOVA(data, q.Question))
+			} else {
+				t = try.Get(try.Get(supplement.New(data, q.Question)).Table(name))
+			}
+			try.Do(print(c.OutOrStdout(), t, format))
+		}),
+	}
+	q.flags(c)
+	c.Flags().StringVar(&name, "table", name, "name of the table")
+	c.Flags().Var(choice(&format, "text", "csv", "json"), "format", "text, csv or json")
+	return c
+}
+
+// print writes a table in a format.
+func print(w io.Writer, t *supplement.Table, format string) error {
+	switch format {
+	case "csv":
+		_, err := w.Write(t.CSV())
+		return err
+	case "json":
+		rows := []map[string]string{}
+		for _, cells := range t.Rows {
+			row := map[string]string{}
+			for i, cell := range cells {
+				row[t.Header[i]] = cell
+			}
+			rows = append(rows, row)
+		}
+		return json.NewEncoder(w).Encode(rows)
+	}
+	lines := []string{strings.Join(t.Header, "\t")}
+	for _, row := range t.Rows {
+		lines = append(lines, strings.Join(row, "\t"))
+	}
+	_, err := fmt.Fprintf(w, "%s\n%s\n", t.Caption, linear.Table(lines))
+	return err
+}
+
+func plot() *cobra.Command {
+	var q question
+	name := "morphospace"
+	c := &cobra.Command{
+		Use:   "plot DATA FILE",
+		Short: "Draw a figure of the report into a file: .svg, .pdf or .png",
+		Example: `  anatomy plot heads.csv morphospace.svg
+  anatomy plot heads.csv allometry.pdf --figure allometry --model "size + species"`,
+		Args: cobra.ExactArgs(2),
+		RunE: answers(func(c *cobra.Command, args []string) {
+			try.Do(viz.Save(args[1], try.Get(q.document(args[0]).Figure(name)).Drawing))
+		}),
+	}
+	q.flags(c)
+	c.Flags().StringVar(&name, "figure", name, "name of the figure")
+	return c
+}
+
+// choiceValue is a flag with some values only.
+type choiceValue struct {
+	value   *string
+	allowed []string
+}
+
+func choice(value *string, allowed ...string) *choiceValue { return &choiceValue{value, allowed} }
+
+func (v *choiceValue) String() string { return *v.value }
+func (v *choiceValue) Type() string   { return "string" }
+func (v *choiceValue) Set(s string) error {
+	for _, a := range v.allowed {
+		if s == a {
+			*v.value = s
+			return nil
+		}
+	}
+	return fmt.Errorf("want %s", strings.Join(v.allowed, " or "))
+}

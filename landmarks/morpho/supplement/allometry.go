@@ -1,0 +1,104 @@
+package supplement
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/try"
+	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/viz"
+)
+
+// allometry asks whether shape changes with size, and whether groups do so alike.
+func (a *analysis) allometry() *Section {
+	if _, err := a.data.LogSizes(); err != nil {
+		return nil // they were scaled
+	}
+	s := &Section{Title: "How shape changes with size"}
+	_, factors, values := a.main()
+	d := a.data
+	if values != nil && a.model != nil && !a.over() {
+		d, _ = a.grouped(factors)
+	} else {
+		d = d.GroupBy()
+	}
+	found, err := shapestats.MeasureAllometry(d, a.tree, a.draws())
+	if err != nil && len(d.Groups()) > 1 { // too few specimens for slopes
+		s.add(Paragraph(fmt.Sprintf("The slopes of groups were not compared: %v.", err)))
+		d = d.GroupBy()
+		found, err = shapestats.MeasureAllometry(d, a.tree, a.draws())
+	}
+	try.Do(err)
+	rows := found.Table.Rows
+	verdict := "The dependence of shape on size is not significant"
+	if rows[0].P <= significant {
+		verdict = "Shape depends on size"
+	}
+	text := fmt.Sprintf("%s: the logarithm of centroid size explains %s of the variation (p = %s).", verdict, percent(rows[0].R2), pValue(rows[0].P))
+	groups := d.Groups()
+	if len(groups) > 1 {
+		same := "do not differ significantly, so one slope may describe all groups"
+		if rows[2].P <= significant {
+			same = "differ significantly, so one slope does not describe all groups"
+		}
+		text += fmt.Sprintf(" The slopes of the groups %s (p = %s).", same, pValue(rows[2].P))
+	}
+	by := "size"
+	if len(groups) > 1 {
+		by = "size and group"
+	}
+	s.add(Paragraph(text), a.anovaTable("allometry", fmt.Sprintf("Analysis of variance of shape by %s.", by), found.Table))
+	if len(found.Pairs) > 0 {
+		t := &Table{Name: "allometry-slopes", Caption: "Slopes of pairs of groups: the length of their difference, per unit of the logarithm of size, and the angle between them in degrees. If shape hardly depends on size, angles are due to noise, and their p-values are too small.", Header: []string{"group", "other group", "distance", "p", "angle", "p of the angle"}}
+		for _, p := range found.Pairs {
+			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Distance), pValue(p.P), number(p.Angle * 180 / math.Pi), pValue(p.PAngle)})
+		}
+		s.add(t)
+	}
+	s.add(a.allometryFigure(found, groups, values))
+	free := &Table{Name: "allometry-scores", Caption: "Scores of the specimens on the common allometric component and on the first residual component.", Header: []string{"specimen", "log centroid size", "common component", "residual component"}}
+	for i, specimen := range found.SizeFree.Specimens {
+		free.Rows = append(free.Rows, []string{specimen.Name, number(found.Sizes[i]), number(found.Scores[i]), number(found.ResidualComponent[i])})
+	}
+	s.add(free)
+	a.method("Allometry is the regression of shape on the logarithm of centroid size, with one slope for all specimens or groups. Scores of the common allometric component are projections on this slope. The residual component is the first principal component after removing the direction of the slope.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008", "P. Mitteroecker, P. Gunz, M. Bernhard, K. Schaefer and F. Bookstein, Comparison of cranial ontogenetic trajectories among great apes and humans, J. Human Evolution 46, 2004")
+	return s
+}
+
+// allometryFigure has the scores with the lines of the groups, the two components, and predicted shapes.
+func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values []string) *Figure {
+	layers := a.byGroup(values, found.Sizes, found.Scores)
+	for _, g := range groups {
+		var x, y []float64
+		for i, s := range found.Common.Data.Specimens {
+			if s.Group == g {
+				x = append(x, found.Sizes[i])
+			}
+		}
+		x = []float64{floats.Min(x), floats.Max(x)}
+		for _, size := range x {
+			_, score := try.Get2(found.Predict(g, math.Exp(size)))
+			y = append(y, score)
+		}
+		layers = append(layers, viz.Series(x, y).Color(viz.Grey))
+	}
+	var ends [2][][]float64
+	for k, size := range []float64{floats.Min(found.Sizes), floats.Max(found.Sizes)} {
+		ends[k], _ = try.Get2(found.Predict(groups[0], math.Exp(size)))
+	}
+	label := "log centroid size"
+	if a.data.Unit != "" {
+		label += " (" + a.data.Unit + ")"
+	}
+	of, lines := "", "the line is their slope"
+	if len(groups) > 1 {
+		of, lines = ", in the group "+groups[0], "lines are the slopes of the groups"
+	}
+	return &Figure{Name: "allometry", Caption: fmt.Sprintf("(a) Scores of the common allometric component; %s. (b) The first residual component, which explains %s of the remaining variance. (c) Predicted shapes at the smallest and the largest size%s.", lines, percent(found.Share), of),
+		Drawing: viz.Row(
+			viz.Fig(layers...).Title("(a) allometry").XLabel(label).YLabel("common component"),
+			viz.Fig(a.byGroup(values, found.Scores, found.ResidualComponent)...).Title("(b) residual").XLabel("common component").YLabel("residual component"),
+			a.between(ends[0], ends[1], "smallest", "largest").Title("(c) predicted shapes"))}
+}

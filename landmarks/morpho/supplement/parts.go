@@ -1,0 +1,128 @@
+package supplement
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
+	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/viz"
+)
+
+// part is landmarks with a name.
+type part struct {
+	name      string
+	landmarks []int
+}
+
+// parseParts reads parts such as "jaw: 0-4, 7; skull: 5, 6, 8-11".
+func parseParts(line string) (out []part, err error) {
+	for _, text := range strings.Split(line, ";") {
+		name, numbers, named := strings.Cut(text, ":")
+		p := part{name: strings.TrimSpace(name)}
+		if !named || p.name == "" {
+			return nil, fmt.Errorf("the part %q: write a name, a colon and landmarks, as jaw: 0-4, 7", strings.TrimSpace(text))
+		}
+		if p.landmarks, err = parseLandmarks(numbers); err != nil {
+			return nil, fmt.Errorf("the part %s: %w", p.name, err)
+		}
+		out = append(out, p)
+	}
+	if len(out) < 2 {
+		return nil, fmt.Errorf("the parts %q: want at least two, with a semicolon between them", line)
+	}
+	return out, nil
+}
+
+// parseLandmarks reads numbers and ranges of numbers, such as "0-4, 7".
+func parseLandmarks(line string) (out []int, err error) {
+	for _, text := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
+		first, last, isRange := strings.Cut(text, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := strconv.Atoi(first)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no landmark: write numbers from 0 on, or ranges as 0-4", text)
+		}
+		to, err := strconv.Atoi(last)
+		if err != nil || to < from || to-from > 1e6 {
+			return nil, fmt.Errorf("%q is no range of landmarks: write it as 0-4", text)
+		}
+		for l := from; l <= to; l++ {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// integrate asks how parts of the shapes covary, in all specimens or, with groups, in each group that has enough.
+func (a *analysis) integrate() *Section {
+	if a.Parts == "" {
+		return nil
+	}
+	parts := try.Get(parseParts(a.Parts))
+	var modules [][]int
+	for _, p := range parts {
+		modules = append(modules, p.landmarks)
+	}
+	s := &Section{Title: "How parts vary together"}
+	base := a.mean
+	if a.model != nil && !a.over() {
+		base = a.unweighted()
+	}
+	modular := try.Get(base.Modularity(modules, a.draws()))
+	verdict := "The parts are not significant modules"
+	if modular.P <= significant {
+		verdict = "The parts are modules: landmarks covary less between the parts than within them"
+	}
+	s.add(Paragraph(fmt.Sprintf("%s (covariance ratio %.3g, p = %s; compared with random sets of landmarks p = %s, compared with the same pattern turned over the shape p = %s).", verdict, modular.CR, pValue(modular.P), pValue(modular.Random.P), pValue(modular.Turned.P))))
+	a.method("The covariance ratio of the parts was compared with that of random sets of landmarks, and with that of the same pattern turned over the mean shape. The larger p-value counts.", "D. Adams, Evaluating modularity in morphometric data, Methods Ecol. Evol. 7, 2016")
+
+	t := &Table{Name: "integration", Caption: fmt.Sprintf("Two-block partial least squares of %s and the other landmarks, each aligned by itself: correlation of the first pair of scores, effect size and p.", parts[0].name), Header: []string{"specimens", "number", "r", "Z", "p"}}
+	s.add(t)
+	var names []string
+	var effects []*shapestats.Integration
+	var figure *viz.Figure
+	add := func(name string, n int, found *shapestats.Integration) {
+		t.Rows = append(t.Rows, []string{name, fmt.Sprint(n), number(found.R), fmt.Sprintf("%.3g", found.Effect.Z()), pValue(found.P)})
+		names, effects = append(names, name), append(effects, found)
+		if figure == nil {
+			figure = viz.Fig(viz.Scatter(found.Scores[0][0], found.Scores[1][0])).XLabel(parts[0].name + " score").YLabel("score of the others")
+			s.add(&Figure{Name: "integration", Caption: fmt.Sprintf("Scores on the first pair of axes along which %s and the other landmarks covary most, of %s.", parts[0].name, name), Drawing: figure})
+		}
+	}
+	_, factors, values := a.main()
+	switch {
+	case a.tree != nil:
+		found := try.Get(shapestats.MeasureIntegrationOnTree(a.data, a.tree, modules[0], a.draws()))
+		add("species on the tree", len(a.data.Specimens), found)
+		a.method("The integration of species is that of their phylogenetically independent contrasts.", "D. Adams and R. Felice, Assessing trait covariation and morphological integration on phylogenies using evolutionary covariance matrices, PLoS ONE 9, 2014")
+	case values == nil:
+		found := try.Get(shapestats.MeasureIntegration(a.data, modules[0], a.draws()))
+		add("all specimens", len(a.data.Specimens), found)
+	default:
+		d, _ := a.grouped(factors)
+		for _, g := range d.Groups() {
+			some := d.Group(g)
+			if len(some.Specimens) < 5 {
+				continue
+			}
+			found := try.Get(shapestats.MeasureIntegration(some, modules[0], a.draws()))
+			add(g, len(some.Specimens), found)
+		}
+	}
+	a.method("The covariation of parts was measured by two-block partial least squares. The effect size Z is that of the inverse hyperbolic tangent of the correlation.", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
+	if len(effects) > 1 {
+		pairs := &Table{Name: "integration-pairs", Caption: "Comparison of groups by the integration of their parts: the difference of the effect sizes in standard errors, and its p-value by the normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
+		for i, j := range linear.Twos(len(effects)) {
+			z, p := effects[i].Difference(effects[j])
+			pairs.Rows = append(pairs.Rows, []string{names[i], names[j], fmt.Sprintf("%.3g", z), pValue(p)})
+		}
+		s.add(pairs)
+		a.method("Effect sizes were compared by their difference in standard errors. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
+	}
+	return s
+}

@@ -1,0 +1,139 @@
+package population
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"anatomy/geom/try"
+	"anatomy/kernels"
+	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/surfaces/mesh"
+)
+
+// estimatesNoise says whether a noise is to be estimated.
+func (m Model) estimatesNoise() bool {
+	return slices.ContainsFunc(m.Objects, func(o Object) bool { return o.Noise == 0 })
+}
+
+// Label returns the name of an object of a subject or of the template in errors: whose, and of several objects the ID or the number.
+func (m Model) Label(whose string, o int) string {
+	if len(m.Objects) == 1 {
+		return whose
+	}
+	return fmt.Sprintf("%s, %s", whose, cmp.Or(m.Objects[o].ID, fmt.Sprintf("object %d", o)))
+}
+
+func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh) {
+	if m.Space == nil || len(m.Objects) == 0 {
+		text.Refuse("give both", "the model has no Space or no Objects")
+	}
+	name := func(i int) string {
+		if i == len(subjects) {
+			return "the template"
+		}
+		return fmt.Sprintf("subject %d", i)
+	}
+	for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
+		if len(shape) != len(m.Objects) {
+			text.Refuse("give one of each", "%s has %d meshes, the model %d objects", name(i), len(shape), len(m.Objects))
+		}
+	}
+	for o, object := range m.Objects {
+		if object.Norm.Kernel == nil {
+			text.Refuse("give one, such as attachment.Norm{Kernel: kernels.Gaussian(8)}", "%s has no Norm", m.Label("the model", o))
+		}
+		if !(object.Noise >= 0) || math.IsInf(object.Noise*object.Noise, 1) {
+			text.Refuse("give a positive number, or 0 to estimate it", "%s: the noise is %g", m.Label("the model", o), object.Noise)
+		}
+		for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
+			if shape[o] == nil {
+				text.Refuse("read or make it first", "%s is nil", m.Label(name(i), o))
+			}
+			try.Do(object.Norm.Check(m.Label(name(i), o), shape[o]))
+		}
+		for i, s := range subjects {
+			try.Do(mesh.CheckAlike(m.Label("the template", o), template[o], m.Label(name(i), o), s[o]))
+			object.checkUnits(template[o], m.Label(name(i), o), s[o])
+		}
+		names, meshes := []string{m.Label("the template", o)}, []*mesh.Mesh{template[o]}
+		for i, s := range subjects {
+			names, meshes = append(names, m.Label(name(i), o)), append(meshes, s[o])
+		}
+		try.Do(object.Norm.CheckWidth(names, meshes))
+		if d := len(template[o].Vertices[0]); d != m.Space.Manifold.D {
+			text.Refuse("give landmarks.New as many coordinates", "%s is in R^%d, the space in R^%d", m.Label("the template", o), d, m.Space.Manifold.D)
+		}
+	}
+	try.Do(m.Space.CheckNumbers("control points", controls))
+	try.Do(m.Space.CheckRegular("control points", controls))
+}
+
+// checkUnits refuses a subject in another unit than the template, and one that is inside out where the norm sees it: no deformation
+// brings these together, and a search would end somewhere.
+func (o Object) checkUnits(template *mesh.Mesh, name string, s *mesh.Mesh) {
+	length := func(m *mesh.Mesh) float64 { return math.Pow(m.Size(), 1/float64(len(m.Cells[0])-1)) }
+	const units = 7 // centimetres and millimetres differ by 10, animals of one kind by less
+	if ratio := length(s) / length(template); ratio > units || ratio < 1.0/units {
+		text.Refuse("give both in one unit, or scale it by Align", "%s is %.3g times as large as the template", name, ratio)
+	}
+	if o.Norm.Varifold {
+		return
+	}
+	// Of open ones there is no volume, and no telling.
+	if a, err := template.Volume(); err == nil {
+		if b, err := s.Volume(); err == nil && a*b < 0 {
+			text.Refuse("turn it by Mesh.Flip, or take varifolds", "%s is inside out as the template sees it", name)
+		}
+	}
+}
+
+// checkReach refuses a fit where the kernel of the deformations or the control points are in another unit than the template, whose
+// vertices they do not move, or move all alike.
+func (f *fit) checkReach() {
+	const none, all = 1e-3, 0.98
+	ones := make([][]float64, len(f.controls))
+	for i := range ones {
+		ones[i] = slices.Repeat([]float64{1}, f.Space.Manifold.D)
+	}
+	out := try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, ones))
+	least, beyond, count := math.Inf(1), 0, f.ends[len(f.ends)-1]
+	for _, row := range out.Matrix(0) {
+		k := row[0] / f.gram.At(0, 0)
+		if least = math.Min(least, k); k < none {
+			beyond++
+		}
+	}
+	switch n := float64(len(f.controls)); {
+	case 2*beyond > count:
+		text.Refuse("see whether these, or its width, are in another unit", "%d of the %d vertices of the template are out of reach of the control points, by the kernel %s", beyond, count, f.Space.Manifold.Kernel)
+	case n > 1 && least > all*n:
+		text.Refuse("see whether its width is in another unit", "the kernel of the deformations, %s, is much wider than the template and the control points, all of which it moves alike", f.Space.Manifold.Kernel)
+	}
+}
+
+// checkAtlasBounds refuses an atlas if the fast sums of a kernel hold in a box only and what was computed left it.
+func (f *fit) checkAtlasBounds(a *Atlas, subjects [][]*mesh.Mesh) {
+	for i, s := range subjects {
+		err := checkBounds(f.Space.Manifold.Kernel, a.Controls, mesh.Vertices(a.Template), mesh.Vertices(a.Deformed[i]))
+		try.Do(try.Name(err, "the kernel of the deformations, subject %d", i))
+		f.checkNormBounds(fmt.Sprintf("subject %d", i), s, a.Deformed[i])
+	}
+}
+
+// checkNormBounds refuses two shapes if the fast sums of a norm hold in a box only in which they are not.
+func (m Model) checkNormBounds(name string, s, other []*mesh.Mesh) {
+	for o, object := range m.Objects {
+		err := checkBounds(object.Norm.Kernel, s[o].Vertices, other[o].Vertices)
+		try.Do(try.Name(err, "the kernel of the norm, %s", m.Label(name, o)))
+	}
+}
+
+// checkBounds returns an error if the sums of a kernel hold in a box only in which points are not.
+func checkBounds(k kernels.Kernel, points ...[][]float64) error {
+	if k, bounded := k.(kernels.Bounded); bounded {
+		return k.Fits(slices.Concat(points...))
+	}
+	return nil
+}

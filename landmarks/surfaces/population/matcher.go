@@ -1,0 +1,137 @@
+package population
+
+import (
+	"math"
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/linalg"
+	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/landmarks/surfaces/mesh"
+)
+
+// matcher matches a template that stays to subjects one by one: it minimises Σ_o ‖h φ(T_o) − S_o‖²/2σ_o² + ½ pᵀ K p over the momentum p
+// of φ and the parameters θ of the similarity h. The variables x are p and θ.
+type matcher struct {
+	*fit
+	pose      similarity
+	terms     *engine.Func // (q, p, z, precision, θ, subject) → ‖h φ(T_o) − S_o‖² and the gradient of their weighted sum by p and θ
+	vertices  [][]float64
+	hessian   *dataHessian  // at the template, by p and θ
+	posterior *mat.Cholesky // of K + Σ_o H_o/σ_o²
+	x         [][]float64   // of each subject, so far
+	ends      []*matched    // there, nil where no distance is finite
+	status    []geom.Status
+}
+
+// matched is the objective with its gradient.
+type matched struct {
+	mismatch      []float64 // of objects
+	energy, value float64
+	gradient      []float64
+}
+
+// newMatcher takes the matrices of outwards, or nil for second derivatives that include displacements along the cells.
+func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, out []*mat.Dense) *matcher {
+	m.Free = false
+	c := &matcher{pose: newSimilarity(template, true), vertices: mesh.Vertices(template)}
+	c.fit = compileFit(m, template, controls, subjects, identity(len(subjects)))
+	c.terms = engine.Compile(c.termsGraph, engine.Name("match"))
+	c.measureSubjects(subjects, 1)
+	z := geom.Numbers(geom.Shape(c.vertices))
+	motions := make([][]float64, c.pose.size())
+	for _, y := range c.vertices {
+		for k, v := range c.pose.derivatives(y) {
+			motions[k] = append(motions[k], v...)
+		}
+	}
+	c.out = out
+	c.hessian = c.dataHessianAt(z, motions...)
+	if m.estimatesNoise() {
+		noise := c.initialNoise(z)
+		for o, object := range m.Objects {
+			if object.Noise == 0 {
+				c.sigma[o] = noise[o]
+			}
+		}
+	}
+	c.ends, c.status = make([]*matched, len(subjects)), make([]geom.Status, len(subjects))
+	for range subjects {
+		c.x = append(c.x, make([]float64, m.Space.Manifold.Dim()+c.pose.size()))
+	}
+	c.hold()
+	return c
+}
+
+func (c *matcher) free() {
+	c.terms.Free()
+	c.fit.free()
+}
+
+func (c *matcher) termsGraph(in []*Node) []*Node {
+	q, p, z, precision, theta, subject := in[0], in[1], in[2], in[3], in[4], in[5:]
+	turn, shift := c.pose.graph(theta)
+	centre := Const(z.Graph(), [][]float64{c.pose.centre})
+	end := c.Space.CarryOnGraph(q, p, z)
+	end = Add(Add(linalg.MatMul(Sub(end, centre), linalg.T(turn)), shift), centre)
+	mismatch := Reshape(c.mismatches(BroadcastPrefix(end, 1), subject), -1)
+	return append([]*Node{mismatch}, Gradient(ReduceAllSum(Mul(mismatch, precision)), p, theta)...)
+}
+
+// hold sets posterior for the noise.
+func (c *matcher) hold() { c.posterior = c.hessian.factorPosterior(c.weights()) }
+
+// solve returns posterior⁻¹ b.
+func (c *matcher) solve(b *mat.Dense) *mat.Dense {
+	var out mat.Dense
+	solveTo(c.posterior, &out, b)
+	return &out
+}
+
+// evaluate computes the objective of subject k with its gradient.
+func (c *matcher) evaluate(k int, x []float64) *matched {
+	n := len(x) - c.pose.size()
+	out := try.Get(c.terms.Call(append([]any{geom.Numbers(geom.Shape(c.controls)), x[:n], c.vertices, c.precision(), x[n:]}, c.chunks[k].measures...)...))
+	var motion mat.VecDense
+	motion.MulVec(c.hessian.kernel, mat.NewVecDense(len(x), x))
+	e := &matched{mismatch: slices.Clone(out.Flat(0)), energy: mat.Dot(&motion, mat.NewVecDense(len(x), x)) / 2}
+	e.value = e.energy + floats.Dot(e.mismatch, c.precision())
+	e.gradient = slices.Concat(out.Flat(1), out.Flat(2))
+	floats.Add(e.gradient, motion.RawVector().Data)
+	return e
+}
+
+// match brings the variables of subject k to their minimum. The second derivatives at the template precondition it.
+func (c *matcher) match(k int, name string, opts []solve.Option) {
+	if first := c.evaluate(k, c.x[k]); math.IsNaN(first.value) || math.IsInf(first.value, 0) {
+		return
+	}
+	end := c.run(name, c.chunks[k:k+1], solve.Objective{
+		Value: func(x []float64) (float64, []float64, error) {
+			e := c.evaluate(k, x)
+			return bounded(e.value, e.gradient)
+		},
+		Precondition: func(g []float64) ([]float64, error) {
+			return c.solve(mat.NewDense(len(g), 1, slices.Clone(g))).RawMatrix().Data, nil
+		},
+		FirstStep: 1,
+	}, c.x[k], limits(0.01), opts)
+	if end.Status == geom.Cancelled {
+		try.Fail("the search was stopped")
+	}
+	c.x[k], c.status[k], c.ends[k] = end.X, end.Status, c.evaluate(k, end.X)
+}
+
+// sizes are ‖S_o‖² of the objects of subject k.
+func (c *matcher) sizes(k int) (out []float64) {
+	for o := range c.Objects {
+		out = append(out, c.chunks[k].measures[3*o+2].([]float64)[0])
+	}
+	return out
+}

@@ -1,0 +1,244 @@
+package population
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/try"
+	"anatomy/kernels"
+	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/surfaces/mesh"
+)
+
+// metric is the inverse of K + ridge between momenta, for the kernel matrix K of the first control points, each coordinate alike.
+type metric struct {
+	ridge float64       // 0.1 K(x, x): see landmarks.Space.Match
+	gram  *mat.SymDense // K
+	whole *mat.Cholesky // of K + ridge
+}
+
+func newMetric(kernel kernels.Kernel, controls [][]float64) (m metric) {
+	out := try.Get(engine.Run(func(in []*Node) []*Node { return []*Node{kernel.Gram(in[0], in[0])} }, controls))
+	n := len(controls)
+	m.gram = mat.NewSymDense(n, out.Flat(0))
+	m.ridge = 0.1 * m.gram.At(0, 0)
+	m.whole = factorKernel(m.gram, m.ridge)
+	return m
+}
+
+// ridged is a + ridge·1.
+func ridged(a mat.Symmetric, ridge float64) *mat.SymDense {
+	n := a.SymmetricDim()
+	out := mat.NewSymDense(n, nil)
+	out.CopySym(a)
+	for i := range n {
+		out.SetSym(i, i, out.At(i, i)+ridge)
+	}
+	return out
+}
+
+// factorKernel is the factor of a kernel matrix of the control points plus ridge·1.
+func factorKernel(k mat.Symmetric, ridge float64) *mat.Cholesky {
+	factor := &mat.Cholesky{}
+	if !factor.Factorize(ridged(k, ridge)) {
+		text.Refuse("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
+	}
+	return factor
+}
+
+// solveTo sets out to a⁻¹ b by the factor of a. What it says of the condition of a is no error.
+func solveTo(factor *mat.Cholesky, out *mat.Dense, b mat.Matrix) {
+	if err := conditioned(factor.SolveTo(out, b)); err != nil {
+		panic(err) // the shapes are right
+	}
+}
+
+// conditioned is an error but for what it says of the condition of a matrix.
+func conditioned(err error) error {
+	if errors.As(err, new(mat.Condition)) {
+		return nil
+	}
+	return err
+}
+
+// solve sets out to (K + ridge)⁻¹ g.
+func (m *metric) solve(out, g []float64) {
+	n := m.gram.SymmetricDim()
+	solveTo(m.whole, mat.NewDense(n, len(g)/n, out), mat.NewDense(n, len(g)/n, slices.Clone(g)))
+}
+
+// squaredNorm is ‖r‖² of derivatives r by one momentum: see Atlas.Unsettled.
+func (m *metric) squaredNorm(r []float64) float64 {
+	v := make([]float64, len(r))
+	m.solve(v, r)
+	return math.Max(0, floats.Dot(v, r))
+}
+
+// commonWeights returns w with Σ_k design_ik w_k = 1 for all i, nil where there is none.
+func commonWeights(rows [][]float64) []float64 {
+	design := mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
+	ones := mat.NewVecDense(len(rows), slices.Repeat([]float64{1}, len(rows)))
+	var w, left mat.VecDense
+	if err := w.SolveVec(design, ones); err != nil {
+		return nil
+	}
+	left.MulVec(design, &w)
+	left.SubVec(&left, ones)
+	if left.Norm(2) < 1e-9 {
+		return w.RawVector().Data
+	}
+	return nil
+}
+
+// squaredNorms are ‖g‖² of the parts of every object in derivatives g by the vertices z: see Atlas.Imbalance.
+func (f *fit) squaredNorms(z, g []float64) []float64 {
+	d := f.Space.Manifold.D
+	if f.Hypertemplate {
+		var s []float64
+		for o := range f.Objects {
+			own := make([]float64, len(g))
+			copy(f.part(own, o), f.part(g, o))
+			s = append(s, f.squaredNorm(f.byField(own)))
+		}
+		return s
+	}
+	out := try.Get(f.smooth.Call(engine.Unflatten(z, d), engine.Unflatten(g, d)))
+	s := make([]float64, len(f.Objects))
+	for o := range s {
+		s[o] = math.Max(0, floats.Dot(f.part(g, o), f.part(out.Flat(0), o)))
+	}
+	return s
+}
+
+// scaled are the ranges of the variables that the preconditioner scales one by one: of the objects' vertices, and of the rest.
+func (f *fit) scaled() (ranges [][2]int) {
+	at, from := f.blocks(), 0
+	for _, end := range f.ends {
+		ranges = append(ranges, [2]int{from, end * f.Space.Manifold.D})
+		from = end * f.Space.Manifold.D
+	}
+	return append(ranges, at[1], at[2])
+}
+
+// precondition takes a gradient to a step, by an approximate inverse of the second derivatives: a smoothed gradient of the
+// template, and (K + ridge)⁻¹ times those by the coefficients, each with its scale. A template that moves in the flow of common
+// momenta while all momenta change by the opposite keeps its distances, nearly: the last part of the inverse steps along this
+// valley, where the second derivative is that of the energies alone. The steps of a hypertemplate are those of its stiffness.
+func (f *fit) precondition(g []float64) []float64 {
+	if f.stiff != nil {
+		return f.solveStiff(g)
+	}
+	d := f.Space.Manifold.D
+	at := f.blocks()
+	out := make([]float64, len(g))
+	byVertex := engine.Unflatten(g[:at[0][1]], d)
+	start := mesh.Vertices(f.start)
+	copy(out, try.Get(f.smooth.Call(start, byVertex)).Flat(0))
+	size := f.Space.Manifold.Dim()
+	part := func(x []float64, l int) []float64 { return x[at[1][0]+l*size : at[1][0]+(l+1)*size] }
+	for l := range f.design[0] {
+		f.solve(part(out, l), part(g, l))
+	}
+	copy(out[at[2][0]:], g[at[2][0]:])
+	for b, r := range f.scaled() {
+		floats.Scale(f.scale[b], out[r[0]:r[1]])
+	}
+	if f.common == nil {
+		return out
+	}
+	valley := try.Get(f.kernelSums.Call(f.controls, start, byVertex)).Flat(0)
+	for l, w := range f.common {
+		floats.AddScaled(valley, -w, part(g, l))
+	}
+	f.solve(valley, valley)
+	floats.Scale(1/floats.Dot(f.common, f.common), valley)
+	for l, w := range f.common {
+		floats.AddScaled(part(out, l), -w, valley)
+	}
+	floats.Add(out[:at[0][1]], try.Get(f.kernelSums.Call(start, f.controls, engine.Unflatten(valley, d))).Flat(0))
+	return out
+}
+
+// withoutMomenta is what x holds of the template and of free control points.
+func (f *fit) withoutMomenta(x []float64) []float64 {
+	at := f.blocks()[1]
+	return slices.Concat(x[:at[0]], x[at[1]:])
+}
+
+// preconditionTemplate takes a gradient by the variables of withoutMomenta to a step.
+func (f *fit) preconditionTemplate(g []float64) []float64 {
+	at := f.blocks()
+	return f.withoutMomenta(f.precondition(slices.Concat(g[:at[1][0]], make([]float64, at[1][1]-at[1][0]), g[at[1][0]:])))
+}
+
+// soft returns what solve.Objective.Soft is for one momentum, as for landmarks.Space.Match: of K + βK², whose β is that of the
+// preconditioner's scale, where covectors of all directions count the same.
+func (f *fit) soft() func(g []float64) float64 {
+	var stiff mat.Dense
+	stiff.Mul(f.gram, f.gram)
+	beta := math.Max(0, 1/f.scale[len(f.Objects)]-1) * mat.Trace(f.gram) / mat.Trace(&stiff)
+	stiff.Scale(beta, &stiff)
+	stiff.Add(&stiff, f.gram)
+	soft := metric{gram: f.gram, whole: factorKernel(symmetric(&stiff), 1e-6*mat.Trace(f.gram))} // smaller eigenvalues are not known
+	return func(g []float64) float64 { return soft.squaredNorm(g) / (20 * 20) }
+}
+
+// calibrate sets the scales of the preconditioner by the second derivatives at x along a random step of each kind of variables.
+func (f *fit) calibrate(x []float64) {
+	f.rescale(f.curvatures(f.at(x), func(int) bool { return true }))
+}
+
+// rescale sets those scales of the preconditioner for which the second derivatives have the sign of a minimum.
+func (f *fit) rescale(expected, curvature []float64) {
+	for b := range f.scale {
+		if curvature[b] > 0 { // else x is far from a minimum
+			f.scale[b] = expected[b] / curvature[b]
+		}
+	}
+}
+
+// curvatures returns the second derivatives at start along a random step of each of those kinds of variables that are wanted, in the order
+// of scaled, and what they would be if the preconditioner without its scales were their inverse. Other kinds have zeros.
+func (f *fit) curvatures(start *evaluation, wanted func(kind int) bool) (expected, curvature []float64) {
+	expected, curvature = make([]float64, len(f.scale)), make([]float64, len(f.scale))
+	x := start.x
+	random := rand.New(rand.NewPCG(1, 1))
+	size, d := f.Space.Manifold.Dim(), f.Space.Manifold.D
+	spacing := f.spacing()
+	for b, r := range f.scaled() {
+		if r[0] == r[1] || !wanted(b) || f.Hypertemplate && b < len(f.Objects) {
+			continue
+		}
+		step := make([]float64, len(x))
+		way := step[r[0]:r[1]]
+		for i := range way {
+			way[i] = random.NormFloat64()
+		}
+		// With the metric M of a kind, and a random covector ξ, the step is M ξ, and ξᵀ M ξ what its second derivative shall be.
+		expected[b] = floats.Dot(way, way)
+		length := floats.Norm(way, math.Inf(1))
+		switch objects := len(f.Objects); {
+		case b < objects:
+			v := try.Get(f.smooth.Call(mesh.Vertices(f.start), engine.Unflatten(step[:f.blocks()[0][1]], d)))
+			smooth := f.part(v.Flat(0), b)
+			expected[b] = floats.Dot(way, smooth)
+			copy(way, smooth)
+			length = floats.Norm(way, math.Inf(1))
+		case b == objects:
+			out := try.Get(f.energy.Call(geom.Numbers(geom.Shape(f.controls)), engine.Unflatten(way, size)))
+			length, expected[b] = floats.Norm(out.Flat(1), math.Inf(1)), 2*floats.Sum(out.Vector(0))
+		}
+		t := 1e-3 * spacing / length
+		after := f.evaluate(floats.AddScaledTo(make([]float64, len(x)), x, t, step))
+		curvature[b] = (floats.Dot(way, after.gradient[r[0]:r[1]]) - floats.Dot(way, start.gradient[r[0]:r[1]])) / t
+	}
+	return expected, curvature
+}

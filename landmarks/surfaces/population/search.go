@@ -1,0 +1,316 @@
+package population
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/surfaces/mesh"
+)
+
+// remembered is how many steps the search remembers: its valleys are long.
+const remembered = 100
+
+// How many steps the search takes in all variables at once, unless told otherwise: before it follows the template, and where momenta have
+// too many numbers for that.
+const jointIterations, onlyJointIterations = 200, 700
+
+// limits are those of a search with the default number of iterations.
+func limits(tolerance float64) solve.Limits {
+	return solve.Limits{Tolerance: tolerance, MaxIterations: 500}
+}
+
+// bounded is a value with its gradient for solve.Minimise: infinite where either is no number.
+func bounded(value float64, gradient []float64) (float64, []float64, error) {
+	if sum := value + floats.Norm(gradient, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
+		value = math.Inf(1)
+	}
+	return value, gradient, nil
+}
+
+// start is where a search begins.
+type start struct {
+	template     []*mesh.Mesh
+	controls     [][]float64
+	coefficients [][][]float64 // nil: they are 0
+	noise        []float64     // of objects whose noise is estimated; nil: see initialNoise
+	flowing      bool          // the template moves in flows only at first
+}
+
+// estimate minimises the objective, and returns what it found with the coefficients.
+func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, [][][]float64) {
+	m.check(from.template, from.controls, subjects)
+	for i, p := range from.coefficients {
+		try.Do(m.Space.CheckNumbers(fmt.Sprintf("momentum %d", i), p))
+	}
+	f := newFit(m, from.template, from.controls, subjects, design)
+	defer f.free()
+	x := f.begin(from)
+	first := f.at(x)
+	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
+		text.Refuse("see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
+	}
+	a := &Atlas{Before: first.mismatch, Noise: slices.Clone(f.sigma), Reach: 1}
+	if from.flowing {
+		// When all subjects are near, the template takes the details that these have in common.
+		clear(f.scale[:len(f.Objects)])
+		rough := f.run(name, f.chunks, f.objective(), x, limits(0.1), append(opts[:len(opts):len(opts)], solve.Tolerance(0.1)))
+		x, a.Iterations, a.Flowing = rough.X, rough.Iterations, rough.Status == geom.Cancelled
+	}
+	x = f.searchWithNoise(name, x, a, opts)
+	f.finish(a, f.at(x), subjects)
+	_, flat, _ := f.split(x)
+	return a, m.Space.Points(flat)
+}
+
+// begin returns the variables at the start, and sets the noise.
+func (f *fit) begin(from start) []float64 {
+	x := make([]float64, f.blocks()[2][1])
+	at := copy(x, geom.Numbers(geom.Shape(mesh.Vertices(from.template))))
+	for _, p := range from.coefficients {
+		at += copy(x[at:], f.Space.Vector(p))
+	}
+	if f.Free {
+		copy(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(from.controls)))
+	}
+	if !f.estimatesNoise() {
+		return x
+	}
+	noise := from.noise
+	if noise == nil {
+		noise = f.initialNoise(x[:f.blocks()[0][1]])
+	}
+	for o, object := range f.Objects {
+		f.sigma[o] = cmp.Or(object.Noise, noise[o])
+	}
+	return x
+}
+
+// searchWithNoise minimises the objective from x, where a noise is to be estimated again and again until the estimate holds. It sets Status,
+// Noise, Reach and Parts of an atlas, and adds to its Iterations.
+func (f *fit) searchWithNoise(name string, x []float64, a *Atlas, opts []solve.Option) []float64 {
+	estimates := f.estimatesNoise()
+	for stage := (annealing{Loose: estimates, Rough: 0.3}); ; {
+		now := opts
+		if rough := stage.tolerance(0); rough > 0 {
+			now = append(opts[:len(opts):len(opts)], solve.Tolerance(rough))
+		}
+		found := f.search(name, x, now)
+		x = found.X
+		a.Status = found.Status
+		a.Iterations += found.Iterations
+		if !estimates || found.Status == geom.Cancelled {
+			return x
+		}
+		done := f.anneal(&stage, f.at(x), a, found.Iterations)
+		if stage.Renewals > maxRenewals {
+			a.Status = geom.IterationLimit
+		}
+		if done {
+			return x
+		}
+	}
+}
+
+// search minimises the objective from x, for a noise.
+func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minimum {
+	found := &solve.Minimum{X: x, Status: geom.IterationLimit}
+	f.calibrate(x)
+	follows := f.Space.Manifold.Dim() <= maxFollowed && !f.Hypertemplate
+	if f.stiff = nil; f.stiffens() {
+		f.stiffen(f.resistances(f.at(x)))
+	}
+	if !f.following {
+		most := jointIterations
+		if !follows {
+			most = onlyJointIterations
+		}
+		o := f.objective()
+		o.Residual = func(x []float64) (float64, error) {
+			imbalance, unsettled := f.balance(f.at(x))
+			return max(imbalance, unsettled), nil
+		}
+		found = f.run(name, f.chunks, o, x, solve.Limits{Tolerance: 0.03, MaxIterations: most}, opts)
+	}
+	if found.Status != geom.IterationLimit || !follows {
+		return found
+	}
+	f.following = true
+	before := found.Iterations
+	found = f.follow(name, found.X, opts)
+	found.Iterations += before
+	return found
+}
+
+// objective is that of all variables.
+func (f *fit) objective() solve.Objective {
+	return solve.Objective{
+		Value: func(x []float64) (float64, []float64, error) {
+			e := f.at(x)
+			return bounded(e.value, e.gradient)
+		},
+		Precondition: func(g []float64) ([]float64, error) { return f.precondition(g), nil },
+		FirstStep:    1,
+		Memory:       remembered,
+	}
+}
+
+// match minimises the objective over the one momentum of x. It has converged where unsettled of an evaluation is at most the tolerance;
+// without unsettled the test is that of solve.Minimise.
+func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(e *evaluation) float64, opts []solve.Option) (*solve.Minimum, *evaluation) {
+	from, to := f.blocks()[1][0], f.blocks()[1][1]
+	at := func(p []float64) *evaluation { return f.evaluate(slices.Concat(x[:from], p, x[to:])) }
+	seen := map[*float64]float64{}
+	o := solve.Objective{
+		Value: func(p []float64) (float64, []float64, error) {
+			e := at(p)
+			if unsettled != nil {
+				seen[&p[0]] = unsettled(e)
+			}
+			return bounded(e.value, e.gradient[from:to])
+		},
+		Precondition: func(g []float64) ([]float64, error) {
+			out := make([]float64, len(g))
+			f.solve(out, g)
+			return out, nil
+		},
+		FirstStep: f.scale[len(f.Objects)],
+	}
+	if unsettled != nil {
+		o.Residual = func(p []float64) (float64, error) { return seen[&p[0]], nil }
+	} else {
+		o.Soft = f.soft()
+	}
+	found := try.Get(o.Run(name, f.Space, x[from:to], limits(tolerance), opts...))
+	return found, at(found.X)
+}
+
+// Register returns the match of a template, which stays as it is, to one subject, as an atlas of that subject: it is landmarks.Space.MatchFrom for
+// several objects. Every object must have a Noise: that of one subject cannot be estimated. The control points stay, also if Model.Free is set. Its
+// Status does not speak of Imbalance, which is not 0. It is Stalled where cells of the deformed template are folded, which needs a wider kernel of
+// the deformations or more noise, and where the integrator's steps are too few. The options are solve.Tolerance (default 0.003; see solve.Minimise)
+// and solve.MaxIterations (500).
+func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
+	const name = "registration"
+	defer try.Named(&err, name)
+	subjects := [][]*mesh.Mesh{subject}
+	m.Free = false
+	m.check(template, controls, subjects)
+	if m.estimatesNoise() {
+		text.Refuse("give Noise", "the noise of one subject cannot be estimated")
+	}
+	f := newFit(m, template, controls, subjects, identity(1))
+	defer f.free()
+	x := append(slices.Clone(geom.Numbers(geom.Shape(mesh.Vertices(template)))), make([]float64, m.Space.Manifold.Dim())...)
+	before := f.at(x)
+	f.calibrate(x)
+	found, end := f.match(name, x, 0.003, nil, opts)
+	a := &Atlas{Before: before.mismatch, Noise: f.sigma, Reach: 1, Iterations: found.Iterations, Status: found.Status}
+	f.finish(a, end, subjects)
+	a.countFolds(a.Deformed[0], template)
+	return a, nil
+}
+
+// finish sets what an atlas, of which noise, status and iterations are known, is at an evaluation.
+func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) {
+	a.Imbalance, a.Unsettled = f.balance(e)
+	z, flat, q := f.split(e.x)
+	for _, t := range mesh.WithVertices(f.start, f.Space.Point(z)) {
+		a.Template = append(a.Template, t.Copy())
+	}
+	a.Controls = f.Space.Point(q)
+	for i := range subjects {
+		a.Momenta = append(a.Momenta, f.Space.Point(f.momentum(i, flat)))
+		a.Deformed = append(a.Deformed, mesh.WithVertices(a.Template, e.deformed[i]))
+	}
+	a.Mismatch, a.Energy, a.Evaluations = e.mismatch, e.energy, f.evaluations
+	a.Objective = floats.Sum(e.energy) / (a.Reach * a.Reach)
+	for o, mismatch := range sums(e.mismatch) {
+		a.Objective += mismatch / (2 * a.Noise[o] * a.Noise[o])
+	}
+	a.countFolds(a.Template, f.start)
+	f.checkAtlasBounds(a, subjects)
+	for _, p := range a.Momenta {
+		a.Drift = math.Max(a.Drift, try.Get(f.Space.ShootInexact(a.Controls, p)).Drift)
+	}
+	if a.Drift > geom.MaxDrift && a.Status == geom.Converged {
+		a.Status = geom.Stalled
+	}
+}
+
+// maxFolded is the largest FoldedShare where a search has converged: integrals over the template miss twice as much at most.
+const maxFolded = 1e-3
+
+// countFolds counts the cells of a shape that are folded and were not before.
+func (a *Atlas) countFolds(shape, before []*mesh.Mesh) {
+	for o, t := range shape {
+		pairs, sizes, folded := t.Folds(before[o]), before[o].Sizes(), map[int]bool{}
+		share := 0.0
+		for _, p := range pairs {
+			small := p[0]
+			if sizes[p[1]] < sizes[p[0]] {
+				small = p[1]
+			}
+			if !folded[small] {
+				share += sizes[small] / before[o].Size()
+			}
+			folded[small] = true
+		}
+		a.addFolds(len(pairs), share)
+	}
+}
+
+// addFolds adds pairs of cells that are folded.
+func (a *Atlas) addFolds(pairs int, share float64) {
+	a.Folded += pairs
+	if a.FoldedShare = math.Max(a.FoldedShare, share); a.FoldedShare > maxFolded && a.Status == geom.Converged {
+		a.Status = geom.Stalled
+	}
+}
+
+// rootRatio is √(a/b), and 0 where a is 0.
+func rootRatio(a, b float64) float64 {
+	if a == 0 {
+		return 0
+	}
+	return math.Sqrt(a / b)
+}
+
+// imbalance returns Imbalance and Unsettled, see Atlas, from sums over the subjects: of every object ‖Σ g_i‖², Σ ‖g_i‖² and the
+// mismatch, Σ ‖r_i‖² and the energy.
+func (f *fit) imbalance(total, apart, mismatch []float64, missed, energy float64) (imbalance, unsettled float64) {
+	same := true
+	for o := range f.Objects {
+		if mismatch[o] > 1e-12*f.squares[o] { // else all subjects are the template
+			imbalance, same = math.Max(imbalance, rootRatio(total[o], apart[o])), false
+		}
+	}
+	least := 1e-12 * floats.Dot(f.squares, f.precision())
+	if same && energy <= least {
+		return 0, 0
+	}
+	return imbalance, rootRatio(missed, 2*math.Max(energy, least)) // where nothing moved yet, there is no energy
+}
+
+// balance returns Imbalance and Unsettled at an evaluation.
+func (f *fit) balance(e *evaluation) (imbalance, unsettled float64) {
+	at := f.blocks()
+	z := e.x[:at[0][1]]
+	total := f.squaredNorms(z, e.gradient[:at[0][1]])
+	apart := make([]float64, len(f.Objects))
+	for _, g := range e.pulls {
+		floats.Add(apart, f.squaredNorms(z, g))
+	}
+	missed := 0.0
+	for r := range slices.Chunk(e.gradient[at[1][0]:at[1][1]], f.Space.Manifold.Dim()) {
+		missed += f.squaredNorm(r)
+	}
+	return f.imbalance(total, apart, sums(e.mismatch), missed, floats.Sum(e.energy))
+}

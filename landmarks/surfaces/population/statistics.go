@@ -1,0 +1,201 @@
+package population
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/solve"
+	"anatomy/geom/stats"
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
+	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/surfaces/mesh"
+)
+
+// PCA returns the principal components of the momenta p_i about their mean p̄, in the metric pᵀ K(c, c) p: see stats.TangentPCA. The modes are
+// momenta and velocities at the control points; Mode and At make meshes of them. The Model of this and of the other methods is that of the atlas.
+func (a *Atlas) PCA(m Model) (_ *stats.PCA[geom.Shape], err error) {
+	defer try.Catch(&err)
+	solve.NotNil(a)
+	space := m.Space
+	mean := &stats.Mean[geom.Shape]{Point: a.Controls, Status: a.Status}
+	centre := geom.Numbers(geom.Shape(a.MeanMomentum()))
+	centred := make([][]float64, len(a.Momenta))
+	for i, p := range a.Momenta {
+		mean.Weights = append(mean.Weights, 1/float64(len(a.Momenta)))
+		centred[i] = floats.SubTo(make([]float64, len(centre)), space.Vector(p), centre)
+	}
+	out := try.Get(engine.Run(func(in []*Node) []*Node {
+		return []*Node{space.Manifold.Sharp(BroadcastPrefix(in[0], len(centred)), in[1])}
+	}, space.Vector(a.Controls), centred))
+	mean.Momenta, mean.Velocities = space.Points(centred), space.Points(out.Matrix(0))
+	return stats.TangentPCA(mean)
+}
+
+// MeanMomentum is p̄ = Σ p_i/N. It is small, not 0: the template is balanced by its smooth displacements, not by momenta.
+func (a *Atlas) MeanMomentum() [][]float64 {
+	solve.NotNil(a)
+	centre := make([]float64, len(geom.Numbers(geom.Shape(a.Controls))))
+	for _, p := range a.Momenta {
+		floats.AddScaled(centre, 1/float64(len(a.Momenta)), geom.Numbers(geom.Shape(p)))
+	}
+	return geom.Like(geom.Shape(a.Controls), centre)
+}
+
+// scored is the momentum p̄ + Σ_k s_k u_k.
+func (a *Atlas) momentumOf(modes *stats.PCA[geom.Shape], scores []float64) geom.Vec {
+	if len(scores) > len(modes.Momenta) {
+		text.Refuse("give one for each", "%d scores for %d modes", len(scores), len(modes.Momenta))
+	}
+	p := append([]float64{}, geom.Numbers(geom.Shape(a.MeanMomentum()))...)
+	for k, s := range scores {
+		floats.AddScaled(p, s, geom.Numbers(modes.Momenta[k]))
+	}
+	return p
+}
+
+// At returns the template deformed by the momentum p̄ + Σ_k s_k u_k, for scores s_k of the first modes u_k of PCA.
+func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) (_ []*mesh.Mesh, err error) {
+	defer try.Catch(&err)
+	solve.NotNil(a)
+	return a.Shape(m, m.Space.Point(a.momentumOf(modes, scores)))
+}
+
+// Mode returns At along mode k, counted from 0, for each number of standard deviations of its scores.
+func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) ([][]*mesh.Mesh, error) {
+	solve.NotNil(a)
+	if k < 0 || k >= len(modes.Modes) {
+		return nil, text.Advise("count modes from 0", "mode %d of %d", k, len(modes.Modes))
+	}
+	var out [][]*mesh.Mesh
+	for _, c := range deviations {
+		scores := make([]float64, k+1)
+		scores[k] = c * math.Sqrt(modes.Variances[k])
+		shape, err := a.At(m, modes, scores...)
+		if err != nil {
+			return nil, fmt.Errorf("mode %d at %g standard deviations: %w", k, c, err)
+		}
+		out = append(out, shape)
+	}
+	return out, nil
+}
+
+// Reconstruction returns the mean of ‖At(scores of S_i along the first k modes) − S_i‖² over the subjects, for k = 0, 1, …, [k][object].
+func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [][]*mesh.Mesh) (out [][]float64, err error) {
+	defer try.Catch(&err)
+	solve.NotNil(a)
+	if len(subjects) != len(modes.Scores) {
+		text.Refuse("give those of the modes", "%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
+	}
+	m.Free = false
+	m.check(a.Template, a.Controls, subjects)
+	f := newFit(m, a.Template, a.Controls, subjects, identity(len(subjects)))
+	defer f.free()
+	f.sigma = a.Noise
+	for k := range len(modes.Modes) + 1 {
+		x := append([]float64{}, geom.Numbers(geom.Shape(mesh.Vertices(a.Template)))...)
+		for i := range subjects {
+			x = append(x, a.momentumOf(modes, modes.Scores[i][:k])...)
+		}
+		mean := sums(f.evaluate(x).mismatch)
+		floats.Scale(1/float64(len(subjects)), mean)
+		out = append(out, mean)
+	}
+	return out, nil
+}
+
+// Difference is where on the template two groups of subjects differ, at every vertex of every object.
+type Difference struct {
+	Groups       []string      // the two groups, in the order of their first subjects
+	Statistic    [][]float64   // Hotelling's T² of the displacements φ_i(x) − x
+	P            [][]float64   // its p-value, corrected for all vertices: (1 + n)/(1 + N), where n of N permutations have a largest T² that is at least this one
+	Shift        [][][]float64 // the mean displacement of the first group minus that of the second
+	Least        float64       // the least P: that of the hypothesis that the groups differ nowhere
+	Permutations int           // how many were drawn
+}
+
+// Compare tests at every vertex of the template whether the displacements of two groups of subjects, at least D + 2 in all and
+// two in each, have the same mean. The groups are the categories of a factor, linear.Factor("sex", sexes...). Permutations of the groups
+// give the distribution of the largest T² of all vertices (Nichols and Holmes, Human Brain Mapping 15, 2001): if the groups do not differ, P
+// is below 5 % anywhere with a probability of 5 %.
+func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Difference, err error) {
+	defer try.Named(&err, "compare")
+	solve.NotNil(a)
+	template := mesh.Vertices(a.Template)
+	n, d := len(a.Deformed), len(template[0])
+	names, members := try.Get2(linear.Cells(n, nil, groups))
+	if len(names) != 2 {
+		text.Refuse("give subjects of two groups", "%d groups", len(names))
+	}
+	count := len(members[0])
+	if count < 2 || n-count < 2 || n < d+2 {
+		text.Refuse("give at least 2 subjects in each, and more than coordinates in all", "groups of %d and %d, where %d are needed in all", count, n-count, d+2)
+	}
+	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
+	deformed := make([][][]float64, n)
+	for i, s := range a.Deformed {
+		deformed[i] = mesh.Vertices(s)
+	}
+	moves, inverse := make([]*mat.Dense, len(template)), make([]*mat.Dense, len(template))
+	for v, x := range template {
+		moves[v] = mat.NewDense(n, d, nil)
+		for i, y := range deformed {
+			moves[v].SetRow(i, floats.SubTo(make([]float64, d), y[v], x))
+		}
+		for k := range d {
+			column := mat.Col(nil, k, moves[v])
+			floats.AddConst(-floats.Sum(column)/float64(n), column)
+			moves[v].SetCol(k, column)
+		}
+		var scatter mat.Dense
+		scatter.Mul(moves[v].T(), moves[v])
+		inverse[v] = new(mat.Dense)
+		if err := inverse[v].Inverse(&scatter); err != nil {
+			try.Fail("the displacements of vertex %d have no spread in some direction: %w", v, err)
+		}
+	}
+	share := slices.Repeat([]float64{-1 / float64(n-count)}, n)
+	for _, i := range members[0] {
+		share[i] = 1 / float64(count)
+	}
+	of := func(order []int) (squares []float64, shifts [][]float64) {
+		for v := range moves {
+			shift := make([]float64, d)
+			for i, j := range order {
+				floats.AddScaled(shift, share[i], moves[v].RawRowView(j))
+			}
+			between := mat.Inner(mat.NewVecDense(d, shift), inverse[v], mat.NewVecDense(d, shift)) * float64(count) * float64(n-count) / float64(n)
+			squares = append(squares, float64(n-2)*between/math.Max(1-between, 1e-12))
+			shifts = append(shifts, shift)
+		}
+		return squares, shifts
+	}
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	statistic, shift := of(order)
+	tests := try.Get(p.Test("compare", n, linear.Order, statistic, func(draw *linear.Draw) ([]float64, error) {
+		squares, _ := of(draw.Order)
+		return slices.Repeat([]float64{floats.Max(squares)}, len(squares)), nil
+	}))
+	out := &Difference{Groups: names, Least: 1, Permutations: tests[0].Permutations}
+	for _, t := range a.Template {
+		n := len(t.Vertices)
+		var p []float64
+		for _, test := range tests[:n] {
+			p = append(p, test.P)
+		}
+		out.Statistic, out.P, out.Shift = append(out.Statistic, statistic[:n]), append(out.P, p), append(out.Shift, shift[:n])
+		out.Least = min(out.Least, floats.Min(p))
+		statistic, tests, shift = statistic[n:], tests[n:], shift[n:]
+	}
+	return out, nil
+}

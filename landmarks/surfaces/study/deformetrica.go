@@ -1,0 +1,536 @@
+package study
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom"
+	"anatomy/geom/ode"
+	"anatomy/geom/try"
+	"anatomy/kernels"
+	"anatomy/landmarks"
+	"anatomy/landmarks/internal/markup"
+	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/surfaces/attachment"
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/population"
+)
+
+// element is one of XML, of which the text, two attributes and the elements in it are wanted.
+type element struct {
+	XMLName xml.Name
+	Text    string    `xml:",chardata"`
+	ID      string    `xml:"id,attr"`
+	Object  string    `xml:"object_id,attr"`
+	Inner   []element `xml:",any"`
+}
+
+func (e *element) name() string  { return strings.ToLower(e.XMLName.Local) }
+func (e *element) value() string { return strings.TrimSpace(e.Text) }
+
+// settings are the leaves of elements by their names, with the file that they stand in; what has been asked for is used.
+type settings struct {
+	file   string
+	values map[string]string
+	used   map[string]bool
+}
+
+func settingsOf(file string, e []element) *settings {
+	s := &settings{file, map[string]string{}, map[string]bool{}}
+	for i := range e {
+		s.values[e[i].name()] = e[i].value()
+	}
+	return s
+}
+
+// first returns the value of the first of the names that is there, "" for none.
+func (s *settings) first(names ...string) string {
+	found := ""
+	for _, name := range names {
+		s.used[name] = true
+		if found == "" {
+			found = s.values[name]
+		}
+	}
+	return found
+}
+
+// number returns a value as a number; standard where there is none.
+func (s *settings) number(standard float64, names ...string) float64 {
+	word := s.first(names...)
+	if word == "" {
+		return standard
+	}
+	v, err := strconv.ParseFloat(word, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		refuse("%s: %s is %s, want a number", s.file, names[0], text.Clip(word))
+	}
+	return v
+}
+
+// positive is number for what must be above 0 and has no standard.
+func (s *settings) positive(where string, names ...string) float64 {
+	v := s.number(math.NaN(), names...)
+	if !(v > 0) {
+		refuse("%s: %s of %s is %s, want a positive number", s.file, names[0], where, text.Clip(s.first(names...)))
+	}
+	return v
+}
+
+// on returns whether a switch is on.
+func (s *settings) on(standard bool, names ...string) bool {
+	switch word := strings.ToLower(s.first(names...)); word {
+	case "":
+	case "on", "true", "1", "yes":
+		return true
+	case "off", "false", "0", "no":
+		return false
+	default:
+		refuse("%s: %s is %s, want On or Off", s.file, names[0], text.Clip(word))
+	}
+	return standard
+}
+
+// refuse ends the reading of a study by an error.
+func refuse(format string, args ...any) { try.Do(fmt.Errorf(format, args...)) }
+
+// rest says which values nobody asked for.
+func (s *settings) rest() (names []string) {
+	for name := range s.values {
+		if !s.used[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// largest is how many bytes an XML file of settings may have.
+const largest = 64 << 20
+
+func readXML(path, root string) *element {
+	f := try.Get(text.Open(path))
+	defer f.Close()
+	all, err := io.ReadAll(io.LimitReader(f, largest+1))
+	if err != nil {
+		refuse("%s: %w", path, err)
+	}
+	if len(all) > largest {
+		refuse("%s: more than %d bytes, which is no file of settings", path, largest)
+	}
+	var e element
+	try.Do(markup.Parse(all, path, &e))
+	if e.name() != root {
+		refuse("%s: the element %s, want %s", path, text.Clip(e.XMLName.Local), root)
+	}
+	return &e
+}
+
+const parallelTransport = "paralleltransport" // a model type in lower case
+
+// unsupported are the model types of Deformetrica that have no counterpart, and what to do.
+var unsupported = map[string]string{
+	"affineatlas":               "take population.Align",
+	"principalgeodesicanalysis": "take DeterministicAtlas, then Atlas.PCA",
+	"longitudinalatlas":         "take a Regression of every subject, then stats.Gather: see stats.Grow",
+	"longitudinalregistration":  "take a Regression of every subject, then stats.Gather: see stats.Grow",
+	"shooting":                  "take Space.Shoot and Space.Carry with the momenta",
+	parallelTransport:           "read it by study.ReadParallelTransport, or run `study transport -data FOLDER -out RESULTS`",
+}
+
+// ReadDeformetrica reads a study of Deformetrica 4 (and the tags of 3): the paths of its model.xml and data_set.xml, and of its
+// optimization_parameters.xml or "" for none. File names in them are relative to the file that they stand in. Model types are
+// Registration, DeterministicAtlas, BayesianAtlas and Regression, of objects that are a SurfaceMesh or a PolyLine each, with the attachment Current
+// or Varifold; others are errors that say what to do. Of a BayesianAtlas the noise
+// of an object without a noise-std is estimated, with the size of the deformations (see Atlas.Reach), not with their covariance:
+// that follows by Atlas.PCA.
+//
+// Its Gaussian exp(−r²/w²) is kernels.Gaussian(w/√2); noise-std is Noise as it is. A number of time points n is n − 1 steps, of Euler
+// or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
+// a kernel-width apart. The gradient of the template is smoothed by the deformation kernel's width times sobolev-kernel-width-ratio.
+// What has no counterpart here, such as step sizes, is passed over and named in Notes. Meshes are cleaned as by Read.
+// ReadParallelTransport reads a study of that model type.
+func ReadDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
+	if err := try.Run(func() { s = readDeformetrica(model, dataSet, optimization) }); err != nil {
+		return nil, err
+	}
+	return s, s.Validate()
+}
+
+func readDeformetrica(model, dataSet, optimization string) *Study {
+	m, o := readXML(model, "model"), &element{}
+	if optimization != "" {
+		o = readXML(optimization, "optimization-parameters")
+	}
+	top, options := settingsOf(model, m.Inner), settingsOf(optimization, o.Inner)
+	s := &Study{}
+	kind := strings.ToLower(top.first("model-type"))
+	const bayesian = "bayesianatlas"
+	switch kind {
+	case "registration":
+		s.Kind = Registration
+	case "deterministicatlas", bayesian:
+		s.Kind = Atlas
+	case "regression":
+		s.Kind = Regression
+	case "":
+		refuse("%s: no model-type", model)
+	default:
+		advice := "there are Registration, DeterministicAtlas, BayesianAtlas and Regression"
+		if a, ok := unsupported[kind]; ok {
+			advice = a
+		}
+		refuse("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")), advice)
+	}
+	if dataSet == "" {
+		refuse("%s: a study of Deformetrica of the type %s needs data_set.xml beside it", model, s.Kind)
+	}
+	d := readXML(dataSet, "data-set")
+	objects, flow := top.parts(m)
+	all := []*settings{top, flow, options}
+	for _, e := range objects {
+		object := settingsOf(model, e.Inner)
+		all = append(all, object)
+		s.object(e.ID, object, kind == bayesian)
+	}
+	s.visits(dataSet, d)
+	s.space(top, flow, options)
+	s.search(options, flow.positive("the deformation", "kernel-width"))
+	s.passedOver(all)
+	return s
+}
+
+// parts returns the objects of the template of a model, and the parameters of its deformation. It passes over kernel-type, kernel-device and
+// dtype, which say how Deformetrica computes.
+func (s *settings) parts(model *element) (objects []element, flow *settings) {
+	flow = settingsOf(s.file, nil)
+	for _, e := range model.Inner {
+		switch e.name() {
+		case "template":
+			s.used["template"] = true
+			for _, object := range e.Inner {
+				if object.name() == "object" {
+					objects = append(objects, object)
+				}
+			}
+		case "deformation-parameters":
+			s.used["deformation-parameters"] = true
+			flow = settingsOf(s.file, e.Inner)
+		}
+	}
+	if len(objects) == 0 {
+		refuse("%s: the template has no objects", s.file)
+	}
+	flow.first("kernel-type", "kernel-device")
+	s.first("dtype")
+	return objects, flow
+}
+
+// passedOver notes the settings that nobody asked for.
+func (s *Study) passedOver(all []*settings) {
+	for _, from := range all {
+		if names := from.rest(); len(names) > 0 {
+			s.note("%s: %s passed over", filepath.Base(from.file), strings.Join(names, ", "))
+		}
+	}
+}
+
+// space chooses the control points, the kernel of the deformations and their integrator.
+func (s *Study) space(top, flow, options *settings) {
+	width, points := flow.positive("the deformation", "kernel-width"), flow.number(10, "number-of-timepoints")
+	if len(s.Times) > 0 && flow.values["concentration-of-timepoints"] != "" {
+		concentration := flow.number(0, "concentration-of-timepoints")
+		// There are as many by the unit of time; our steps go from the mean of the times to each of them.
+		mean := stat.Mean(s.Times, nil)
+		points = math.Ceil(concentration*math.Max(slices.Max(s.Times)-mean, mean-slices.Min(s.Times))) + 1
+	}
+	steps := flow.steps(points)
+	if s.Kind == Regression && flow.first("t0") != "" {
+		s.note("t0 is passed over: the template of a regression is that at the mean of the times, and its momentum is penalised by their standard deviation")
+	}
+	flow.first("t0", "tmin", "tmax", "concentration-of-timepoints")
+	method := ode.Euler
+	if second := options.on(false, "use-rk2", "use-rk2-for-shoot"); second {
+		method = ode.Heun
+	}
+	options.first("use-rk2-for-flow")
+	dimension := len(s.Template[0].Vertices[0])
+	if file := top.first("initial-control-points"); file != "" {
+		s.Controls = readPoints(beside(top.file, file), dimension)
+	} else {
+		var err error
+		if s.Controls, err = Grid(mesh.Vertices(s.Template), top.number(width, "initial-cp-spacing")); err != nil {
+			refuse("%s: initial-cp-spacing: %w", top.file, err)
+		}
+	}
+	top.first("initial-cp-spacing")
+	if v := top.number(float64(dimension), "dimension"); v != float64(dimension) {
+		refuse("%s: the dimension is %g, the vertices of the template have %d coordinates", top.file, v, dimension)
+	}
+	s.Model.Space = landmarks.New(len(s.Controls), dimension, deformetricaGaussian(width), geom.Integrator(method, steps))
+}
+
+// steps are those between so many time points.
+func (s *settings) steps(points float64) int {
+	if points != math.Trunc(points) || points < 2 || points > 1000 {
+		refuse("%s: number-of-timepoints is %g, want 2 to 1000", s.file, points)
+	}
+	return int(points) - 1
+}
+
+// search chooses what is estimated, and the smoothing of the gradient of the template by the width of the deformations.
+func (s *Study) search(options *settings, width float64) {
+	s.Model.Free = !options.on(true, "freeze-control-points", "freeze-cp")
+	if options.on(false, "freeze-template") && s.Kind != Registration {
+		refuse("%s: freeze-template is On: take a Registration of every subject", options.file)
+	}
+	if !options.on(true, "use-sobolev-gradient") {
+		s.note("use-sobolev-gradient Off is passed over: the gradient of the template is always smoothed, by the kernel of the attachment")
+		return
+	}
+	if s.Kind == Registration {
+		return
+	}
+	ratio := options.number(1, "sobolev-kernel-width-ratio", "smoothing-kernel-width-ratio")
+	if !(ratio > 0) {
+		refuse("%s: sobolev-kernel-width-ratio is %g, want a positive number", options.file, ratio)
+	}
+	for o := range s.Model.Objects {
+		s.Model.Objects[o].Smoothing = deformetricaGaussian(ratio * width)
+	}
+}
+
+// object reads one of the template, of which the noise may be left to be estimated.
+func (s *Study) object(id string, e *settings, estimatesNoise bool) {
+	if slices.ContainsFunc(s.Model.Objects, func(o population.Object) bool { return o.ID == id }) {
+		refuse("%s: two objects have the id %s", e.file, text.Clip(id))
+	}
+	e.first("kernel-type", "kernel-device", "noise-variance-prior-scale-std", "noise-variance-prior-normalized-dof")
+	name := strings.TrimSpace("the object " + text.Clip(id))
+	what := strings.ToLower(e.first("deformable-object-type"))
+	kind := strings.ToLower(e.first("attachment-type"))
+	order := 3
+	var norm attachment.Norm
+	for _, side := range []struct{ tag, norm string }{{"nonoriented", "varifold"}, {"oriented", "current"}} { // of version 3
+		if strings.HasPrefix(what, side.tag) {
+			what = what[len(side.tag):]
+			if kind == "" {
+				kind = side.norm
+			}
+		}
+	}
+	switch what {
+	case "surfacemesh":
+	case "polyline":
+		order = 2
+	case "landmark", "pointcloud":
+		refuse("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.Mismatch", e.file, text.Clip(what))
+	default:
+		refuse("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", e.file, text.Clip(what))
+	}
+	switch kind {
+	case "current":
+	case "varifold":
+		norm.Varifold = true
+	default:
+		refuse("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(kind))
+	}
+	norm.Kernel = deformetricaGaussian(e.positive(name, "kernel-width"))
+	noise := 0.0
+	if e.first("noise-std", "data-sigma") != "" {
+		noise = e.positive(name, "noise-std", "data-sigma")
+	} else if !estimatesNoise {
+		refuse("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
+	}
+	template := s.template(e, name)
+	if got := len(template.Cells[0]); got != order {
+		refuse("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(e.first("filename")), what)
+	}
+	s.Template = append(s.Template, template)
+	s.Model.Objects = append(s.Model.Objects, population.Object{ID: id, Norm: norm, Noise: noise})
+}
+
+// template reads the mesh of an object with a name.
+func (s *Study) template(e *settings, name string) *mesh.Mesh {
+	file := e.first("filename")
+	if file == "" {
+		refuse("%s: %s has no filename", e.file, name)
+	}
+	m := try.Get(mesh.Read(beside(e.file, file)))
+	if err := s.clean(file, m); err != nil {
+		refuse("%s: %w", e.file, err)
+	}
+	return m
+}
+
+// visits reads the subjects: one visit of each, or for a regression the visits of one subject with their ages.
+func (s *Study) visits(dataSet string, d *element) {
+	subjects := 0
+	for _, subject := range d.Inner {
+		if subject.name() != "subject" {
+			continue
+		}
+		subjects++
+		visits := 0
+		for _, visit := range subject.Inner {
+			if visit.name() != "visit" {
+				continue
+			}
+			visits++
+			name, age, files := subject.ID, math.NaN(), map[string]string{}
+			if s.Kind == Regression {
+				name = visit.ID
+			}
+			for _, e := range visit.Inner {
+				switch e.name() {
+				case "age":
+					v, err := strconv.ParseFloat(e.value(), 64)
+					if err != nil || math.IsInf(v, 0) {
+						refuse("%s: subject %s: the age %s is no number", dataSet, text.Clip(subject.ID), text.Clip(e.value()))
+					}
+					age = v
+				case "filename":
+					files[e.Object] = e.value()
+				}
+			}
+			if s.Kind == Regression && math.IsNaN(age) {
+				refuse("%s: subject %s: the visit %s has no age, which a Regression needs", dataSet, text.Clip(subject.ID), text.Clip(visit.ID))
+			}
+			var shape []*mesh.Mesh
+			for _, object := range s.Model.Objects {
+				file := files[object.ID]
+				if file == "" {
+					refuse("%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID), text.Clip(object.ID))
+				}
+				m, err := mesh.Read(beside(dataSet, file))
+				if err == nil {
+					err = s.clean(file, m)
+				}
+				if err != nil {
+					refuse("%s: subject %s: %w", dataSet, text.Clip(subject.ID), err)
+				}
+				shape = append(shape, m)
+			}
+			s.Names, s.Subjects = append(s.Names, name), append(s.Subjects, shape)
+			if s.Kind == Regression {
+				s.Times = append(s.Times, age)
+			}
+		}
+		if s.Kind != Regression && visits != 1 {
+			refuse("%s: subject %s has %d visits, want 1", dataSet, text.Clip(subject.ID), visits)
+		}
+	}
+	if s.Kind == Regression && subjects != 1 {
+		refuse("%s: %d subjects, a Regression has 1: make a study of each", dataSet, subjects)
+	}
+	if s.Kind == Registration && subjects != 1 {
+		refuse("%s: %d subjects, a Registration has 1", dataSet, subjects)
+	}
+}
+
+// beside returns the path of a file that another file names.
+func beside(file, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(file), name)
+}
+
+// deformetricaGaussian is exp(−r²/w²).
+func deformetricaGaussian(w float64) kernels.Kernel { return kernels.Gaussian(w / math.Sqrt2) }
+
+// readPoints reads points as numbers, one point per line, perhaps after a line with the numbers of a header.
+func readPoints(path string, d int, header ...float64) [][]float64 {
+	f := try.Get(text.Open(path))
+	defer f.Close()
+	in := text.NewReader(f, path)
+	var points [][]float64
+	for {
+		line, err := in.Line()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			try.Do(in.Broken(err, "points"))
+		}
+		var x []float64
+		for _, w := range strings.Fields(line) {
+			v, err := text.Number(w)
+			if err != nil {
+				try.Do(in.Errorf("%v", err))
+			}
+			x = append(x, v)
+		}
+		switch {
+		case len(x) == 0:
+			continue
+		case points == nil && header != nil && slices.Equal(x, header):
+			points = [][]float64{}
+			continue
+		case len(x) != d:
+			try.Do(in.Errorf("%d numbers, a control point has %d", len(x), d))
+		}
+		points = append(points, x)
+	}
+	if len(points) == 0 {
+		refuse("%s: no control points", path)
+	}
+	return points
+}
+
+// maxGrid bounds a grid of control points: the matrix of their kernel has maxGrid² numbers.
+const maxGrid = 20000
+
+// Grid returns the points of a regular grid over the box of points, [n][D]: so many along each axis as have the distance spacing
+// there, in its middle.
+func Grid(points [][]float64, spacing float64) ([][]float64, error) {
+	if !(spacing > 0) || math.IsInf(spacing, 1) {
+		return nil, fmt.Errorf("a spacing of %g, want a positive number", spacing)
+	}
+	grid := [][]float64{{}}
+	for axis := range points[0] {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, x := range points {
+			low, high = math.Min(low, x[axis]), math.Max(high, x[axis])
+		}
+		steps := math.Floor((high - low) / spacing)
+		if (steps+1)*float64(len(grid)) > maxGrid {
+			return nil, fmt.Errorf("a grid of spacing %g has more than %d points", spacing, maxGrid)
+		}
+		var next [][]float64
+		for _, x := range grid {
+			for k := range int(steps) + 1 {
+				next = append(next, append(slices.Clone(x), low+(high-low-spacing*steps)/2+spacing*float64(k)))
+			}
+		}
+		grid = next
+	}
+	return grid, nil
+}
+
+// names of the files of a study, as its documentation and its users spell them.
+var (
+	modelNames        = []string{"model.xml"}
+	dataSetNames      = []string{"data_set.xml", "data-set.xml", "dataset.xml"}
+	optimizationNames = []string{"optimization_parameters.xml", "optimization-parameters.xml"}
+)
+
+// firstFile returns the path of the first of the files that is in the folder, "" for none.
+func firstFile(folder string, names []string) string {
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return ""
+}

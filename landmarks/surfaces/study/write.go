@@ -1,0 +1,165 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/population"
+)
+
+// Files returns the names of files for the objects of shapes, without endings: the stem of each shape, such as "template", and if it is
+// not empty the ID of the object, with _ for characters that are not allowed in names. Two of one name are an error.
+func Files(stems, ids []string) ([][]string, error) {
+	taken, out := map[string]string{}, make([][]string, len(stems))
+	for i, stem := range stems {
+		for o, id := range ids {
+			name := stem
+			if id != "" {
+				name += "_" + id
+			}
+			name = strings.Map(func(r rune) rune {
+				if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
+					return '_'
+				}
+				return r
+			}, name)
+			what := fmt.Sprintf("%q, object %d", stem, o)
+			if other, found := taken[name]; found {
+				return nil, fmt.Errorf("%s and %s would have one file, %s: give subjects and objects other names", other, what, name)
+			}
+			taken[name] = what
+			out[i] = append(out[i], name)
+		}
+	}
+	return out, nil
+}
+
+// stems are the names of the files of Write, of the template first, which the names of subjects and objects must allow.
+func stems(names []string, objects []population.Object) ([][]string, error) {
+	stems, ids := []string{"template"}, make([]string, len(objects))
+	for i, name := range names {
+		if name == "" {
+			return nil, fmt.Errorf("subject %d has no name", i)
+		}
+		stems = append(stems, "flow_"+name)
+	}
+	for o, object := range objects {
+		ids[o] = object.ID
+	}
+	return Files(stems, ids)
+}
+
+// Write writes an atlas of the study for ParaView into a folder, which it makes: template.vtp with the mean displacement of its vertices
+// over the subjects and the means of the maps of strain; momenta.vtp, the control points with the momentum of every subject as a vector field of
+// its name; and the flow of the template to each subject as a sequence, flow_NAME.pvd, with the displacement of the vertices and maps of
+// strain: the logarithm of the ratio of areas, or on a curve of lengths, after and before, and the anisotropy (see mesh.Strain), each the
+// mean of the cells at a vertex. There are no such maps, with a note, of a template that has cells without size. Of an object with an ID these
+// are template_ID.vtp and flow_NAME_ID.pvd. Of the study it takes the names of the subjects, of which no two may make one file name, and
+// the model. Files of these names are replaced, others stay.
+func (s *Study) Write(folder string, a *population.Atlas) error {
+	if len(s.Names) != len(a.Momenta) {
+		return fmt.Errorf("write: %d names for %d subjects", len(s.Names), len(a.Momenta))
+	}
+	if len(s.Model.Objects) != len(a.Template) {
+		return fmt.Errorf("write: the model has %d objects, the atlas %d", len(s.Model.Objects), len(a.Template))
+	}
+	files, err := stems(s.Names, s.Model.Objects)
+	if err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	if err := os.Mkdir(folder, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	shift := func(to []*mesh.Mesh, o int) [][]float64 {
+		out := make([][]float64, len(to[o].Vertices))
+		for i, x := range to[o].Vertices {
+			out[i] = floats.SubTo(make([]float64, len(x)), x, a.Template[o].Vertices[i])
+		}
+		return out
+	}
+	mean := make([][]mesh.Field, len(a.Template))
+	for o, t := range a.Template {
+		strain, err := strainFields(t, t)
+		if err != nil {
+			s.note("%s: no maps of strain: %v", files[0][o], err)
+		}
+		mean[o] = append([]mesh.Field{{Name: "displacement", Values: shift(a.Template, o)}}, strain...)
+	}
+	fields := make([]mesh.Field, len(s.Names))
+	for i, p := range a.Momenta {
+		fields[i] = mesh.Field{Name: s.Names[i], Values: p}
+		path, err := a.Flow(s.Model, p)
+		if err != nil {
+			return fmt.Errorf("write: %s: %w", s.Names[i], err)
+		}
+		for o := range a.Template {
+			var moments []mesh.Moment
+			for k, now := range path {
+				fields := []mesh.Field{{Name: "displacement", Values: shift(now, o)}}
+				if len(mean[o]) > 1 {
+					strain, err := strainFields(a.Template[o], now[o])
+					if err != nil {
+						return fmt.Errorf("write: %s: %w", s.Names[i], err)
+					}
+					fields = append(fields, strain...)
+				}
+				moments = append(moments, mesh.Moment{Time: float64(k) / float64(len(path)-1), Mesh: now[o], Fields: fields})
+			}
+			for f, field := range moments[len(moments)-1].Fields {
+				for v, d := range field.Values {
+					floats.AddScaled(mean[o][f].Values[v], 1/float64(len(s.Names)), d)
+				}
+			}
+			if err := mesh.WriteSequence(filepath.Join(folder, files[i+1][o]+".pvd"), moments); err != nil {
+				return err
+			}
+		}
+	}
+	if err := mesh.WritePoints(filepath.Join(folder, "momenta.vtp"), a.Controls, fields...); err != nil {
+		return err
+	}
+	for o, t := range a.Template {
+		for f := range mean[o] {
+			mean[o][f].Name = "mean " + mean[o][f].Name
+		}
+		if err := mesh.WriteFields(filepath.Join(folder, files[0][o]+".vtp"), t, mean[o]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strainFields are maps of the strain at vertices between two positions of a mesh: see Write.
+func strainFields(before, after *mesh.Mesh) ([]mesh.Field, error) {
+	strains, err := mesh.Strains(before, after)
+	if err != nil {
+		return nil, err
+	}
+	ratio := "log ratio of areas"
+	if len(before.Cells[0]) == 2 {
+		ratio = "log ratio of lengths"
+	}
+	fields := []mesh.Field{{Name: ratio}, {Name: "anisotropy"}}
+	cells := make([]float64, len(before.Vertices))
+	for f := range fields {
+		for range before.Vertices {
+			fields[f].Values = append(fields[f].Values, []float64{0})
+		}
+	}
+	for i, cell := range before.Cells {
+		for _, v := range cell {
+			cells[v]++ // the mean so far changes by this part of the difference
+			for f, x := range []float64{strains[i].LogJacobian(), strains[i].Anisotropy()} {
+				mean := fields[f].Values[v]
+				mean[0] += (x - mean[0]) / cells[v]
+			}
+		}
+	}
+	return fields, nil
+}

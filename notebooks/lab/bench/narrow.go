@@ -1,0 +1,260 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/geom/engine"
+	"anatomy/geom/try"
+	"anatomy/kernels"
+)
+
+// problem is a row of the table of narrow kernels: sums over n points of a shape with half axes 1, 0.8, 0.6.
+type problem struct {
+	Shape, Kernel    string
+	Sigma, Tolerance float64
+	N                int
+}
+
+var profiles = []struct {
+	name   string
+	kernel func(sigma ...float64) kernels.Kernel
+	value  func(s float64) (k, slope float64) // k and dk/ds for s = r²/σ²
+}{
+	{"Gaussian", kernels.Gaussian, func(s float64) (float64, float64) { k := math.Exp(-s / 2); return k, -k / 2 }},
+	{"Laplace-2", func(sigma ...float64) kernels.Kernel { return kernels.Laplace(2, sigma...) }, func(s float64) (float64, float64) {
+		r := math.Sqrt(s)
+		e := math.Exp(-r)
+		return e * (1 + r + s/3), -e * (1 + r) / 6
+	}},
+	{"Laplace-3", func(sigma ...float64) kernels.Kernel { return kernels.Laplace(3, sigma...) }, func(s float64) (float64, float64) {
+		r := math.Sqrt(s)
+		e := math.Exp(-r)
+		return e * (1 + r + s*0.4 + s*r/15), -e * (1 + r + s/3) / 10
+	}},
+	{"Laplace-4", func(sigma ...float64) kernels.Kernel { return kernels.Laplace(4, sigma...) }, func(s float64) (float64, float64) {
+		r := math.Sqrt(s)
+		e := math.Exp(-r)
+		return e * (1 + r + s*3/7 + s*r*2/21 + s*s/105), -e * (1 + r + s*0.4 + s*r/15) / 14
+	}},
+	{"Cauchy", kernels.Cauchy, func(s float64) (float64, float64) { return 1 / (1 + s), -1 / ((1 + s) * (1 + s)) }},
+	{"2 scales", func(sigma ...float64) kernels.Kernel {
+		return kernels.Sum([]float64{0.5, 0.5}, kernels.Gaussian(sigma...), kernels.Gaussian(3*sigma[0]))
+	}, func(s float64) (float64, float64) {
+		a, b := math.Exp(-s/2), math.Exp(-s/18)
+		return (a + b) / 2, -(a + b/9) / 4
+	}},
+}
+
+// points are n of a closed curve, of an ellipsoid or in it, with momenta of n^-1 times normal numbers.
+func (c problem) points() (x, p [][]float64) {
+	if x, p = cloud(c.N); c.Shape == "surface" {
+		return x, p
+	}
+	r := rand.New(rand.NewPCG(1, 0))
+	for i := range x {
+		if c.Shape == "curve" {
+			t := 2 * math.Pi * (float64(i) + r.Float64()) / float64(c.N)
+			x[i] = []float64{math.Cos(t), 0.8 * math.Sin(t), 0.6 * math.Sin(3*t)}
+			continue
+		}
+		deep := math.Cbrt(r.Float64())
+		for a := range x[i] {
+			x[i][a] *= deep
+		}
+	}
+	return x, p
+}
+
+// cost is what one call takes: the least seconds, of the clock and of all processors, of the calls that were made.
+type cost struct{ Wall, CPU float64 }
+
+// narrow is a measured row, of a kernel that was chosen by Fast. Exact sums are measured for 20,000 points, and taken to grow with the square.
+type narrow struct {
+	Chosen         string
+	Plan, First    float64 // seconds of kernels.Fast, and of the first call with compilation
+	H, K           cost
+	ExactH, ExactK cost
+	Megabytes      float64
+	// The greatest errors of 200 random sums relative to what the weights allow: Σ|p_j|, and for forces |p_i|·Σ|p_j| times the
+	// steepest slope of the kernel.
+	ErrorK, ErrorH float64
+	Missing        string
+}
+
+// measure fills a row.
+func (c problem) measure(r *narrow) {
+	x, p := c.points()
+	var exact kernels.Kernel
+	var value func(s float64) (k, slope float64)
+	for _, f := range profiles {
+		if f.name == c.Kernel {
+			exact, value = f.kernel(c.Sigma), f.value
+		}
+	}
+	if exact == nil {
+		try.Do(fmt.Errorf("no kernel %q", c.Kernel))
+	}
+	try.Get(engine.Backend())
+	start := time.Now()
+	fast := try.Get(kernels.Fast(exact, c.Tolerance, x))
+	r.Plan, r.Chosen = time.Since(start).Seconds(), fast.String()
+	hamilton := func(k kernels.Kernel) *engine.Func {
+		return engine.Compile(func(x, p *Node) []*Node { v, f := k.Hamilton(x, p); return []*Node{v, f} })
+	}
+	sum := func(k kernels.Kernel) *engine.Func {
+		return engine.Compile(func(x, p *Node) []*Node { return []*Node{k.Sum(x, x, p)} })
+	}
+	some := min(c.N, 20000)
+	n := [2]int{c.N, some}
+	var args [2][]any
+	for i := range args {
+		for _, v := range [][][]float64{x[:n[i]], p[:n[i]]} {
+			args[i] = append(args[i], tensor(v))
+		}
+	}
+	calls := []struct {
+		f    *engine.Func
+		args []any
+		cost *cost
+	}{{hamilton(fast), args[0], &r.H}, {sum(fast), args[0], &r.K}, {hamilton(exact), args[1], &r.ExactH}, {sum(exact), args[1], &r.ExactK}}
+	var out engine.Values
+	for i, call := range calls {
+		start := time.Now()
+		first := try.Get(call.f.Call(call.args...))
+		if *call.cost = (cost{math.Inf(1), math.Inf(1)}); i == 0 {
+			out, r.First = first, time.Since(start).Seconds()
+		}
+	}
+	r.Megabytes = peakMegabytes()
+	for begin, i := time.Now(), 0; i < 2 || time.Since(begin) < 3*time.Second; i++ { // in alternation
+		for _, call := range calls {
+			start, cpu := time.Now(), processorSeconds()
+			try.Get(call.f.Call(call.args...))
+			call.cost.Wall = min(call.cost.Wall, time.Since(start).Seconds())
+			call.cost.CPU = min(call.cost.CPU, processorSeconds()-cpu)
+		}
+	}
+	scale := math.Pow(float64(c.N)/float64(some), 2)
+	for _, e := range []*cost{&r.ExactH, &r.ExactK} {
+		e.Wall, e.CPU = e.Wall*scale, e.CPU*scale
+	}
+	r.ErrorK, r.ErrorH = c.errors(x, p, value, out.Matrix(0), out.Matrix(1))
+}
+
+// errors compares velocities and forces of 200 points with exact sums.
+func (c problem) errors(x, p [][]float64, value func(s float64) (k, slope float64), v, f [][]float64) (ofV, ofF float64) {
+	steepest, weights := 0.0, 0.0
+	for i := 1; i < 1000; i++ {
+		s := float64(i) * 0.01
+		_, slope := value(s)
+		steepest = math.Max(steepest, 2*math.Sqrt(s)*-slope/c.Sigma)
+	}
+	norm := func(a []float64) float64 { return math.Sqrt(a[0]*a[0] + a[1]*a[1] + a[2]*a[2]) }
+	for _, b := range p {
+		weights += norm(b)
+	}
+	r := rand.New(rand.NewPCG(2, 0))
+	for range 200 {
+		i := r.IntN(len(x))
+		e, g := append([]float64{}, v[i]...), append([]float64{}, f[i]...)
+		for j := range x {
+			s, dot, d := 0.0, 0.0, [3]float64{}
+			for a := range d {
+				d[a] = x[i][a] - x[j][a]
+				s, dot = s+d[a]*d[a], dot+p[i][a]*p[j][a]
+			}
+			k, slope := value(s / (c.Sigma * c.Sigma))
+			for a := range d {
+				e[a] -= k * p[j][a]
+				g[a] += 2 * slope * dot * d[a] / (c.Sigma * c.Sigma)
+			}
+		}
+		ofV = math.Max(ofV, norm(e)/weights)
+		ofF = math.Max(ofF, norm(g)/(norm(p[i])*weights*steepest))
+	}
+	return ofV, ofF
+}
+
+// narrowTable measures Fast for narrow kernels, a process a row, with finufft's sums before and after those of a shape: of the same
+// kernel where its Fourier coefficients have a closed form and fit into memory, and of Gaussians of each width, which
+// want the fewest waves. Ratios are of the clock, of K to these sums. A row that ends in SLOW takes more of the processors than exact
+// sums, which it did not choose; one in WRONG is less accurate than the tolerance.
+func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, python string) {
+	self := try.Get(os.Executable())
+	fmt.Printf("sums by kernels.Fast to %g, by finufft to %g: seconds of the clock (of all processors), least of calls in alternation; load is that of the last minute\n", tolerance, tolerance/10)
+	fmt.Printf("%-8s %-9s %5s %8s %5s %6s %15s %15s %15s %15s %15s %6s %15s %6s %6s %8s %8s  %s\n", "shape", "kernel", "σ", "points", "plan", "first", "H", "K", "H exact", "K exact", "its Gaussian", "ratio", "finufft", "ratio", "MB", "error K", "error H", "chosen")
+	for _, n := range []int{20000, 100000, 1000000} {
+		if n < smallest || n > largest {
+			continue
+		}
+		for _, shape := range []string{"curve", "surface", "volume"} {
+			for _, sigma := range sigmas {
+				finufft := map[string]cost{}
+				rivals := func() {
+					for _, name := range []string{"Gaussian", "Laplace-2", "Laplace-3", "Laplace-4"} {
+						var r result
+						command := exec.Command(python, "notebooks/lab/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape, fmt.Sprint(tolerance/10), name)
+						child(&r, command)
+						least, ok := finufft[name]
+						if !ok {
+							least = cost{math.Inf(1), math.Inf(1)}
+						}
+						if r.Best > 0 {
+							least = cost{min(least.Wall, r.Best), min(least.CPU, r.CPU)}
+						}
+						finufft[name] = least
+					}
+				}
+				rivals()
+				rows := make([]narrow, len(profiles))
+				for i, profile := range profiles {
+					row := try.Get(json.Marshal(problem{shape, profile.name, sigma, tolerance, n}))
+					child(&rows[i], exec.Command(self, "-row", string(row)))
+				}
+				rivals()
+				for i, r := range rows {
+					line := fmt.Sprintf("%-8s %-9s %5g %8d ", shape, profiles[i].name, sigma, n)
+					if r.Missing != "" {
+						fmt.Println(line + r.Missing)
+						continue
+					}
+					line += fmt.Sprintf("%5.2f %6.2f", r.Plan, r.First)
+					for _, t := range []cost{r.H, r.K, r.ExactH, r.ExactK, finufft["Gaussian"]} {
+						line += fmt.Sprintf(" %7.4f (%5.2f)", t.Wall, t.CPU)
+					}
+					same := fmt.Sprintf(" %15s %6s", "-", "-")
+					if t, ok := finufft[profiles[i].name]; ok && t.Wall < math.Inf(1) {
+						same = fmt.Sprintf(" %7.4f (%5.2f) %6.2f", t.Wall, t.CPU, r.K.Wall/t.Wall)
+					}
+					line += fmt.Sprintf(" %6.2f%s %6.0f %8.1e %8.1e  load %s, %s", r.K.Wall/finufft["Gaussian"].Wall, same, r.Megabytes, r.ErrorK, r.ErrorH, load(), r.Chosen)
+					if !strings.HasSuffix(r.Chosen, " in tiles") && (r.H.CPU > 1.05*r.ExactH.CPU || r.K.CPU > 1.05*r.ExactK.CPU) {
+						line += " SLOW"
+					}
+					if !(r.ErrorK <= tolerance && r.ErrorH <= tolerance) {
+						line += " WRONG"
+					}
+					fmt.Println(line)
+				}
+			}
+		}
+	}
+}
+
+// load is the average of the last minute, "?" where the system does not tell.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "?"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}
