@@ -9,7 +9,8 @@ export GOFLAGS := $(filter-out -mod=% --mod=% -modfile=% --modfile=%,$(GOFLAGS))
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
-.PHONY: setup setup-cuda gpu-check report gallery test lab program kernel test-kernel test-lab soak binaries page bench bench-narrow calibrate strip clean
+HOUSES := geom viz morpho surfaces landmarks
+.PHONY: setup setup-cuda gpu-check report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab soak binaries page bench bench-narrow calibrate strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -72,9 +73,25 @@ kernel: # install the kernel "Anatomy (Go)" of this folder into your own Jupyter
 	@$(VENV)/python -m jupyter_client.kernelspecapp install $(if $(and $(filter command,$(origin PREFIX)),$(PREFIX)),--prefix="$(PREFIX)",--user) --name=anatomy .anatomy/venv/share/jupyter/kernels/anatomy
 	@echo 'to remove it: jupyter kernelspec remove anatomy'
 
-test-kernel: # the Jupyter protocol: completion, inspection, errors, interrupts; and every notebook cell by cell, where make test executes them as programs
+# The tests of one house of notebooks/architecture.md, for whoever changes it.
+PACKAGES_geom := ./geom/...
+PACKAGES_viz := ./viz/...
+PACKAGES_morpho := ./landmarks/morpho/...
+PACKAGES_surfaces := ./landmarks/surfaces/...
+PACKAGES_landmarks := ./landmarks ./landmarks/strain ./landmarks/internal/...
+$(HOUSES:%=test-%): test-%:
+	$(SETUP) run
+	@go vet $(PACKAGES_$*)
+	@GOGC=400 go test -vet=off $(LINK) $(PACKAGES_$*)
+
+test-kernel: # sums of kernels; the compiler of cells; the Jupyter protocol: completion, inspection, errors, interrupts
 	$(SETUP) test
+	@go vet ./kernels/...
+	@GOGC=400 go test -vet=off $(LINK) ./kernels/... && cd kernels/jupyter/tools && go test ./...
 	@$(VENV)/python -m unittest discover -s kernels/jupyter
+
+test-cells: # every notebook cell by cell, where make test executes them as programs
+	$(SETUP) test
 	@$(VENV)/python notebooks/report/run.py --check --cells
 
 test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports on a phone and about hostile data

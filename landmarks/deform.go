@@ -15,7 +15,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
-	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/strain"
 )
 
 // Deformation is the derivative Dφ of a diffeomorphism φ at points.
@@ -25,13 +25,13 @@ type Deformation struct {
 	Jacobian [][][]float64 // Dφ(z), [k][D][D]: row a is the gradient of φ_a; a pure number
 }
 
-// Strains returns what the deformation does to lengths at each point: see mesh.Strain.
-func (d *Deformation) Strains() ([]mesh.Strain, error) {
+// Strains returns what the deformation does to lengths at each point: see strain.Tensor.
+func (d *Deformation) Strains() ([]strain.Tensor, error) {
 	solve.NotNil(d)
-	out := make([]mesh.Strain, len(d.Jacobian))
+	out := make([]strain.Tensor, len(d.Jacobian))
 	for i, f := range d.Jacobian {
 		var err error
-		if out[i], err = mesh.StrainOf(f); err != nil {
+		if out[i], err = strain.Of(f); err != nil {
 			return nil, fmt.Errorf("strain at point %d: %w", i, err)
 		}
 	}

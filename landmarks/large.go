@@ -14,7 +14,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
-	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/internal/pointset"
 )
 
 // LogWithin returns a geodesic from shape q to a shape near target, both [n][dim]: the root mean square of the differences of
@@ -313,7 +313,7 @@ func (s *Space) coarseVelocity(task *geom.Task, x, y []float64, tolerance float6
 	q, target := s.Point(x), s.Point(y)
 	some := s.fewer()
 	from, to := make([]float64, 0, some.M.Dim()), make([]float64, 0, some.M.Dim())
-	for _, i := range morpho.Spread(q, some.Manifold.N) {
+	for _, i := range pointset.Spread(q, some.Manifold.N) {
 		from, to = append(from, q[i]...), append(to, target[i]...)
 	}
 	a := try.Get(some.within(task, from, to, 0.5*tolerance))

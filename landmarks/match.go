@@ -15,7 +15,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/kernels"
-	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/internal/pointset"
 )
 
 // DataTerm is a squared distance between the deformed source and a target, for Match. Correspondence, attachment.Current and attachment.Varifold
@@ -301,7 +301,7 @@ type registration struct {
 // newRegistration is that of points z, or of the points x that have momenta where z is nil. Its objective is to be freed.
 func (s *Space) newRegistration(x []float64, z [][]float64, term DataTerm, inputs []any, kernel *spectrum) *registration {
 	fixed, points := []any{x}, slices.Concat(s.Point(x), z)
-	size := morpho.CentroidSize(points) / math.Sqrt(float64(len(points)))
+	size := pointset.CentroidSize(points) / math.Sqrt(float64(len(points)))
 	if z != nil {
 		fixed = append(fixed, z)
 	}

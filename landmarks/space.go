@@ -7,7 +7,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/kernels"
-	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/internal/pointset"
 )
 
 // Space computes on the landmark manifold with shapes, [N][D]. It has all methods of geom.Space, such as Exp, and methods that only
@@ -67,7 +67,7 @@ func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 		if err := s.CheckNumbers("starting shape", q); err != nil {
 			return nil, fmt.Errorf("Log: %w", err)
 		}
-		return s.logWithin("Log", q, target, 1e-6*morpho.CentroidSize(q)/math.Sqrt(float64(len(q))))
+		return s.logWithin("Log", q, target, 1e-6*pointset.CentroidSize(q)/math.Sqrt(float64(len(q))))
 	}
 	return s.Space.Log(q, target)
 }

@@ -11,7 +11,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/try"
 	"anatomy/kernels"
-	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/internal/pointset"
 )
 
 // spectrum is the kernel matrix K(x_i, x_j) of landmarks as Σ_k λ_k u_k u_kᵀ plus rest times the projection orthogonal to the u_k. For
@@ -37,7 +37,7 @@ const (
 func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	m := s.Manifold
 	x := s.Point(q)
-	chosen := morpho.Spread(x, min(m.N, pivots, columns/m.N))
+	chosen := pointset.Spread(x, min(m.N, pivots, columns/m.N))
 	some := make([][]float64, len(chosen))
 	for k, i := range chosen {
 		some[k] = x[i]

@@ -4,24 +4,33 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// storeys returns the packages of the first table of architecture.md in its order, and how many of them its first row has.
-func storeys(t *testing.T) (packages []string, plain int) {
+// rows returns the rows of the first table of architecture.md that stands below a heading.
+func rows(t *testing.T, heading string) []string {
 	text, err := os.ReadFile("architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(text), "|---|---|\n")
+	_, table, _ := strings.Cut(string(text), "\n## "+heading+"\n")
+	_, table, _ = strings.Cut(table, "---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
-	for i, row := range strings.Split(table, "\n") {
+	return strings.Split(table, "\n")
+}
+
+// storeys returns the packages of the table of storeys in its order, and how many of them its first row has.
+func storeys(t *testing.T) (packages []string, plain int) {
+	for i, row := range rows(t, "Storeys") {
 		for _, name := range code.FindAllStringSubmatch(row, -1) {
 			packages = append(packages, path.Join("anatomy", name[1]))
 		}
@@ -69,11 +78,36 @@ func imports(t *testing.T) map[string][]string {
 	return found
 }
 
-// TestImportOrder holds the storeys of architecture.md: it lists every package once, a package imports only those listed before it,
-// and those of the first row do not link XLA.
+// houses returns what packages of each house in the first column of the table of houses may import: the folders of the third.
+func houses(t *testing.T) map[string][]string {
+	found := map[string][]string{}
+	for _, row := range rows(t, "Houses") {
+		cells := strings.Split(row, "|")
+		house := path.Join("anatomy", code.FindStringSubmatch(cells[1])[1])
+		found[house] = []string{house, "anatomy/landmarks/internal", "anatomy/landmarks/strain"}
+		for _, folder := range code.FindAllStringSubmatch(cells[3], -1) {
+			found[house] = append(found[house], path.Join("anatomy", folder[1]))
+		}
+	}
+	return found
+}
+
+// houseOf is the innermost folder of those given that a package lies in: the house of a package, or "".
+func houseOf(path string, folders iter.Seq[string]) string {
+	best := ""
+	for f := range folders {
+		if (path == f || f != "anatomy" && strings.HasPrefix(path, f+"/")) && len(f) > len(best) {
+			best = f
+		}
+	}
+	return best
+}
+
+// TestImportOrder holds the houses and storeys of architecture.md: a house imports only those that its row names; the storeys list every
+// package once, a package imports only those listed before it, and those of the first row do not link XLA.
 func TestImportOrder(t *testing.T) {
 	packages, plain := storeys(t)
-	found, at := imports(t), map[string]int{}
+	found, at, allowed := imports(t), map[string]int{}, houses(t)
 	xla := regexp.MustCompile(`^github.com/gomlx/`)
 	for place, path := range packages {
 		if _, exists := found[path]; !exists {
@@ -90,7 +124,14 @@ func TestImportOrder(t *testing.T) {
 			t.Errorf("architecture.md does not list %s: put it on its storey", path)
 			continue
 		}
+		house := houseOf(path, maps.Keys(allowed))
 		for _, other := range imported {
+			_, own := at[other]
+			inner := houseOf(other, maps.Keys(allowed)) // landmarks/morpho lies in landmarks, and is no part of it
+			if own && house != "" && (houseOf(other, slices.Values(allowed[house])) == "" || inner != "" && inner != house &&
+				houseOf(other, slices.Values(allowed[house])) == house) {
+				t.Errorf("%s imports %s, which the table of houses does not allow to %s", path, other, house)
+			}
 			if below, own := at[other]; own && below >= place {
 				t.Errorf("%s imports %s, which architecture.md lists after it", path, other)
 			}

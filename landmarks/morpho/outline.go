@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/landmarks/internal/pointset"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -89,26 +90,10 @@ func Mean(shapes [][][]float64) ([][]float64, error) {
 }
 
 // Centroid returns the mean of the points, [d]; nil if there are none.
-func Centroid(points [][]float64) []float64 {
-	if len(points) == 0 {
-		return nil
-	}
-	centre := make([]float64, len(points[0]))
-	for _, p := range points {
-		floats.AddScaled(centre, 1/float64(len(points)), p)
-	}
-	return centre
-}
+func Centroid(x [][]float64) []float64 { return pointset.Centroid(x) }
 
 // CentroidSize returns sqrt(Σ_i |x_i − c|²), c the centroid.
-func CentroidSize(points [][]float64) float64 {
-	centre := Centroid(points)
-	distances := make([]float64, len(points))
-	for i, p := range points {
-		distances[i] = floats.Distance(p, centre, 2)
-	}
-	return floats.Norm(distances, 2)
-}
+func CentroidSize(x [][]float64) float64 { return pointset.CentroidSize(x) }
 
 // extent returns the count and dimension of a shape whose landmarks are all there.
 func extent(shape [][]float64) (n, dim int, err error) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/landmarks/strain"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -31,5 +32,5 @@ func TestStrains(t *testing.T) {
 	expect.Refused(t, expect.Error(mesh.Strains(triangle, sphere)), "want the same mesh with other vertices")
 	flat := triangle.Map(func(x []float64) []float64 { return []float64{x[0], 0, 0} })
 	expect.Refused(t, expect.Error(mesh.Strains(flat, triangle)), "cell 0 has no size")
-	expect.Refused(t, expect.Error(mesh.StrainOf([][]float64{{-1, 0}, {0, 1}})), "the determinant of the derivative is -1")
+	expect.Refused(t, expect.Error(strain.Of([][]float64{{-1, 0}, {0, 1}})), "the determinant of the derivative is -1")
 }

@@ -58,7 +58,7 @@ func stems(names []string, objects []population.Object) ([][]string, error) {
 // Write writes an atlas of the study for ParaView into a folder, which it makes: template.vtp with the mean displacement of its vertices
 // over the subjects and the means of the maps of strain; momenta.vtp, the control points with the momentum of every subject as a vector field of
 // its name; and the flow of the template to each subject as a sequence, flow_NAME.pvd, with the displacement of the vertices and maps of
-// strain: the logarithm of the ratio of areas, or on a curve of lengths, after and before, and the anisotropy (see mesh.Strain), each the
+// strain: the logarithm of the ratio of areas, or on a curve of lengths, after and before, and the anisotropy (see strain.Tensor), each the
 // mean of the cells at a vertex. There are no such maps, with a note, of a template that has cells without size. Of an object with an ID these
 // are template_ID.vtp and flow_NAME_ID.pvd. Of the study it takes the names of the subjects, of which no two may make one file name, and
 // the model. Files of these names are replaced, others stay.

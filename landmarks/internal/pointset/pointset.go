@@ -1,0 +1,67 @@
+// Package pointset has the few measures of sets of points that both the manifold of landmarks and morphometrics need.
+package pointset
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Centroid returns the mean of the points, [d]; nil if there are none.
+func Centroid(points [][]float64) []float64 {
+	if len(points) == 0 {
+		return nil
+	}
+	centre := make([]float64, len(points[0]))
+	for _, p := range points {
+		floats.AddScaled(centre, 1/float64(len(points)), p)
+	}
+	return centre
+}
+
+// CentroidSize returns sqrt(Σ_i |x_i − c|²), c the centroid.
+func CentroidSize(points [][]float64) float64 {
+	centre := Centroid(points)
+	distances := make([]float64, len(points))
+	for i, p := range points {
+		distances[i] = floats.Distance(p, centre, 2)
+	}
+	return floats.Norm(distances, 2)
+}
+
+// Spread returns the numbers of n of the points, spread evenly over them: each is the point farthest from those before it and from others
+// that are there already. Without others the first is point 0. Points of a mesh become semi-landmarks of its surface so, beside
+// its landmarks. It panics if there are not as many points.
+func Spread(points [][]float64, n int, others ...[]float64) []int {
+	if n < 0 || n > len(points) {
+		panic(fmt.Errorf("spread: %d of %d points", n, len(points)))
+	}
+	squares := make([]float64, len(points)) // of the distances to what there is
+	for i := range squares {
+		squares[i] = math.Inf(1)
+	}
+	farthest := 0
+	add := func(here []float64) {
+		far := -1.0
+		for i, p := range points {
+			d := 0.0
+			for c := range p {
+				d += (p[c] - here[c]) * (p[c] - here[c])
+			}
+			if squares[i] = min(squares[i], d); squares[i] > far {
+				far, farthest = squares[i], i
+			}
+		}
+	}
+	for _, o := range others {
+		add(o)
+	}
+	chosen := make([]int, 0, n)
+	for len(chosen) < n {
+		l := farthest
+		chosen, squares[l] = append(chosen, l), -1 // never again, even if others are at its place
+		add(points[l])
+	}
+	return chosen
+}
