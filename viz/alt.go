@@ -164,32 +164,11 @@ func (l *Layer) noun() string {
 	if items, ok := l.what.(Itemizer); ok {
 		count = items.Items()
 	}
-	if name == "scatter" {
-		name = "points"
-	}
 	switch {
-	case name == "series":
-		return "curve"
-	case name == "vline":
-		return "vertical line"
-	case name == "hline":
-		return "horizontal line"
-	case name == "errors":
-		return fmt.Sprintf("%d error bars", count)
-	case name == "grid":
-		return fmt.Sprintf("grid of %d lines", count)
-	case name == "tree":
-		return fmt.Sprintf("tree of %d nodes", count)
-	case name == "phylomorphospace":
-		return fmt.Sprintf("tree of %d nodes in morphospace", count)
-	case name == "density" || name == "mesh":
-		return fmt.Sprintf("%s on %d vertices", name, count)
-	case name == "trajectories":
-		return fmt.Sprintf("trajectories at %d times", count)
-	case count == 1:
-		return strings.TrimSuffix(name, "s")
-	case count > 1 && (name == "outline" || name == "region" || strings.HasSuffix(name, "s")):
-		return fmt.Sprintf("%d %ss", count, strings.TrimSuffix(name, "s"))
+	case l.account.noun != nil:
+		return l.account.noun(count)
+	case count > 0 && strings.HasSuffix(name, "s"):
+		return plural(strings.TrimSuffix(name, "s"))(count)
 	case count > 1:
 		return fmt.Sprintf("%s (%d)", name, count)
 	}

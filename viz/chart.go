@@ -19,7 +19,7 @@ func Series(x, y []float64) *Layer {
 		}
 		c.Line(points, false, c.Stroke(0, 1.1))
 		return nil
-	}))
+	})).of(account{noun: called("curve"), detail: (*scene).course})
 }
 
 // Scatter draws y against x as dots; both have the same length. Hull and Ellipse draw the outline of the cloud.
@@ -43,7 +43,7 @@ func Scatter(x, y []float64) *Layer {
 			return err
 		}
 		return nil
-	}})
+	}}).of(account{noun: plural("point"), detail: (*scene).cloud})
 }
 
 // Band fills the range from lo to hi over x: an error band, a confidence region.
@@ -120,16 +120,16 @@ func Histogram(values []float64, bins int) *Layer {
 			c.Line(bar, true, c.Stroke(0, 0.5))
 		}
 		return nil
-	}))
+	})).of(account{detail: (*scene).peak})
 }
 
 // HLine draws a line across the whole chart at height y: an expected value, a tolerance.
-func HLine(y float64) *Layer { return level("HLine", []float64{math.NaN(), y}, y) }
+func HLine(y float64) *Layer { return level("HLine", "horizontal line", []float64{math.NaN(), y}, y) }
 
 // VLine draws a line across the whole chart at the given x.
-func VLine(x float64) *Layer { return level("VLine", []float64{x, math.NaN()}, x) }
+func VLine(x float64) *Layer { return level("VLine", "vertical line", []float64{x, math.NaN()}, x) }
 
-func level(name string, at []float64, v float64) *Layer {
+func level(name, noun string, at []float64, v float64) *Layer {
 	return NewLayer(name, DrawFunc(func(c *Canvas) error {
 		c.Chart()
 		if !finite(v) {
@@ -137,7 +137,7 @@ func level(name string, at []float64, v float64) *Layer {
 		}
 		c.add(mark{kind: levelMark, at: [][]float64{at}, stroke: c.Stroke(0, 0.8)})
 		return nil
-	})).Color(Grey).Dashed()
+	})).of(account{noun: called(noun), detail: func(*scene, *Layer) string { return "at " + short(v) }}).Color(Grey).Dashed()
 }
 
 // pairs joins x and y to points.

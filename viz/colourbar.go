@@ -27,7 +27,7 @@ func Density(vertices [][]float64, triangles [][3]int, quantity string, values [
 			}
 		}
 		return nil
-	}})
+	}}).of(account{noun: counted("density on %d vertices")})
 	if len(values) == 0 {
 		l.fail("no values")
 		return l

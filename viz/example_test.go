@@ -46,7 +46,7 @@ func ExampleDrawFunc() {
 
 // Errors draws values with their standard errors: a layer of a kind that the package does not have. It can be coloured
 // by a value, scaled, and stands in the legend with a sample of its own.
-func Errors(x, y, sd []float64) *viz.Layer { return viz.NewLayer("Errors", errors{x, y, sd}) }
+func Errors(x, y, sd []float64) *viz.Layer { return viz.NewLayer("Error bars", errors{x, y, sd}) }
 
 type errors struct{ x, y, sd []float64 }
 

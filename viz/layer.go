@@ -30,6 +30,8 @@ type Layer struct {
 	byValue  bool
 	lo, hi   float64 // range of the ramp: of the values, in a scene of all that have the quantity's name
 
+	account account // what the alternative text says of it
+
 	hull, ellipse bool     // about the points of a Scatter
 	hover         []string // their names
 

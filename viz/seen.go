@@ -13,45 +13,49 @@ import (
 // colourNames are those of the palette, for the alternative text.
 var colourNames = map[color.NRGBA]string{Black: "black", Blue: "blue", Vermilion: "vermilion", Green: "green", Purple: "purple", Orange: "orange", Sky: "sky blue", Grey: "grey", LightGrey: "light grey"}
 
+// An account is what the alternative text says of a kind of layers; constructors give it to their layers.
+type account struct {
+	noun       func(n int) string              // what is drawn, of n items; nil: the name of the layer
+	detail     func(s *scene, l *Layer) string // where it lies or leads, how it differs from another layer; nil: nothing is said
+	shape      func(l *Layer) [][]float64      // the points of a layer that shows one shape; nil: it shows none
+	closed     bool                            // the points of the shape are joined to an outline
+	colourless bool                            // its colour means nothing
+}
+
+// of gives an account to a layer.
+func (l *Layer) of(a account) *Layer {
+	l.account = a
+	return l
+}
+
+// counted is a noun with the number of items: "tree of 9 nodes".
+func counted(format string) func(n int) string {
+	return func(n int) string { return fmt.Sprintf(format, n) }
+}
+
+// plural is a noun that gets the number of items, unless it is one: "point", "3 points".
+func plural(noun string) func(n int) string {
+	return func(n int) string {
+		if n == 1 {
+			return noun
+		}
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+}
+
+// called is a noun without a number.
+func called(noun string) func(n int) string { return func(int) string { return noun } }
+
 // seen says what a layer shows, for the alternative text: its colour, where it lies or leads, and how it differs from the shape that another layer
 // shows.
 func (s *scene) seen(l *Layer) []string {
 	var said []string
-	name := strings.ToLower(l.name)
-	if colour := colourNames[ownColour(l)]; colour != "" && !l.byValue && name != "grid" && name != "numbers" && name != "names" {
+	if colour := colourNames[ownColour(l)]; colour != "" && !l.byValue && !l.account.colourless {
 		said = append(said, colour)
 	}
 	detail := ""
-	switch name {
-	case "series":
-		if all := l.drawn.points(lineMark); len(all) == 1 {
-			detail = s.course(all[0])
-		}
-	case "scatter", "points":
-		if detail = s.differs(l); detail == "" {
-			detail = s.cloud(joined(l.drawn.points(dotMark)))
-		}
-	case "outline":
-		if detail = s.differs(l); detail == "" {
-			detail = s.spread(l)
-		}
-	case "lines":
-		if all := l.drawn.points(lineMark); len(all) == 1 && len(all[0]) > 1 && !l.byValue {
-			from, to := all[0][0], all[0][len(all[0])-1]
-			if s.where(from) != s.where(to) {
-				detail = "from " + s.where(from) + " to " + s.where(to)
-			}
-		}
-	case "arrows", "trajectories":
-		detail = s.longest(l)
-	case "histogram":
-		detail = s.peak(l.drawn.points(areaMark))
-	case "vline", "hline":
-		if all := l.drawn.points(levelMark); len(all) == 1 {
-			detail = "at " + short(all[0][0][map[string]int{"vline": 0, "hline": 1}[name]])
-		}
-	case "tree", "phylomorphospace", "names":
-		detail = listed(l.drawn)
+	if l.account.detail != nil {
+		detail = l.account.detail(s, l)
 	}
 	if l.byValue && (detail == "" || l.solid()) {
 		detail = s.extremes(l)
@@ -146,8 +150,13 @@ func (s *scene) measured(length float64) string {
 	}
 }
 
-// course says how a curve runs.
-func (s *scene) course(points [][]float64) string {
+// course says how a single curve runs.
+func (s *scene) course(l *Layer) string {
+	all := l.drawn.points(lineMark)
+	if len(all) != 1 {
+		return ""
+	}
+	points := all[0]
 	first, last := points[0], points[len(points)-1]
 	if len(points) == 1 {
 		return "at " + short(first[0]) + ", " + short(first[1])
@@ -183,8 +192,24 @@ func (s *scene) course(points [][]float64) string {
 	return text
 }
 
-// cloud says where points lie.
-func (s *scene) cloud(points [][]float64) string {
+// ends says where a single line begins and ends.
+func (s *scene) ends(l *Layer) string {
+	all := l.drawn.points(lineMark)
+	if len(all) != 1 || len(all[0]) < 2 || l.byValue {
+		return ""
+	}
+	if from, to := s.where(all[0][0]), s.where(all[0][len(all[0])-1]); from != to {
+		return "from " + from + " to " + to
+	}
+	return ""
+}
+
+// cloud says how points differ from a shape, or where they lie.
+func (s *scene) cloud(l *Layer) string {
+	if differs := s.differs(l); differs != "" {
+		return differs
+	}
+	points := joined(l.drawn.points(dotMark))
 	switch len(points) {
 	case 0:
 		return ""
@@ -215,16 +240,23 @@ func centroid(points [][]float64) []float64 {
 	return middle
 }
 
-// shape returns the points of a layer that shows one shape, or nil.
-func (l *Layer) shape() [][]float64 {
-	name := strings.ToLower(l.name)
-	if items, ok := l.what.(Itemizer); name == "points" || name == "outline" && ok && items.Items() == 1 {
-		if lines := l.drawn.points(lineMark); len(lines) > 0 {
-			return lines[0]
-		}
-		return joined(l.drawn.points(dotMark))
+// dots are the points of a layer of points.
+func dots(l *Layer) [][]float64 { return joined(l.drawn.points(dotMark)) }
+
+// onlyOutline are the points of a layer of a single outline.
+func onlyOutline(l *Layer) [][]float64 {
+	if lines := l.drawn.points(lineMark); len(lines) == 1 {
+		return lines[0]
 	}
 	return nil
+}
+
+// shape returns the points of a layer that shows one shape, or nil.
+func (l *Layer) shape() [][]float64 {
+	if l.account.shape == nil {
+		return nil
+	}
+	return l.account.shape(l)
 }
 
 // differs compares a shape with the first one in the picture that has as many points: its points need not be those of the other.
@@ -238,7 +270,7 @@ func (s *scene) differs(l *Layer) string {
 			return ""
 		}
 		if first := other.shape(); len(first) == len(own) && other.label != "" {
-			far, at := farFrom(first, strings.EqualFold(other.name, "Outline"), own)
+			far, at := farFrom(first, other.account.closed, own)
 			if far <= 1e-6*s.extent {
 				return fmt.Sprintf("on %q", other.label)
 			}
@@ -281,8 +313,11 @@ func farthest(a, b [][]float64) (far float64, at []float64) {
 	return far, at
 }
 
-// spread says how far several outlines are from the first of them.
+// spread says how an outline differs from a shape, or how far several outlines are from the first of them.
 func (s *scene) spread(l *Layer) string {
+	if differs := s.differs(l); differs != "" {
+		return differs
+	}
 	shapes := l.drawn.points(lineMark)
 	far, at := 0.0, []float64(nil)
 	count := 0
@@ -300,17 +335,21 @@ func (s *scene) spread(l *Layer) string {
 	return "at most " + s.measured(far) + " from the first of them, " + s.placed(at)
 }
 
-// longest says where the longest of several arrows or paths is, and where it points.
-func (s *scene) longest(l *Layer) string {
+// arrows says where the longest of several arrows is, and where it points.
+func (s *scene) arrows(l *Layer) string { return s.longest(l.drawn.points(arrowMark)) }
+
+// paths says the same of paths, from their beginnings to their ends, which are dots.
+func (s *scene) paths(l *Layer) string {
 	var ways [][][]float64
-	if strings.EqualFold(l.name, "Arrows") {
-		ways = l.drawn.points(arrowMark)
-	} else {
-		ends := l.drawn.points(dotMark)
-		for i := 0; i+1 < len(ends); i += 2 {
-			ways = append(ways, [][]float64{ends[i][0], ends[i+1][0]})
-		}
+	ends := l.drawn.points(dotMark)
+	for i := 0; i+1 < len(ends); i += 2 {
+		ways = append(ways, [][]float64{ends[i][0], ends[i+1][0]})
 	}
+	return s.longest(ways)
+}
+
+// longest says where the longest of several ways from one point to another is, and where it points.
+func (s *scene) longest(ways [][][]float64) string {
 	var far [][]float64
 	shortest, turned, first := math.Inf(1), 0.0, 0.0 // lengths and directions
 	for i, w := range ways {
@@ -349,9 +388,9 @@ func (s *scene) direction(way [][]float64) float64 {
 }
 
 // peak says where the highest bar of a histogram stands.
-func (s *scene) peak(bars [][][]float64) string {
+func (s *scene) peak(l *Layer) string {
 	var highest [][]float64
-	for _, bar := range bars {
+	for _, bar := range l.drawn.points(areaMark) {
 		if len(bar) == 4 && (highest == nil || bar[1][1] > highest[1][1]) {
 			highest = bar
 		}
@@ -364,7 +403,8 @@ func (s *scene) peak(bars [][][]float64) string {
 }
 
 // listed returns the names that marks show, of a tree from the top.
-func listed(c *Canvas) string {
+func (s *scene) listed(l *Layer) string {
+	c := l.drawn
 	var names []string
 	for _, m := range c.marks {
 		if m.text != "" {

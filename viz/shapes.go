@@ -31,7 +31,7 @@ func Outline(shapes ...[][]float64) *Layer {
 			}
 		}
 		return nil
-	}})
+	}}).of(account{noun: plural("outline"), detail: (*scene).spread, shape: onlyOutline, closed: true})
 }
 
 // Region fills closed outlines: in one colour so that what is beneath shows through, and by a quantity (Layer.ColorBy) in the colours of
@@ -49,7 +49,7 @@ func Region(shapes ...[][]float64) *Layer {
 			c.Area(s, fade(c.Ink(k), cover))
 		}
 		return nil
-	}})
+	}}).of(account{noun: plural("region")})
 }
 
 // Points draws a dot at each point, [n][2] or [n][3]: the landmarks of a shape, or a sample. If there are many, the dots are
@@ -64,7 +64,7 @@ func Points(points [][]float64) *Layer {
 			c.Dot(p, c.Width(diameter), c.Ink(i), Stroke{})
 		}
 		return nil
-	}})
+	}}).of(account{detail: (*scene).cloud, shape: dots})
 }
 
 // Numbers writes the number of each landmark, from 0, beside it: on the side away from its neighbours, or in the plane as near to that
@@ -81,7 +81,7 @@ func Numbers(points [][]float64) *Layer {
 			c.Text(p, fmt.Sprint(i), c.Ink(0))
 		}
 		return nil
-	})).Color(Grey)
+	})).of(account{colourless: true}).Color(Grey)
 }
 
 // Arrows draws the vector v[i] at the point q[i], for every i: a tangent vector, or a momentum. Vectors that would be too
@@ -102,7 +102,7 @@ func Arrows(q, v [][]float64) *Layer {
 			c.Vector(p, v[i], c.Stroke(i, 1.1))
 		}
 		return nil
-	}})
+	}}).of(account{detail: (*scene).arrows})
 }
 
 // vectors reports whether the layer has vectors whose factor Scale has not set, and the length of the longest.
@@ -147,13 +147,14 @@ func Lines(lines ...[][]float64) *Layer {
 			c.Line(line, false, c.Stroke(k, 1))
 		}
 		return nil
-	}})
+	}}).of(account{detail: (*scene).ends})
 }
 
 // Grid draws the lines of a deformed grid, thin and grey. Lattice makes the lines before the deformation.
 func Grid(lines ...[][]float64) *Layer {
 	l := Lines(lines...)
 	l.name = "Grid"
+	l.of(account{noun: counted("grid of %d lines"), colourless: true})
 	return l.Color(LightGrey).Width(0.5)
 }
 
@@ -228,7 +229,7 @@ func Trajectories(path [][][]float64) *Layer {
 			c.Dot(path[last][i], 2.8, c.Ink(last), Stroke{})
 		}
 		return nil
-	}}).ColorBy("t")
+	}}).of(account{noun: counted("trajectories at %d times"), detail: (*scene).paths}).ColorBy("t")
 }
 
 // Ellipses draws covariance matrices, 2×2, symmetric and positive definite, as ellipses of one standard deviation about

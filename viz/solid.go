@@ -43,7 +43,7 @@ func Ellipsoid(a, b, c float64) *Layer {
 // Mesh draws a triangle mesh in space, shaded. Each triangle holds the indices of its three vertices, from 0.
 // Layer.ColorBy takes one value a vertex: a density on a sphere, a distance between two brains.
 func Mesh(vertices [][]float64, triangles [][3]int) *Layer {
-	return NewLayer("Mesh", each{len(vertices), func(c *Canvas) error { return facets(c, vertices, triangles) }}).Color(porcelain)
+	return NewLayer("Mesh", each{len(vertices), func(c *Canvas) error { return facets(c, vertices, triangles) }}).of(account{noun: counted("mesh on %d vertices")}).Color(porcelain)
 }
 
 // Tessellate returns a mesh of the surface f(u, v), as Mesh takes it: the points on a grid of nu by nv cells over the ranges

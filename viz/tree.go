@@ -69,7 +69,7 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 			}
 		}
 		return nil
-	}}).Color(Grey)
+	}}).of(account{noun: counted("tree of %d nodes"), detail: (*scene).listed}).Color(Grey)
 }
 
 // spaced is a name with spaces in place of underscores: that is what they stand for in Newick's format.
@@ -186,7 +186,7 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 			}
 		}
 		return nil
-	}})
+	}}).of(account{noun: counted("tree of %d nodes in morphospace"), detail: (*scene).listed})
 }
 
 // Names writes a name beside each point of the plane, where it covers least of what the figure draws; an empty one is not written.
@@ -204,5 +204,5 @@ func Names(points [][]float64, names []string) *Layer {
 			}
 		}
 		return nil
-	})).Color(Black)
+	})).of(account{detail: (*scene).listed, colourless: true}).Color(Black)
 }
