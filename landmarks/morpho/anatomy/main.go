@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,10 +37,10 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// showProgress shows long computations in a line of the terminal, or, if ANATOMY_PROGRESS is "lines", writes lines
-// "progress ITERATION TOTAL NAME", which the page in a browser reads.
+// showProgress shows long computations in a line of the terminal, or, in the page of a browser, writes lines
+// "progress ITERATION TOTAL NAME", which its worker reads.
 func showProgress() {
-	if os.Getenv("ANATOMY_PROGRESS") != "lines" {
+	if runtime.GOOS != "js" {
 		watch.Terminal(os.Stderr)
 		return
 	}

@@ -5,7 +5,7 @@ onmessage = async ({ data: { module, args, files } }) => {
   memory.output = (fd, text) => postMessage({ fd, text });
   const go = new Go();
   go.argv = ["anatomy", ...args];
-  go.env = { TMPDIR: "/tmp", ANATOMY_PROGRESS: "lines" };
+  go.env = { TMPDIR: "/tmp" };
   let state = 0;
   go.exit = code => { state = code; };
   await go.run(await WebAssembly.instantiate(module, go.importObject));
