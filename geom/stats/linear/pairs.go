@@ -216,7 +216,7 @@ func (m *Model) compare(what string, rows *mat.Dense, without func(c column) boo
 	_, beside := null.fit(mat.DenseCopyOf(weights.T()), len(null.basis))
 	weights.Copy(beside.T())
 	sums := newSums(&weights, m.whole.cells)
-	tests, err := p.onCores(what, int(r), m.whole.exchange, observed, func() statistic {
+	tests, err := p.OnCores(what, int(r), m.whole.exchange, observed, func() statistic {
 		project := sums.of(residuals, &vectors)
 		return func(d *Draw) ([]float64, error) { return numbers(project(d)), nil }
 	}, nil)
