@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"anatomy/geom"
 	"anatomy/geom/stats/linear"
@@ -198,70 +197,48 @@ func related(b *bench, effect float64) {
 
 // labelled tests slopes and paths of groups and stages that are drawn at random for real shapes, and how their halves are integrated.
 func labelled(b *bench) {
-	size := shapestats.LogSize()
-	group, species, site := linear.Factor("group"), linear.Factor("species"), linear.Factor("site")
-	cells := linear.Interaction(species, site)
-	type known struct {
-		name  string
-		terms []linear.Term
-	}
 	for _, of := range []struct {
-		name  string
-		data  *morpho.Dataset
-		known []known // terms beside size and the random groups; none: the sizes are not known
+		name   string
+		data   *morpho.Dataset
+		models []string // beside which slopes are tested
 	}{
-		{"*Plethodon*, 12 landmarks", morpho.Plethodon(), []known{{"size alone", nil}, {"size, species and sites", []linear.Term{species, site, cells}},
-			{"species and sites with slopes of their own", []linear.Term{species, site, cells, linear.Interaction(size, species), linear.Interaction(size, site), linear.Interaction(size, species, site)}}}},
-		{"brains, 24 landmarks in space", morpho.Brain3D(), []known{{"size and sexes", []linear.Term{group}}, {"size alone", nil}}},
-		{"great apes, 8 landmarks", morpho.GreatApes(), []known{{"size alone", nil}, {"size and the six groups", []linear.Term{group}}}},
+		{"*Plethodon*, 12 landmarks", morpho.Plethodon(), []string{"size", "size + species*site", "size*species*site"}},
+		{"brains, 24 landmarks in space", morpho.Brain3D(), []string{"size", "size + group"}},
+		{"great apes, 8 landmarks", morpho.GreatApes(), []string{"size", "size + group", "size*group"}},
 		{"pupfish, 56 landmarks", morpho.Pupfish(), nil},
 	} {
 		n := len(of.data.Specimens)
-		drawn := func(random *rand.Rand, name string, parts ...int) linear.Term { // a factor whose levels have so many parts of the samples
-			values, total := make([]string, n), 0
-			for _, p := range parts {
-				total += p
-			}
+		drawn := func(random *rand.Rand, name, levels string) linear.Term {
+			values := make([]string, n)
 			for i, j := range random.Perm(n) {
-				level, part := 0, j*total/n
-				for ; part >= parts[level]; level++ {
-					part -= parts[level]
-				}
-				values[i] = fmt.Sprint(level)
+				values[i] = string(levels[j*len(levels)/n])
 			}
 			return linear.Factor(name, values...)
 		}
-		for _, k := range of.known {
-			for _, parts := range [][]int{{1, 1}, {1, 7}} {
-				where := fmt.Sprintf(" of random groups, beside %s | %s | %d:%d", k.name, of.name, parts[0], parts[1])
-				b.tested(b.simulations, func(i int, random *rand.Rand) ([]float64, geom.Status) {
-					a := drawn(random, "a", parts...)
-					m := try.Get(shapestats.Fit(of.data, slices.Concat([]linear.Term{size}, k.terms, []linear.Term{a, linear.Interaction(size, a)})...))
-					pair := try.Get(m.PairsOfSlopes(a, size, b.drawing(i)))[0]
+		for _, model := range of.models {
+			for _, levels := range []string{"01", "01111111"} {
+				where := fmt.Sprintf(" of random groups, beside %s | %s | 1:%d", model, of.name, len(levels)-1)
+				b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+					size, a := shapestats.LogSize(), drawn(random, "a", levels)
+					m := try.Get(shapestats.Fit(of.data, append(try.Get(shapestats.Parse(model, of.data)).Terms, a, linear.Interaction(size, a))...))
+					pair := try.Get(m.PairsOfSlopes(a, size, b.drawing(k)))[0]
 					return []float64{pair.P, pair.PAngle}, geom.Converged
 				}, "distance of slopes"+where, "angle of slopes"+where)
 			}
 		}
-		where := fmt.Sprintf(" of random groups over random stages | %s | 1:1, 1:1:1", of.name)
-		b.tested(b.simulations, func(i int, random *rand.Rand) ([]float64, geom.Status) {
-			a, stage := drawn(random, "a", 1, 1), drawn(random, "stage", 1, 1, 1)
-			p := try.Get(try.Get(shapestats.Fit(of.data, a, stage, linear.Interaction(a, stage))).Trajectories(a, stage, b.drawing(i))).Pairs[0]
+		where := fmt.Sprintf(" of random groups over random stages | %s | 1:1 over 1:1:1", of.name)
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+			a, stage := drawn(random, "a", "01"), drawn(random, "stage", "012")
+			p := try.Get(try.Get(shapestats.Fit(of.data, a, stage, linear.Interaction(a, stage))).Trajectories(a, stage, b.drawing(k))).Pairs[0]
 			return []float64{p.PSize, p.PAngle, p.PShape}, geom.Converged
 		}, "size of trajectories"+where, "angle of trajectories"+where, "shape of trajectories"+where)
-		b.tested(b.simulations, func(i int, random *rand.Rand) ([]float64, geom.Status) {
-			var halves [2]*morpho.Dataset
-			for k, j := range random.Perm(n) {
-				some := &halves[k%2]
-				if *some == nil {
-					*some = &morpho.Dataset{Name: of.data.Name}
-				}
-				(*some).Specimens = append((*some).Specimens, of.data.Specimens[j])
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+			d, landmarks := of.data.GroupBy(), len(of.data.Specimens[0].Points)
+			for i, j := range random.Perm(n) {
+				d.Specimens[i].Group = fmt.Sprint(2 * j / n)
 			}
-			var first []int
-			for l := range len(of.data.Specimens[0].Points) / 2 {
-				first = append(first, l)
-			}
-			_, p := try.Get(shapestats.MeasureIntegration(halves[0], first, b.drawing(i))).Difference(try.Get(shapestats.MeasureIntegration(halves[1], first, b.drawing(i))))
+			first := random.Perm(landmarks)[:landmarks/2]
+			_, p := try.Get(shapestats.MeasureIntegration(d.Group("0"), first, b.drawing(k))).Difference(try.Get(shapestats.MeasureIntegration(d.Group("1"), first, b.drawing(k))))
 			return []float64{p}, geom.Converged
 		}, fmt.Sprintf("difference of integrations of random halves | %s | 1:1", of.name))
 	}
