@@ -24,7 +24,7 @@ const geomorphTolerance = 1e-4
 // It differs from ProcrustesSliding in this: the mean moves, so that landmarks crowd from turn to turn where curves are long for their points; the turns
 // approach no limit, so that another number of them gives other shapes (Left says how far they would still slide); and sizes and places are no longer exactly
 // those at the start, since they are not brought back after a step: for sums of squares as geomorph has them compare Shapes as they are, whose sizes
-// are not 1. Of surfaces geomorph takes other neighbours.
+// are not 1 and whose centroids are not 0. Of surfaces geomorph takes other neighbours.
 //
 // It has the errors of ProcrustesSliding, and is one if a semi-landmark has a Support, which geomorph does not know.
 func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, turns int) (_ *SlidAlignment, err error) {

@@ -163,7 +163,7 @@ func (a *analysis) describeReady(s *Section) {
 			by = "Procrustes distance"
 		}
 		if strings.HasPrefix(a.Slide, "geomorph") {
-			source = fmt.Sprintf("towards the mean that moves with them, in %d turns, as geomorph's gpagen does. Then all shapes were brought to size 1 again, which gpagen does not do, so that sums of squares are not those of geomorph", a.slid.Iterations)
+			source = fmt.Sprintf("towards the mean that moves with them, in %d turns, as geomorph's gpagen does. Then all shapes were brought to one centroid and to size 1 again, which gpagen does not do, so that sums of squares are not those of geomorph", a.slid.Iterations)
 		}
 		text := fmt.Sprintf("Semi-landmarks slid along their curves by %s. They are at most %.2g centroid sizes away from the curves.", by, floats.Max(a.slid.Off))
 		if a.slid.Status != solve.Converged {

@@ -210,7 +210,7 @@ func TestAnyData(t *testing.T) {
 		{few, Question{}, "4 specimens"},
 		{morpho.Plethodon(), Question{Model: "species", Parts: "jaw: 0-4; skull: 5-11"}, "covariance ratio"},
 		{morpho.Plethodon(), Question{Model: "size"}, "Not taken into account here: site and species."},
-		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0", Slide: "geomorph energy", Turns: 4}, "in 4 turns, as geomorph's gpagen does. Then all shapes were brought to size 1 again"},
+		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0", Slide: "geomorph energy", Turns: 4}, "in 4 turns, as geomorph's gpagen does. Then all shapes were brought to one centroid and to size 1 again"},
 		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0", Turns: 4}, "error: turns are those of geomorph's sliding"},
 		{morpho.PlethodonSpecies(), Question{Tree: morpho.PlethodonTree(), Parts: "jaw: 0-4; skull: 5-10"}, "independent contrasts."},
 		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0"}, "Semi-landmarks slid along their curves by bending energy"},
