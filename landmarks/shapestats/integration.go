@@ -109,7 +109,7 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 	return out
 }
 
-// normalised returns (x^λ − 1)/λ of positive numbers, divided by their geometric mean, with the λ in [−5, 5] that makes them most like normal
+// normalised returns 1 + (x^λ − 1)/λ of positive numbers, divided by their geometric mean, with the λ in [−5, 5] that makes them most like normal
 // numbers: that of the smallest variance, whose logarithm is convex in λ (G. Box and D. Cox, J. R. Statist. Soc. B 26, 1964).
 func normalised(numbers []float64) []float64 {
 	logs := make([]float64, len(numbers))
@@ -120,7 +120,7 @@ func normalised(numbers []float64) []float64 {
 	power := func(lambda float64) []float64 {
 		out := make([]float64, len(logs))
 		for i, v := range logs {
-			out[i] = math.Expm1(lambda*v) / lambda
+			out[i] = 1 + math.Expm1(lambda*v)/lambda
 		}
 		return out
 	}

@@ -310,7 +310,7 @@ func TestEffects(t *testing.T) {
 	z, p := a.Difference(b)
 	expect.Abs(t, "z", z, 3/2.5, 1e-15)
 	expect.Abs(t, "p", p, 0.2301393, 1e-7)
-	if z, p := a.Difference(a); z != 0 || p != 1 || a.fisher.Z() != 2 || !math.IsNaN((linear.NewEffect([]float64{3, 3, 3})).Z()) {
+	if z, p := a.Difference(a); z != 0 || p != 1 || a.fisher.Z() != 2 || !math.IsNaN((linear.NewEffect([]float64{3, 3, 3})).Z()) || !math.IsNaN(linear.NewEffect(normalised([]float64{3, 3 + 1e-15, 3})).Z()) {
 		t.Error(z, p, a)
 	}
 	r := rand.New(rand.NewPCG(9, 9))
