@@ -54,19 +54,15 @@ func (t *Tree) Lambda(values [][]float64, p linear.Permutations) (_ *Lambda, err
 	}
 	lambda, most, none := try.Get3(t.mostLikely(values))
 	out.Lambda, out.LogLikelihood, out.Ratio = lambda, most, most-none
-	permuted, ratios := make([][]float64, len(values)), []float64{out.Ratio}
-	tests, err := p.Test("phylogenetic signal", len(values), linear.Order, []float64{out.Ratio}, func(d *linear.Draw) ([]float64, error) {
-		for a, b := range d.Order {
-			permuted[a] = values[b]
-		}
+	ratios := []float64{out.Ratio}
+	tests, err := permuteLeaves(values, []float64{out.Ratio, out.Ratio}, p, func(permuted [][]float64) ([]float64, error) {
 		_, most, none, err := t.mostLikely(permuted)
 		if err != nil {
 			return nil, err
 		}
 		same, err := t.likelihood(permuted, lambda)
-		ratios = append(ratios, same-none)
-		return []float64{most - none}, err
-	})
+		return []float64{most - none, same - none}, err
+	}, func(drawn []float64) { ratios = append(ratios, drawn[1]) })
 	try.Do(try.Name(err, "tree: signal"))
 	out.Test, out.Effect = tests[0], linear.NewEffect(ratios)
 	return out, nil

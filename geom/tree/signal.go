@@ -60,20 +60,23 @@ func (t *Tree) Signal(values [][]float64, p linear.Permutations) (_ *Signal, err
 		return []float64{total / floats.Sum(up.squares) / ((expected - n*up.Variance[0][0]) / (n - 1))}, nil
 	}
 	observed := try.Get(k(values))
-	permuted := make([][]float64, len(values))
 	logs := []float64{math.Log(observed[0])}
-	tests, err := p.Test("phylogenetic signal", len(values), linear.Order, observed, func(d *linear.Draw) ([]float64, error) {
-		for a, b := range d.Order {
-			permuted[a] = values[b]
-		}
-		drawn, err := k(permuted)
-		if err == nil {
-			logs = append(logs, math.Log(drawn[0]))
-		}
-		return drawn, err
-	})
+	tests, err := permuteLeaves(values, observed, p, k, func(drawn []float64) { logs = append(logs, math.Log(drawn[0])) })
 	try.Do(try.Name(err, "tree: signal"))
 	return &Signal{observed[0], tests[0], linear.NewEffect(logs)}, nil
+}
+
+// permuteLeaves tests numbers of the values of leaves by permuting these among the leaves; seen gets the numbers of each draw.
+func permuteLeaves(values [][]float64, observed []float64, p linear.Permutations, of func(values [][]float64) ([]float64, error), seen func(drawn []float64)) ([]linear.Test, error) {
+	return p.OnCores("phylogenetic signal", len(values), linear.Order, observed, func() func(d *linear.Draw) ([]float64, error) {
+		permuted := make([][]float64, len(values))
+		return func(d *linear.Draw) ([]float64, error) {
+			for a, b := range d.Order {
+				permuted[a] = values[b]
+			}
+			return of(permuted)
+		}
+	}, seen)
 }
 
 // checkSignal returns the leaves of a tree whose values may be permuted among them.

@@ -58,8 +58,13 @@ func (m *Model) PairsOfMeans(factor Term, p Permutations) (Pairs, error) {
 // PairsOfSlopes compares by how much, Distance, and to what direction, Angle, samples of the categories of a factor change for a unit of a
 // number, such as the logarithm of size: their allometries, which Interaction(number, factor) lets be different (Collyer and Adams, Ecology
 // 88, 2007). Exchangeable under the null hypothesis, that all have one slope, are the residuals of the model without this interaction and those
-// that contain it, scaled as for PairsOfMeans. Where the number does nothing to begin with, angles are between vectors of noise, and their
-// p-values too small. The errors are those of PairsOfMeans, and a model without the interaction.
+// that contain it, scaled as for PairsOfMeans. What that model fits is given: a draw changes only what the interaction adds to it. If it also
+// carried noise of the common slope, which the estimate has already, its angles would be too small.
+//
+// The model is to have all known groups, and their own slopes if these differ. Where one is left out, the residuals depend on the number, and
+// p-values are too small: of random halves of the salamanders of morpho.Plethodon, of two species at two sites, 21 % had different slopes at 5 %
+// in the model of size alone, 6 % with species and sites, and 5 % with the slopes of these. The errors are those of PairsOfMeans, and a model
+// without the interaction.
 func (m *Model) PairsOfSlopes(factor, number Term, p Permutations) (Pairs, error) {
 	solve.NotNil(m)
 	both := func(c column) bool { return c.has(factor.name) && c.has(number.name) && c.level(number.name) == "" }
@@ -173,8 +178,9 @@ func (m *Model) rows(names []string, constant float64, coefficient func(c column
 	return out, nil
 }
 
-// compare returns numbers that compare the vectors rows · coefficients, and their tests, by permuting the residuals of the model without
-// some columns.
+// compare returns numbers that compare the vectors rows · coefficients, and their tests, by permuting the residuals r of the model without
+// some columns. A draw is ŷ + (1 − H)Πr with its fit ŷ and its projection H: of normal errors ŷ and r are independent, so that the test
+// is that given ŷ, whatever ŷ is, as of angles to it.
 func (m *Model) compare(what string, rows *mat.Dense, without func(c column) bool, p Permutations, numbers func(vectors *mat.Dense) []float64) ([]float64, []Test, error) {
 	d := m.Design
 	null := &stratum{}
@@ -207,8 +213,10 @@ func (m *Model) compare(what string, rows *mat.Dense, without func(c column) boo
 	// Residuals vary less than errors, by the columns that were fitted, and a distance is no ratio to them as F is.
 	r := float64(y.RawMatrix().Rows)
 	residuals.Scale(math.Sqrt((r-float64(first))/(r-float64(len(null.basis)))), residuals)
+	_, beside := null.fit(mat.DenseCopyOf(weights.T()), len(null.basis))
+	weights.Copy(beside.T())
 	sums := newSums(&weights, m.whole.cells)
-	tests, err := p.onCores(what, int(r), m.whole.exchange, observed, func() statistic {
+	tests, err := p.OnCores(what, int(r), m.whole.exchange, observed, func() statistic {
 		project := sums.of(residuals, &vectors)
 		return func(d *Draw) ([]float64, error) { return numbers(project(d)), nil }
 	}, nil)

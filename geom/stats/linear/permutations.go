@@ -88,9 +88,9 @@ func (p Permutations) Test(name string, n int, what Exchange, observed []float64
 	return p.test(name, n, what, observed, 1, func() statistic { return permuted }, nil)
 }
 
-// onCores is Test on all cores: each has a statistic of its own, which does not draw from Draw.Random. seen, if it is not nil, gets the numbers of
-// the draws that count in their order.
-func (p Permutations) onCores(name string, n int, what Exchange, observed []float64, permuted func() statistic, seen func(values []float64)) ([]Test, error) {
+// OnCores is Test on all cores: permuted returns a function for each, which does not draw from Draw.Random. seen, if it is not nil, gets the
+// numbers of the draws that count in their order.
+func (p Permutations) OnCores(name string, n int, what Exchange, observed []float64, permuted func() statistic, seen func(values []float64)) ([]Test, error) {
 	return p.test(name, n, what, observed, runtime.GOMAXPROCS(0), permuted, seen)
 }
 
@@ -184,8 +184,7 @@ func share(cores, n int, f func(core, i int)) {
 	all.Wait()
 }
 
-// Effect is an observed number beside those of random draws, on a scale on which these are about normal: a logarithm, or the inverse hyperbolic tangent of
-// a correlation. Its size is comparable between samples of other numbers and other dimensions.
+// Effect is an observed number beside those of random draws, on a scale on which these are about normal: a logarithm, or a power. Its size is comparable between samples of other numbers and other dimensions.
 type Effect struct {
 	Observed        float64
 	Mean, Deviation float64 // of the draws, the data as they are being one of them
@@ -220,7 +219,7 @@ type Ratios []Ratio
 // Add tests a ratio of two groups and appends it: permuted returns a function for each core that returns it for a draw of n rows.
 func (r *Ratios) Add(name string, p Permutations, a, b string, ratio float64, n int, what Exchange, permuted func() func(d *Draw) float64) error {
 	size := func(ratio float64) []float64 { return []float64{math.Abs(math.Log(ratio))} }
-	tests, err := p.onCores(name, n, what, size(ratio), func() statistic {
+	tests, err := p.OnCores(name, n, what, size(ratio), func() statistic {
 		of := permuted()
 		return func(d *Draw) ([]float64, error) { return size(of(d)), nil }
 	}, nil)

@@ -203,7 +203,7 @@ func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Perm
 		totals[k] = sumOfSquares(reduced[k])
 	}
 	permuted = make([][]float64, len(of))
-	tests, err = p.onCores(name, short.RawMatrix().Rows, s.exchange, observed, func() statistic {
+	tests, err = p.OnCores(name, short.RawMatrix().Rows, s.exchange, observed, func() statistic {
 		explain, rows, f := by(), new(mat.Dense), make([]float64, len(of))
 		return func(d *Draw) ([]float64, error) {
 			all, some := explain(d)

@@ -57,10 +57,9 @@ func (t *Trajectories) String() string {
 // have the other covariates of all.
 //
 // Exchangeable under the null hypothesis, that all groups change alike from wherever they are, are the residuals of the model without the
-// interaction of both factors and those that contain it, scaled as for PairsOfMeans. Where groups differ in one number, the p-values of the
-// others are too large rather than too small: of paths of one length in other directions 2 % had lengths that differ at 5 %. Where
-// nothing changes over the stages, angles and shapes are those of noise. Samples are taken to be independent: individuals that
-// were measured at each stage are not.
+// interaction of both factors and those that contain it, scaled as for PairsOfMeans; what that model fits is given, as for PairsOfSlopes. Where
+// groups differ in one number, the p-values of the others are too large rather than too small: of paths of one length in other directions
+// 2 % had lengths that differ at 5 %. Samples are taken to be independent: individuals that were measured at each stage are not.
 //
 // It is an error if the model has no Interaction of both factors with these before it, one of them is tested Over another term, or a group
 // was never seen at a stage.

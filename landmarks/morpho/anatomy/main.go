@@ -138,7 +138,8 @@ func (q *question) flags(c *cobra.Command) {
 // preparation are the flags of what is done to the data before they are compared.
 func (q *question) preparation(c *cobra.Command) {
 	c.Flags().StringVar(&q.Curves, "curves", "", "landmarks of each curve in their order, such as \"0-9; 9-20\": the ends stay, the others slide")
-	c.Flags().Var(choice(&q.Slide, "energy", "distance", "geomorph energy", "geomorph distance"), "slide", "by what they slide: energy (bending energy), distance (Procrustes distance), or the same as geomorph does")
+	c.Flags().Var(choice(&q.Slide, "energy", "distance", "geomorph energy", "geomorph distance"), "slide", "by what they slide: energy (bending energy) or distance (Procrustes distance); or by one of them as geomorph slides. Places and sizes are equal again after that, so sums of squares are not those of geomorph")
+	c.Flags().IntVar(&q.Turns, "turns", 0, "of sliding as geomorph does; 0 means nine, as in geomorph 4 (four in earlier versions)")
 	c.Flags().StringVar(&q.Joint, "joint", "", "a joint, landmarks of the part at rest and of the one that moves, such as \"0; 5-10; 1-4\": specimens get one angle. In space two landmarks are on the axis of a hinge")
 }
 

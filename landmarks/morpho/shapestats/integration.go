@@ -30,10 +30,12 @@ type PLS struct {
 	// The test is that of R, where the specimens of one block are permuted: they are exchangeable under the null hypothesis, that the blocks are
 	// independent of each other and the specimens independent and alike.
 	linear.Test
-	// Effect is that of the inverse hyperbolic tangent of R: how strongly the blocks covary, on a scale on which samples and blocks are compared.
+	// Effect is how strongly the blocks covary: that of R to the power with which its draws are most like normal numbers, as in the R package RRPP.
 	Effect linear.Effect
-	// StandardError is that of Effect.Observed, by leaving out each specimen (jackknife).
+	// StandardError is that of the inverse hyperbolic tangent of R, by leaving out each specimen (jackknife).
 	StandardError float64
+
+	fisher linear.Effect // of the inverse hyperbolic tangent of R, by which Difference compares samples
 }
 
 // String says what covaries in one line.
@@ -93,13 +95,11 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 		}
 	}
 	out.R = x.correlation(y)
-	numbers := []float64{math.Atanh(out.R)}
-	tests := try.Get(p.Test("partial least squares", len(a), what, []float64{out.R}, func(d *linear.Draw) ([]float64, error) {
-		r := x.correlation(y.permuted(d))
-		numbers = append(numbers, math.Atanh(r))
-		return []float64{r}, nil
-	}))
-	out.Test, out.Effect = tests[0], linear.NewEffect(numbers)
+	numbers, hyperbolic := []float64{out.R}, []float64{math.Atanh(out.R)}
+	tests := try.Get(p.OnCores("partial least squares", len(a), what, []float64{out.R}, func() func(d *linear.Draw) ([]float64, error) {
+		return func(d *linear.Draw) ([]float64, error) { return []float64{x.correlation(y.permuted(d))}, nil }
+	}, func(r []float64) { numbers, hyperbolic = append(numbers, r[0]), append(hyperbolic, math.Atanh(r[0])) }))
+	out.Test, out.Effect, out.fisher = tests[0], linear.NewEffect(normalised(numbers)), linear.NewEffect(hyperbolic)
 	var left []float64
 	for i := range a {
 		left = append(left, math.Atanh(x.without(i, what == linear.Order).correlation(y.without(i, what == linear.Order))))
@@ -107,6 +107,33 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 	n := float64(len(left))
 	out.StandardError = stat.StdDev(left, nil) * (n - 1) / math.Sqrt(n)
 	return out
+}
+
+// normalised returns 1 + (x^λ − 1)/λ of positive numbers, divided by their geometric mean, with the λ in [−5, 5] that makes them most like normal
+// numbers: that of the smallest variance, whose logarithm is convex in λ (G. Box and D. Cox, J. R. Statist. Soc. B 26, 1964).
+func normalised(numbers []float64) []float64 {
+	logs := make([]float64, len(numbers))
+	for i, x := range numbers {
+		logs[i] = math.Log(x)
+	}
+	floats.AddConst(-stat.Mean(logs, nil), logs)
+	power := func(lambda float64) []float64 {
+		out := make([]float64, len(logs))
+		for i, v := range logs {
+			out[i] = 1 + math.Expm1(lambda*v)/lambda
+		}
+		return out
+	}
+	low, high := -5., 5.
+	for high-low > 1e-6 {
+		third := (high - low) / 3
+		if stat.Variance(power(low+third), nil) < stat.Variance(power(high-third), nil) {
+			high -= third
+		} else {
+			low += third
+		}
+	}
+	return power(low + (high-low)/3)
 }
 
 // block is numbers less their means, or contrasts, in the principal axes of the specimens: no more than these.
@@ -337,15 +364,15 @@ func (g *Integration) At(part, pair int, score float64) [][]float64 {
 	return points(mean, len(g.Means[part][0]))
 }
 
-// Difference compares how strongly parts covary in two samples: z is by how much more the first Effect is above the mean of its draws than the second,
-// in standard errors of the difference, and p the two-sided p-value of z as a standard normal number.
+// Difference compares how strongly parts covary in two samples: z is by how much more the inverse hyperbolic tangent of the first R is above the mean of
+// its draws than that of the second, in standard errors of the difference, and p the two-sided p-value of z as a standard normal number.
 //
-// The standard error of an effect is the larger one of the deviation of its draws and the jackknife's: D. Adams and M. Collyer (Evolution 70, 2016) take
+// The standard error of each is the larger one of the deviation of its draws and the jackknife's: D. Adams and M. Collyer (Evolution 70, 2016) take
 // the first, which is that of parts that do not covary; of samples of 20 that covary alike and strongly it found 23 % to differ at 5 %.
 func (g *Integration) Difference(other *Integration) (z, pValue float64) {
 	solve.NotNil(g)
 	above := func(p *Integration) (float64, float64) {
-		return p.Effect.Observed - p.Effect.Mean, max(p.Effect.Deviation, p.StandardError)
+		return p.fisher.Observed - p.fisher.Mean, max(p.fisher.Deviation, p.StandardError)
 	}
 	first, its := above(g)
 	second, others := above(other)

@@ -204,7 +204,7 @@ func ExampleMeasureIntegration() {
 	jaw := g.At(0, 0, 0.05) // its shape at a score of 0.05 along the first axis
 	fmt.Println(len(jaw), "landmarks of the jaw")
 	// Output:
-	// R 0.7204, Z 6.00, p 0.001 ± 0.001 of 999 permutations; RV 0.4831; the first pair of axes has 78.0 % of the squared covariance
+	// R 0.7204, Z 3.91, p 0.001 ± 0.001 of 999 permutations; RV 0.4831; the first pair of axes has 78.0 % of the squared covariance
 	// 5 landmarks of the jaw
 }
 
@@ -305,12 +305,12 @@ func TestIntegrationOnTree(t *testing.T) {
 
 // The difference of effects is that of normal numbers, and of one sample with itself 0; the standard error is that of the samples without each.
 func TestEffects(t *testing.T) {
-	a := &Integration{PLS: PLS{Effect: linear.Effect{Observed: 5, Mean: 1, Deviation: 2}, StandardError: 1}}
-	b := &Integration{PLS: PLS{Effect: linear.Effect{Observed: 4, Mean: 3, Deviation: 1}, StandardError: 1.5}}
+	a := &Integration{PLS: PLS{fisher: linear.Effect{Observed: 5, Mean: 1, Deviation: 2}, StandardError: 1}}
+	b := &Integration{PLS: PLS{fisher: linear.Effect{Observed: 4, Mean: 3, Deviation: 1}, StandardError: 1.5}}
 	z, p := a.Difference(b)
 	expect.Abs(t, "z", z, 3/2.5, 1e-15)
 	expect.Abs(t, "p", p, 0.2301393, 1e-7)
-	if z, p := a.Difference(a); z != 0 || p != 1 || a.Effect.Z() != 2 || !math.IsNaN((linear.NewEffect([]float64{3, 3, 3})).Z()) {
+	if z, p := a.Difference(a); z != 0 || p != 1 || a.fisher.Z() != 2 || !math.IsNaN((linear.NewEffect([]float64{3, 3, 3})).Z()) || !math.IsNaN(linear.NewEffect(normalised([]float64{3, 3 + 1e-15, 3})).Z()) {
 		t.Error(z, p, a)
 	}
 	r := rand.New(rand.NewPCG(9, 9))
@@ -320,4 +320,58 @@ func TestEffects(t *testing.T) {
 		left = append(left, math.Atanh(expect.Must(TwoBlockPLS(slices.Delete(slices.Clone(x), i, i+1), slices.Delete(slices.Clone(y), i, i+1), draws(1, 1))).R))
 	}
 	expect.Abs(t, "standard error", expect.Must(TwoBlockPLS(x, y, draws(1, 1))).StandardError, math.Sqrt(11./12*11*stat.Variance(left, nil)), 1e-12)
+}
+
+// The draws of Effect have the skewness and the quantiles of normal numbers, those of R and of atanh R not; Z of salamander heads is that of
+// geomorph 4.0.8, of parts aligned apart and together.
+func TestEffectIsOnANormalScale(t *testing.T) {
+	heads, some := morpho.Plethodon(), []int{0, 1, 2, 3, 4}
+	_, apart := apart(heads, some)
+	rows := expect.Must(Fit(heads)).Residuals
+	r := rand.New(rand.NewPCG(17, 18))
+	split := func(rows [][]float64, at int) (out [2][][]float64) {
+		for _, row := range rows {
+			out[0], out[1] = append(out[0], row[:at]), append(out[1], row[at:])
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name   string
+		blocks [2][][]float64
+		z      float64 // of geomorph
+	}{
+		{"heads, parts apart", apart, 3.87},
+		{"heads, one alignment", split(rows, 10), 5.24},
+		{"brains", split(expect.Must(Fit(morpho.Brain3D())).Residuals, 36), 0},
+		{"gorillas", split(expect.Must(Fit(morpho.GorillaSkulls())).Residuals, 8), 0},
+		{"few specimens", [2][][]float64{normals(r, 10, 6), normals(r, 10, 5)}, 0},
+		{"many specimens of few numbers", [2][][]float64{normals(r, 200, 2), normals(r, 200, 2)}, 0},
+		{"many numbers", [2][][]float64{normals(r, 40, 30), normals(r, 40, 60)}, 0},
+	} {
+		x, y := newBlock(c.blocks[0], true), newBlock(c.blocks[1], true)
+		drawn := []float64{x.correlation(y)}
+		_, err := draws(1999, 3).Test("draws", len(c.blocks[0]), linear.Order, drawn[:1:1], func(d *linear.Draw) ([]float64, error) {
+			drawn = append(drawn, x.correlation(y.permuted(d)))
+			return drawn[:1], nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := normalised(drawn)
+		hyperbolic := slices.Clone(drawn)
+		for i, v := range drawn {
+			hyperbolic[i] = math.Atanh(v)
+		}
+		t.Logf("%s: skewness %.2f, of R %.2f, of atanh R %.2f; Z %.2f, of atanh R %.2f", c.name, stat.Skew(z, nil), stat.Skew(drawn, nil),
+			stat.Skew(hyperbolic, nil), linear.NewEffect(z).Z(), linear.NewEffect(hyperbolic).Z())
+		expect.Abs(t, c.name+": skewness", stat.Skew(z, nil), 0, 0.1)
+		mean, deviation := stat.MeanStdDev(z, nil)
+		slices.Sort(z)
+		for q, want := range map[float64]float64{0.01: -2.326, 0.05: -1.645, 0.5: 0, 0.95: 1.645, 0.99: 2.326} {
+			expect.Abs(t, fmt.Sprintf("%s: quantile %g", c.name, q), (stat.Quantile(q, stat.Empirical, z, nil)-mean)/deviation, want, 0.2)
+		}
+		if c.z > 0 {
+			expect.Abs(t, c.name+": Z", expect.Must(TwoBlockPLS(c.blocks[0], c.blocks[1], draws(1999, 3))).Effect.Z(), c.z, 0.3)
+		}
+	}
 }

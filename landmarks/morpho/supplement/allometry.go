@@ -22,12 +22,12 @@ func (a *analysis) allometry() *Section {
 	if values != nil && a.model != nil && !a.over() {
 		d, _ = a.grouped(factors)
 	} else {
-		d = d.GroupBy()
+		d, factors = d.GroupBy(), nil
 	}
 	found, err := shapestats.MeasureAllometry(d, a.tree, a.draws())
 	if err != nil && len(d.Groups()) > 1 { // too few specimens for slopes
 		s.add(Paragraph(fmt.Sprintf("The slopes of groups were not compared: %v.", err)))
-		d = d.GroupBy()
+		d, factors = d.GroupBy(), nil
 		found, err = shapestats.MeasureAllometry(d, a.tree, a.draws())
 	}
 	try.Do(err)
@@ -49,9 +49,11 @@ func (a *analysis) allometry() *Section {
 	if len(groups) > 1 {
 		by = "size and group"
 	}
-	s.add(Paragraph(text), a.anovaTable("allometry", fmt.Sprintf("Analysis of variance of shape by %s.", by), found.Table))
+	s.add(Paragraph(text))
+	a.warn(s, factors)
+	s.add(a.anovaTable("allometry", fmt.Sprintf("Analysis of variance of shape by %s.", by), found.Table))
 	if len(found.Pairs) > 0 {
-		t := &Table{Name: "allometry-slopes", Caption: "Slopes of pairs of groups: the length of their difference, per unit of the logarithm of size, and the angle between them in degrees. If shape hardly depends on size, angles are due to noise, and their p-values are too small.", Header: []string{"group", "other group", "distance", "p", "angle", "p of the angle"}}
+		t := &Table{Name: "allometry-slopes", Caption: "Slopes of pairs of groups: the length of their difference, per unit of the logarithm of size, and the angle between them in degrees. Groups that are left out make these p-values too small.", Header: []string{"group", "other group", "distance", "p", "angle", "p of the angle"}}
 		for _, p := range found.Pairs {
 			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Distance), pValue(p.P), number(p.Angle * 180 / math.Pi), pValue(p.PAngle)})
 		}

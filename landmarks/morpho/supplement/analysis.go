@@ -35,6 +35,7 @@ type Question struct {
 	Tree         string   `json:"tree,omitempty"`    // phylogeny in Newick's format; its leaves are the specimens
 	Curves       string   `json:"curves,omitempty"`  // landmarks of each in their order, whose ends stay and whose others slide: "0-9; 9-20"
 	Slide        string   `json:"slide,omitempty"`   // "energy" (or empty), "distance", "geomorph energy" or "geomorph distance"
+	Turns        int      `json:"turns,omitempty"`   // of geomorph's sliding; 0 means 9, as geomorph 4 makes
 	Joint        string   `json:"joint,omitempty"`   // landmarks of a joint, of the part at rest and of the one that moves: "0; 5-10; 1-4"
 	Links        string   `json:"links,omitempty"`   // pairs of landmarks, joined by lines in figures, as in a wireframe: "0-1, 1-2, 2-0"
 	Surface      string   `json:"surface,omitempty"` // specimen of the mesh
@@ -87,7 +88,7 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	if a.model != nil {
 		a.anova = try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
 	}
-	document.Title, document.Authors, document.Model = a.Title, a.Authors, a.Model
+	document.Title, document.Authors, document.Model, document.ANOVA = a.Title, a.Authors, a.Model, a.anova
 	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
 	for _, step := range steps {
 		if s := step(); s != nil {
@@ -500,6 +501,7 @@ func (a *analysis) explain() *Section {
 		kinds = append(kinds, and(a.formula.Numbers)+" "+isAre(len(a.formula.Numbers))+" treated as numbers")
 	}
 	s.add(Paragraph(fmt.Sprintf("The model is shape ~ %s, where %s. Each term is tested in addition to %s.", a.Model, and(kinds), [...]string{"the terms above it in the table", "all terms that do not contain it", "all other terms, at the mean over the categories of each factor"}[a.sums])))
+	a.warn(s, a.formula.Factors)
 	s.add(a.anovaTable("anova", anovaCaption(a.anova), a.anova))
 	a.method("The effect size Z is the logarithm of F minus its mean over the permutations, in standard deviations of the permutations.")
 	if a.tree != nil {
@@ -508,6 +510,22 @@ func (a *analysis) explain() *Section {
 		a.method(fmt.Sprintf("Each term was tested by permuting, %d times, the residuals of the model with those terms in addition to which it is tested.", a.Permutations), "D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels, J. Business and Economic Statistics 1, 1983", "C. Goodall, Procrustes methods in the statistical analysis of shape, J. R. Statist. Soc. B 53, 1991", "M. Collyer, D. Sekora and D. Adams, A method for analysis of phenotypic change for phenotypes described by high-dimensional data, Heredity 115, 2015")
 	}
 	return s
+}
+
+// warn names the columns of categories, numbers not being such, in which specimens of one group differ, if the groups are the combinations of factors.
+func (a *analysis) warn(s *Section, factors []string) {
+	var names []string
+	groups := len(a.data.GroupBy(factors...).Groups())
+	for _, name := range append([]string{"group"}, a.data.Covariates()...) {
+		values := counts(try.Get(a.data.Column(name)))
+		_, err := a.data.Numbers(name)
+		if err != nil && len(values) <= len(a.data.Specimens)/2 && len(a.data.GroupBy(append(slices.Clone(factors), name)...).Groups()) > groups {
+			names = append(names, name)
+		}
+	}
+	if names != nil {
+		s.add(Paragraph(fmt.Sprintf("Not taken into account here: %s. Specimens that belong together are then treated as independent of each other. If the shapes of such groups differ, p-values can be far too small, above all those of slopes. Add the groups to the model, or say why they do not matter.", and(names))))
+	}
 }
 
 // fileName is a name with - for all but letters, digits and _.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"strings"
 
+	"anatomy/geom/stats/linear"
 	"anatomy/viz"
 )
 
@@ -21,7 +22,8 @@ import (
 type Document struct {
 	Title    string
 	Authors  []string
-	Model    string // what explains the shapes, as in a Question; empty for none
+	Model    string        // what explains the shapes, as in a Question; empty for none
+	ANOVA    *linear.ANOVA // of the model, in numbers; nil without
 	Sections []Section
 
 	record record

@@ -114,15 +114,15 @@ func (a *analysis) integrate() *Section {
 			add(g, len(some.Specimens), found)
 		}
 	}
-	a.method("The covariation of parts was measured by two-block partial least squares. The effect size Z is that of the inverse hyperbolic tangent of the correlation.", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
+	a.method("The covariation of parts was measured by two-block partial least squares. The effect size Z is that of the correlation to the power with which its permutations are most like normal numbers.", "G. Box and D. Cox, An analysis of transformations, J. R. Statist. Soc. B 26, 1964", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
 	if len(effects) > 1 {
-		pairs := &Table{Name: "integration-pairs", Caption: "Comparison of groups by the integration of their parts: the difference of the effect sizes in standard errors, and its p-value by the normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
+		pairs := &Table{Name: "integration-pairs", Caption: "Comparison of groups by the integration of their parts: by how much more the inverse hyperbolic tangent of r is above its mean over permutations, in standard errors of the difference, and its p-value by the normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
 		for i, j := range linear.Twos(len(effects)) {
 			z, p := effects[i].Difference(effects[j])
 			pairs.Rows = append(pairs.Rows, []string{names[i], names[j], fmt.Sprintf("%.3g", z), pValue(p)})
 		}
 		s.add(pairs)
-		a.method("Effect sizes were compared by their difference in standard errors. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
+		a.method("Integrations of groups were compared by the inverse hyperbolic tangents of their correlations, less the means over permutations, in standard errors of the difference. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
 	}
 	return s
 }

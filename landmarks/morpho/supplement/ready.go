@@ -1,6 +1,7 @@
 package supplement
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -43,6 +44,9 @@ func (a *analysis) ready(d *morpho.Dataset) {
 		}
 	}
 	try.Do(out.Validate())
+	if a.Turns != 0 && !strings.HasPrefix(a.Slide, "geomorph") {
+		try.Do(errors.New("turns are those of geomorph's sliding: slide by geomorph energy or geomorph distance"))
+	}
 	if a.Curves == "" && a.Slide != "" {
 		try.Do(fmt.Errorf("semi-landmarks are to slide by %s, but no curves are named", a.Slide))
 	}
@@ -146,7 +150,7 @@ func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
 		return nil, fmt.Errorf("semi-landmarks slide by %q, want energy, distance, geomorph energy or geomorph distance", q.Slide)
 	}
 	if geomorph {
-		return morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion)
+		return morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion, cmp.Or(q.Turns, 9))
 	}
 	return morpho.ProcrustesSliding(d.Shapes(), sliding, criterion)
 }
@@ -159,7 +163,7 @@ func (a *analysis) describeReady(s *Section) {
 			by = "Procrustes distance"
 		}
 		if strings.HasPrefix(a.Slide, "geomorph") {
-			source = "towards the mean that moves with them, as geomorph's gpagen does"
+			source = fmt.Sprintf("towards the mean that moves with them, in %d turns, as geomorph's gpagen does. Then all shapes were brought to one centroid and to size 1 again, which gpagen does not do, so that sums of squares are not those of geomorph", a.slid.Iterations)
 		}
 		text := fmt.Sprintf("Semi-landmarks slid along their curves by %s. They are at most %.2g centroid sizes away from the curves.", by, floats.Max(a.slid.Off))
 		if a.slid.Status != solve.Converged {

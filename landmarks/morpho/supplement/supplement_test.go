@@ -63,6 +63,14 @@ func TestPublished(t *testing.T) {
 	if len(pairs.Rows) != 6 || strings.Join(pairs.Rows[5][:2], ", ") != "Jord Allo, Teyah Allo" || pairs.Rows[5][2] != "0.024325" {
 		t.Error(pairs.Rows)
 	}
+	exact := expect.Must(expect.Must(shapestats.Fit(morpho.Plethodon(), linear.Factor("species"), linear.Factor("site"),
+		linear.Interaction(linear.Factor("species"), linear.Factor("site")))).ANOVA(linear.Permutations{N: 99, Seed: 1}))
+	if heads.ANOVA.Rows[0] != exact.Rows[0] {
+		t.Errorf("%+v in numbers, want %+v", heads.ANOVA.Rows[0], exact.Rows[0])
+	}
+	if strings.Contains(words(heads), "Not taken into account") {
+		t.Error("species and site are in the model")
+	}
 	if w := words(heads); !strings.Contains(w, "40 specimens with 12 landmarks in the plane were compared. By species and site they are 10 Jord Symp") ||
 		!strings.Contains(w, "species:site has a significant effect: it explains 15.7 %") || !strings.Contains(w, "M. Collyer, D. Sekora and D. Adams") {
 		t.Error(w)
@@ -201,6 +209,9 @@ func TestAnyData(t *testing.T) {
 		{morpho.Rats(), Question{Model: "age + factor(rat)"}, "Shape depends on size"},
 		{few, Question{}, "4 specimens"},
 		{morpho.Plethodon(), Question{Model: "species", Parts: "jaw: 0-4; skull: 5-11"}, "covariance ratio"},
+		{morpho.Plethodon(), Question{Model: "size"}, "Not taken into account here: site and species."},
+		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0", Slide: "geomorph energy", Turns: 4}, "in 4 turns, as geomorph's gpagen does. Then all shapes were brought to one centroid and to size 1 again"},
+		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0", Turns: 4}, "error: turns are those of geomorph's sliding"},
 		{morpho.PlethodonSpecies(), Question{Tree: morpho.PlethodonTree(), Parts: "jaw: 0-4; skull: 5-10"}, "independent contrasts."},
 		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0"}, "Semi-landmarks slid along their curves by bending energy"},
 		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0", Slide: "geomorph distance"}, "as geomorph's gpagen does"},

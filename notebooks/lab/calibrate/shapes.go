@@ -25,6 +25,7 @@ func shapes(b *bench) {
 		evolving(b, effect)
 		related(b, effect)
 	}
+	labelled(b)
 }
 
 // lines are those of a table, with the effect that there is.
@@ -192,4 +193,53 @@ func related(b *bench, effect float64) {
 		lambda := try.Get(shapestats.PhylogeneticLambda(d, phylogeny, b.drawing(k)))
 		return []float64{signal.P, lambda.P}, geom.Converged
 	}, lines(effect, "phylogenetic signal K | shapes of 8 landmarks | 24 species", "phylogenetic signal λ | shapes of 8 landmarks | 24 species")...)
+}
+
+// labelled tests slopes and paths of groups and stages that are drawn at random for real shapes, and how their halves are integrated.
+func labelled(b *bench) {
+	for _, of := range []struct {
+		name   string
+		data   *morpho.Dataset
+		models []string // beside which slopes are tested
+	}{
+		{"*Plethodon*, 12 landmarks", morpho.Plethodon(), []string{"size", "size + species*site", "size*species*site"}},
+		{"brains, 24 landmarks in space", morpho.Brain3D(), []string{"size", "size + group"}},
+		{"great apes, 8 landmarks", morpho.GreatApes(), []string{"size", "size + group", "size*group"}},
+		{"pupfish, 56 landmarks", morpho.Pupfish(), nil},
+	} {
+		n := len(of.data.Specimens)
+		drawn := func(random *rand.Rand, name, levels string) linear.Term {
+			values := make([]string, n)
+			for i, j := range random.Perm(n) {
+				values[i] = string(levels[j*len(levels)/n])
+			}
+			return linear.Factor(name, values...)
+		}
+		for _, model := range of.models {
+			for _, levels := range []string{"01", "01111111"} {
+				where := fmt.Sprintf(" of random groups, beside %s | %s | 1:%d", model, of.name, len(levels)-1)
+				b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+					size, a := shapestats.LogSize(), drawn(random, "a", levels)
+					m := try.Get(shapestats.Fit(of.data, append(try.Get(shapestats.Parse(model, of.data)).Terms, a, linear.Interaction(size, a))...))
+					pair := try.Get(m.PairsOfSlopes(a, size, b.drawing(k)))[0]
+					return []float64{pair.P, pair.PAngle}, geom.Converged
+				}, "distance of slopes"+where, "angle of slopes"+where)
+			}
+		}
+		where := fmt.Sprintf(" of random groups over random stages | %s | 1:1 over 1:1:1", of.name)
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+			a, stage := drawn(random, "a", "01"), drawn(random, "stage", "012")
+			p := try.Get(try.Get(shapestats.Fit(of.data, a, stage, linear.Interaction(a, stage))).Trajectories(a, stage, b.drawing(k))).Pairs[0]
+			return []float64{p.PSize, p.PAngle, p.PShape}, geom.Converged
+		}, "size of trajectories"+where, "angle of trajectories"+where, "shape of trajectories"+where)
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+			d, landmarks := of.data.GroupBy(), len(of.data.Specimens[0].Points)
+			for i, j := range random.Perm(n) {
+				d.Specimens[i].Group = fmt.Sprint(2 * j / n)
+			}
+			first := random.Perm(landmarks)[:landmarks/2]
+			_, p := try.Get(shapestats.MeasureIntegration(d.Group("0"), first, b.drawing(k))).Difference(try.Get(shapestats.MeasureIntegration(d.Group("1"), first, b.drawing(k))))
+			return []float64{p}, geom.Converged
+		}, fmt.Sprintf("difference of integrations of random halves | %s | 1:1", of.name))
+	}
 }
