@@ -27,8 +27,8 @@ import (
 // is zero. The matrices A_k of these fields after k steps of the integrator, in the charts there, and the derivatives ψ_k of the changes from one of
 // these charts to the next make X_k = ψ_k⁻¹ A_{k+1} A_k⁻¹, which takes the fields over a step. It is close to the identity for short steps, and as
 // many of its eigenvalues are negative as there are conjugate points in the step, counted with multiplicity. Conjugate interpolates within the first
-// step that has one. It costs as much as 2d + 1 geodesics, which are integrated also where there are closed forms, with the Steps of the space, 25
-// without an Integrator, and with twice as many: the times with both must agree to 1 %. Without an Integrator the steps are doubled, up to 1600,
+// step that has one. It costs as much as 2d + 1 geodesics, by closed forms or with the Steps of the space, 25 without an
+// Integrator, and with twice as many: the times with both must agree to 1 %. Without an Integrator the steps are doubled, up to 1600,
 // until they do. On a Product the first of the factors' times is taken.
 //
 // It is an error if a geodesic, or one close by, diverges, if its Drift is more than MaxDrift, or if more steps still move the time: then give
@@ -122,21 +122,30 @@ func (s *space) conjugateIn(z, v []Vec) (first []float64, paths [][]Vec, off []f
 		start := At(s.M, z)
 		basis := basisAt(start.X)
 		e := start.Leave(Vector, basis)
-		speed := Norm(start.Manifold, start.X, start.Enter(Vector, v))
-		// By differences, to 1e-10: in 2d + 1 geodesics, of which a program is compiled several times faster than of derivatives. Each is
-		// 1e-5 as long as the geodesic, in any unit of its coordinate.
-		size := Div(MulScalar(BroadcastPrefix(speed, d), 1e-5), Norm(start.Manifold, BroadcastPrefix(start.X, d), basis)) // [d, B]
-		size = ExpandAxes(Where(IsZero(size), OnesLike(size), size), -1)
-		step := Mul(e, BroadcastToShape(size, e.Shape()))
-		vs := BroadcastPrefix(v, d)
-		vs = Concatenate([]*Node{ExpandAxes(v, 0), Add(vs, step), Sub(vs, step)}, 0)
-		zs := BroadcastPrefix(z, 2*d+1)
-		ps := flatAt(s.M, zs, vs)
-		path := Path(s.M, Geodesics, s.method, n, ode.State{zs, ps}, Covector) // [n + 1, 2d + 1, B, a]
-		along := func(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
-		itself := ode.State{Squeeze(along(path[0], 0, 1), 1), Squeeze(along(path[1], 0, 1), 1)} // without the geodesics close by
-		points := itself[0]                                                                     // [n + 1, B, a]
-		fields := Div(Sub(along(path[0], 1, d+1), along(path[0], d+1, 2*d+1)), MulScalar(ExpandLeftToRank(size, path[0].Rank()), 2))
+		var points, fields, off *Node // [n + 1, B, a], [n + 1, d, B, a], [B]
+		if m, ok := s.M.(ClosedForms); ok {
+			tv := times(n, v)
+			from := func(v *Node) *Node { return m.Exp(BroadcastToShape(ExpandLeftToRank(z, v.Rank()), v.Shape()), v) }
+			points, off = from(tv), ZerosLike(ReduceSum(v, -1))
+			fields = Transpose(push(from, Identity(tv), Transpose(times(n, e), 0, 1)), 0, 1)
+		} else {
+			speed := Norm(start.Manifold, start.X, start.Enter(Vector, v))
+			// By differences, to 1e-10: in 2d + 1 geodesics, of which a program is compiled several times faster than of derivatives. Each is
+			// 1e-5 as long as the geodesic, in any unit of its coordinate.
+			size := Div(MulScalar(BroadcastPrefix(speed, d), 1e-5), Norm(start.Manifold, BroadcastPrefix(start.X, d), basis)) // [d, B]
+			size = ExpandAxes(Where(IsZero(size), OnesLike(size), size), -1)
+			step := Mul(e, BroadcastToShape(size, e.Shape()))
+			vs := BroadcastPrefix(v, d)
+			vs = Concatenate([]*Node{ExpandAxes(v, 0), Add(vs, step), Sub(vs, step)}, 0)
+			zs := BroadcastPrefix(z, 2*d+1)
+			ps := flatAt(s.M, zs, vs)
+			path := Path(s.M, Geodesics, s.method, n, ode.State{zs, ps}, Covector) // [n + 1, 2d + 1, B, a]
+			along := func(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
+			itself := ode.State{Squeeze(along(path[0], 0, 1), 1), Squeeze(along(path[1], 0, 1), 1)} // without the geodesics close by
+			p := Squeeze(SliceAxis(ps, 0, AxisElem(0)), 0)
+			points, off = itself[0], drift(ReduceSum(Mul(v, p), -1), squares(s.M, stations(itself)))
+			fields = Div(Sub(along(path[0], 1, d+1), along(path[0], d+1, 2*d+1)), MulScalar(ExpandLeftToRank(size, path[0].Rank()), 2))
+		}
 		jacobi := At(s.M, points).Enter(Vector, Transpose(fields, 0, 1))
 		before, after := At(s.M, SliceAxis(points, 0, AxisRange(0, n))), At(s.M, SliceAxis(points, 0, AxisRange(1, n+1)))
 		unit := basisAt(before.X)
@@ -144,9 +153,8 @@ func (s *space) conjugateIn(z, v []Vec) (first []float64, paths [][]Vec, off []f
 		if IsCharted(s.M) {
 			changes = push(after.Coordinates, before.Z, before.Leave(Vector, unit))
 		}
-		p := Squeeze(SliceAxis(ps, 0, AxisElem(0)), 0)
 		return []*Node{TransposeAllDims(jacobi, 2, 1, 0, 3), TransposeAllDims(changes, 2, 1, 0, 3), // [B, n + 1, d, d]
-			TransposeAllDims(points, 1, 0, 2), drift(ReduceSum(Mul(v, p), -1), squares(s.M, stations(itself)))}
+			TransposeAllDims(points, 1, 0, 2), off}
 	}, z, v))
 	d := s.M.Dim()
 	matrices := func(flat []float64) (out []*mat.Dense) { // a row for each vector

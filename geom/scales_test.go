@@ -99,22 +99,44 @@ func TestFactorsHaveTheirOwnScale(t *testing.T) {
 	}
 }
 
-// SE(2) with the standard metric is flat, so that no geodesic has a conjugate point, and rotations of SE(3) have theirs at 2π.
+// SE(2) with the standard metric is flat, so that no geodesic has a conjugate point, by closed forms or without them, and rotations of
+// SE(3) have theirs at 2π.
 func TestConjugateOfMotions(t *testing.T) {
-	plane := lie.SE(2)
-	s := geom.On(expect.Must(plane.LeftInvariant(nil)))
-	var z, v [][]float64
-	for _, far := range []float64{1, 70, 100, 300} {
-		z, v = append(z, plane.Identity()), append(v, expect.Must(plane.Tangent(0, far, 0)))
-	}
-	for i, at := range expect.Must(s.Conjugate(z, v)) {
-		if !math.IsInf(at, 1) {
-			t.Errorf("flat: conjugate point of translation %d at %g", i, at)
+	plane, solid := lie.SE(2), lie.SE(3)
+	closed, around := expect.Must(plane.LeftInvariant(nil)), expect.Must(solid.LeftInvariant(nil))
+	for m, farthest := range map[geom.Charted]float64{closed: 1e7, struct{ geom.Charted }{closed}: 100} {
+		var z, v [][]float64
+		for _, far := range []float64{1, 100, 1e7} {
+			if far <= farthest {
+				z, v = append(z, plane.Identity()), append(v, expect.Must(plane.Tangent(0, far, 0)))
+			}
+		}
+		for i, at := range expect.Must(geom.On(m).Conjugate(z, v)) {
+			if !math.IsInf(at, 1) {
+				t.Errorf("%T is flat: conjugate point of a translation of %g at %g", m, v[i][2], at)
+			}
 		}
 	}
-	solid := lie.SE(3)
-	at := expect.Must(geom.On(expect.Must(solid.LeftInvariant(nil))).Conjugate([][]float64{solid.Identity()}, [][]float64{expect.Must(solid.Tangent(0, 7, 0, 50, 0, 0))}))
+	turn := expect.Must(solid.Tangent(0, 7, 0, 50, 0, 0))
+	at := expect.Must(geom.On(around).Conjugate([][]float64{solid.Identity()}, [][]float64{turn}))
 	expect.Abs(t, "first conjugate point of a rotation", at[0], 2*math.Pi/7, 1e-3)
+}
+
+// Transport on a product is that of the factors, also far along one of them.
+func TestTransportOfFarFactors(t *testing.T) {
+	motions, surface := expect.Must(lie.SE(2).LeftInvariant(nil)), manifold.Ellipsoid(1, 1, 2)
+	both, alone := geom.On(geom.Product(motions, surface, manifold.Euclidean(1))), geom.On(surface)
+	x, v, w := []float64{1, 0, 0}, []float64{0, 0.6, 0.8}, []float64{0, 0.8, -0.6}
+	joined := func(a, b []float64, c float64) []float64 { return append(slices.Concat(a, b), c) }
+	start := joined(lie.SE(2).Identity(), x, 0)
+	g := expect.Must(both.Exp(start, joined(expect.Must(lie.SE(2).Tangent(0.5, 1e6, -2e6)), v, 1e9)))
+	turned := expect.Must(both.Transport(g, joined(expect.Must(lie.SE(2).Tangent(0, 1, 0)), w, 3)))[0]
+	own := expect.Must(alone.Exp(x, v))
+	want := expect.Must(alone.Transport(own, w))[0]
+	end := turned[len(turned)-1]
+	expect.Abs(t, "on the ellipsoid", end[9:12], want[len(want)-1], 1e-9)
+	expect.Abs(t, "of a translation", end[:9], expect.Must(lie.SE(2).Tangent(0, 1, 0)), 1e-9)
+	expect.Abs(t, "on the line", end[12:], []float64{3}, 0)
 }
 
 // Lengths are those of vectors of length 1, in proportion, down to the smallest numbers; so are curvatures.
