@@ -86,6 +86,44 @@ type Quotient interface {
 	Horizontal(z, v *Node) *Node
 }
 
+// Scaled is an optional interface of a Chart whose ambient vectors have numbers of sizes or units of their own, such as rotations beside
+// translations. On others a number is compared with the norm of its vector.
+type Scaled interface {
+	// Scale returns the size with which an error of each number of v is compared, [..., a]: of a tangent vector at z, or of z itself.
+	Scale(z, v *Node) *Node
+}
+
+// scale is Scale of the chart at z.
+func scale(c Chart, z, v *Node) *Node {
+	switch c := c.(type) {
+	case distributionChart:
+		return scale(c.Chart, z, v)
+	case Scaled:
+		return c.Scale(z, v)
+	}
+	return BroadcastToShape(Sqrt(ReduceAndKeep(Square(v), ReduceSum, -1)), v.Shape())
+}
+
+// scale are the sizes with which errors of vectors at Z are compared, or of Z itself.
+func (at Local) scale(v *Node) *Node {
+	if at.chart == nil {
+		return scale(nil, at.Z, v)
+	}
+	return scale(at.chart, broadcastLike(at.Z, v), v)
+}
+
+// within says whether the errors of numbers are within their tolerances: taken together where numbers are compared with their norm.
+func within(got, want, tolerance Vec) bool {
+	sum := 0.0
+	for i, x := range got {
+		if x != want[i] {
+			off := (x - want[i]) / tolerance[i]
+			sum += off * off
+		}
+	}
+	return sum <= 1
+}
+
 // Kind says how a part of a state changes with the chart: like a tangent vector or like a covector.
 type Kind int
 

@@ -10,7 +10,7 @@ import (
 )
 
 // onManifold is how far a point may be off its manifold, relative to the norm of the point, and a tangent vector off the tangent
-// space, relative to the norm of the vector.
+// space, relative to the norm of the vector; where a chart is Scaled, relative to the sizes that it says.
 const onManifold = 1e-8
 
 // Singular is an optional interface of manifolds whose cometric is singular at some points, where vectors have no covectors: at shapes with landmarks
@@ -60,7 +60,7 @@ func (s *space) checkNumbers(name string, x any) error {
 
 // Check returns an error unless x is a point of the manifold and the vectors, if there are any, are tangent to it at x. It does
 // what CheckNumbers does, and on a Charted manifold checks that x is on the manifold, to 1e-8 of the norm of x, and that the vectors are
-// tangent, to 1e-8 of their norms.
+// tangent, to 1e-8 of their norms. On a Product each factor has norms of its own, and so have the parts of a Scaled chart.
 func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 	return s.check(name, x, given(vectors)...)
 }
@@ -73,19 +73,18 @@ func (s *space) check(name string, x any, vectors ...any) error {
 		return nil
 	}
 	z := numbers(x)
-	point, tangent, err := s.project(z, each(vectors, numbers))
+	point, tangent, sizes, err := s.project(z, each(vectors, numbers))
 	if err != nil {
 		return err
 	}
-	if err := near(called(name), z, point); err != nil {
+	if err := near(called(name), z, point, sizes[0]); err != nil {
 		return err
 	}
-	norm := floats.Norm(z, 2)
 	for k, v := range tangent {
-		from := numbers(vectors[k])
-		if off := floats.Distance(v, from, 2); !(off <= onManifold*floats.Norm(from, 2)+1e-12*norm) {
+		tolerance := floats.AddScaledTo(make(Vec, len(z)), floats.ScaleTo(make(Vec, len(z)), 1e-12, sizes[0]), onManifold, sizes[k+1])
+		if from := numbers(vectors[k]); !within(v, from, tolerance) {
 			return fmt.Errorf("%s is not tangent: the part that is not has norm %.3g of %.3g; Space.Project removes it",
-				called(numbered("vector", k, len(vectors))), off, floats.Norm(from, 2))
+				called(numbered("vector", k, len(vectors))), floats.Distance(v, from, 2), floats.Norm(from, 2))
 		}
 	}
 	return nil
@@ -103,11 +102,11 @@ func (s *space) checkAllNumbers(name string, x any, vectors []any) error {
 	return nil
 }
 
-// near returns an error unless the ambient vector z agrees with its nearest point of the manifold.
-func near(name string, z, point Vec) error {
+// near returns an error unless the ambient vector z, of numbers of these sizes, agrees with its nearest point of the manifold.
+func near(name string, z, point, size Vec) error {
 	off := floats.Distance(point, z, 2)
 	switch {
-	case off <= onManifold*floats.Norm(z, 2):
+	case within(point, z, floats.ScaleTo(make(Vec, len(z)), onManifold, size)):
 		return nil
 	case math.IsNaN(off):
 		return fmt.Errorf("%s is not on the manifold", name)
@@ -150,14 +149,15 @@ func (s *space) checkAll(name string, x []any) error {
 	z := each(x, numbers)
 	out, err := s.call("project all", func(in []*Node) []*Node {
 		at := At(s.M, in[0])
-		return []*Node{at.Moved(at.X).Z}
+		return []*Node{at.Moved(at.X).Z, at.scale(in[0])}
 	}, z)
 	if err != nil {
 		return err
 	}
+	sizes := out.Matrix(1)
 	for i, p := range out.Matrix(0) {
 		name := called(numbered(name, i, len(x)))
-		if err := near(name, z[i], p); err != nil {
+		if err := near(name, z[i], p, sizes[i]); err != nil {
 			if why := s.singular(z[i]); why != nil {
 				return fmt.Errorf("%s: %w", name, why)
 			}
@@ -188,7 +188,11 @@ func (s *space) checkRegular(name string, x ...Vec) error {
 			return err
 		}
 		for i, off := range out.Vector(0) {
-			if size := out.Vector(1)[i]; off > 1e-9*size {
+			size := out.Vector(1)[i]
+			if math.IsInf(size, 1) {
+				return fmt.Errorf("%s: the metric is not finite there", at(i))
+			}
+			if off > 1e-9*size {
 				return fmt.Errorf("%s: the metric is not symmetric there: g_ij and g_ji differ by %.3g, where the largest is %.3g", at(i), off, size)
 			}
 		}
@@ -216,16 +220,17 @@ func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) 
 	if err := s.checkAllNumbers("point", z, given(vectors)); err != nil {
 		return point, nil, fmt.Errorf("Project: %w", err)
 	}
-	p, t, err := s.project(s.Vector(z), s.Vectors(vectors))
+	p, t, _, err := s.project(s.Vector(z), s.Vectors(vectors))
 	if err != nil {
 		return point, nil, fmt.Errorf("Project: %w", err)
 	}
 	return s.Point(p), s.Points(t), nil
 }
 
-func (s *space) project(z Vec, vectors []Vec) (point Vec, tangent []Vec, err error) {
+// project also returns the sizes with which the numbers of the point, and then of each vector, are compared.
+func (s *space) project(z Vec, vectors []Vec) (point Vec, tangent, sizes []Vec, err error) {
 	if !IsCharted(s.M) {
-		return z, vectors, nil
+		return z, vectors, nil, nil
 	}
 	args := []any{z}
 	if len(vectors) > 0 {
@@ -233,25 +238,26 @@ func (s *space) project(z Vec, vectors []Vec) (point Vec, tangent []Vec, err err
 	}
 	out, err := s.call("project", func(in []*Node) []*Node {
 		at := At(s.M, in[0])
-		out := []*Node{at.Moved(at.X).Z}
+		out := []*Node{at.Moved(at.X).Z, at.scale(in[0])}
 		for _, v := range in[1:] {
-			out = append(out, at.Leave(Vector, at.Enter(Vector, v)))
+			out = append(out, at.Leave(Vector, at.Enter(Vector, v)), at.scale(v))
 		}
 		return out
 	}, args...)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if i, bad := notFinite(out.Vector(0)); bad {
 		if err := s.singular(z); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		return nil, nil, fmt.Errorf("no point of the manifold is near: coordinate %d would be %g", i, out.Vector(0)[i])
+		return nil, nil, nil, fmt.Errorf("no point of the manifold is near: coordinate %d would be %g", i, out.Vector(0)[i])
 	}
+	sizes = []Vec{out.Vector(1)}
 	if len(vectors) > 0 {
-		tangent = out.Matrix(1)
+		tangent, sizes = out.Matrix(2), append(sizes, out.Matrix(3)...)
 	}
-	return out.Vector(0), tangent, nil
+	return out.Vector(0), tangent, sizes, nil
 }
 
 func notFinite(x []float64) (int, bool) {

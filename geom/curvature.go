@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
@@ -42,6 +43,8 @@ func (at Local) riemann(u, v, w *Node) *Node {
 // the unit of 1/length²; NaN or infinite where they are parallel. On a Charted manifold points and vectors are ambient.
 func SectionalCurvature(m Manifold, x, u, v *Node) *Node {
 	at := At(m, x)
+	u, _ = scaled(u) // the plane is the same
+	v, _ = scaled(v)
 	u, v = at.Enter(Vector, u), at.Enter(Vector, v)
 	r := at.riemann(u, v, v)
 	fu, fv := Flat(at.Manifold, at.X, u), Flat(at.Manifold, at.X, v)
@@ -100,8 +103,8 @@ func ScalarCurvature(m Manifold, x *Node) *Node {
 	return metricTrace(at.Manifold, at.X, Ricci(at.Manifold, at.X))
 }
 
-// SectionalCurvature returns the sectional curvature of the plane that two tangent vectors at x span. The errors are those of
-// ScalarCurvature, and vectors that span no plane.
+// SectionalCurvature returns the sectional curvature of the plane that two tangent vectors at x span, of any lengths. The errors are
+// those of ScalarCurvature, and vectors that span no plane.
 func (s *Space[P]) SectionalCurvature(x, u, v P) (float64, error) {
 	return s.sectionalCurvature(x, u, v)
 }
@@ -112,13 +115,20 @@ func (s *space) sectionalCurvature(x, u, v any) (_ float64, err error) {
 	try.Do(s.checkBoth("point", x, u, v))
 	out := try.Get(s.call(what, func(in []*Node) []*Node {
 		at := At(s.M, in[0])
-		u, v := at.Enter(Vector, in[1]), at.Enter(Vector, in[2])
+		u, _ := scaled(in[1])
+		v, _ := scaled(in[2])
+		u, v = at.Enter(Vector, u), at.Enter(Vector, v)
 		inner := func(a, b *Node) *Node { return Inner(at.Manifold, at.X, a, b) }
 		cosine2 := Div(Square(inner(u, v)), Mul(inner(u, u), inner(v, v)))
 		return []*Node{SectionalCurvature(s.M, in[0], in[1], in[2]), OneMinus(cosine2)}
 	}, numbers(x), numbers(u), numbers(v)))
-	if sine2 := out.Scalar(1); !(sine2 > 1e-12) {
-		return 0, fmt.Errorf("the vectors span no plane (the square of the sine of their angle is %.3g), or the metric is singular at the point", sine2)
+	switch sine2 := out.Scalar(1); {
+	case floats.Norm(numbers(u), 2) == 0 || floats.Norm(numbers(v), 2) == 0:
+		return 0, fmt.Errorf("the vectors span no plane: one of them is 0")
+	case math.IsNaN(sine2):
+		return 0, fmt.Errorf("the metric is singular at the point")
+	case !(sine2 > 1e-12):
+		return 0, fmt.Errorf("the vectors span no plane: the square of the sine of their angle is %.3g", sine2)
 	}
 	return finiteCurvature(out.Scalar(0))
 }

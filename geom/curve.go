@@ -9,5 +9,5 @@ func CurveLength(m Manifold, path *Node) *Node {
 	n := checkCurve("CurveLength", path)
 	from, to := SliceAxis(path, 0, AxisRange(0, n)), SliceAxis(path, 0, AxisRange(1, n+1))
 	chord := Sub(to, from)
-	return ReduceSum(Sqrt(Inner(m, MulScalar(Add(from, to), 0.5), chord, chord)), 0)
+	return ReduceSum(Norm(m, MulScalar(Add(from, to), 0.5), chord), 0)
 }

@@ -92,7 +92,7 @@
 //
 // Fields of results, whatever the package. Types may say more:
 //
-//	Status        how the search ended; Err is an error unless this is Converged
+//	Status        how the search ended, "unknown" of what nothing has computed; Err is an error unless this is Converged
 //	Iterations    steps of the search; of a logarithm the evaluations of Exp, too
 //	Evaluations   how often the objective and its gradient were computed
 //	Objective     the value of what was minimised

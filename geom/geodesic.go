@@ -29,7 +29,7 @@ type Geodesic[P Point] struct {
 
 	Residual   float64 // of Log: |γ(1) − y|/√d
 	Iterations int     // of Log: evaluations of Exp plus Newton steps
-	Status     Status  // of Log: Converged where γ(1) is y to the tolerance of Log, and the steps are enough: see Log
+	Status     Status  // Converged where the steps are enough, and of Log γ(1) is y to its tolerance: see Log
 	// Conjugate is the time in (0, 1] of the first point conjugate to Start, +Inf if there is none. Up to that time no curve close by is shorter. It
 	// is 0, which means unknown, after Exp and Shoot, and if Log did not search for conjugate points: it does so in up to 8 dimensions, without
 	// closed forms, and not from a guess. It is NaN where Drift is more than 1 %, or geodesics close by diverge.
@@ -60,8 +60,8 @@ func (g *Geodesic[P]) Err() error {
 		if !settled(g.StepError) {
 			steps = fmt.Sprintf("the steps are too few: %s; or ", fewSteps(g.Steps, g.StepError))
 		}
-		return fmt.Errorf("%s: %sthe metric is rough or nearly singular on the way, as for landmarks whose kernel is much wider than they are apart; "+
-			"take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch", g, steps)
+		return fmt.Errorf("%s: %sthe points are far apart for the search, or the metric is rough or nearly singular on the way: go by a point between "+
+			"them; for landmarks, whose kernel may be much wider than they are apart, take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch", g, steps)
 	}
 	return g.Status.Err(g)
 }
@@ -145,6 +145,9 @@ type shot struct{ z, v, p Vec }
 
 // settle is shoot with as many steps as the geodesic needs, if the space doubles them.
 func (s *space) settle(what string, from shot) (*Geodesic[Vec], error) {
+	if factorsOf(s.M) != nil {
+		return s.ofFactors(what, from, 0)
+	}
 	g, err := s.shoot(what, from, 1)
 	for times := 2; s.doubles && times <= doubled && (err != nil || !(g.Drift <= calm)); times *= 2 {
 		finer, failed := s.shoot(what, from, times)
@@ -153,7 +156,7 @@ func (s *space) settle(what string, from shot) (*Geodesic[Vec], error) {
 		}
 		if err == nil && failed == nil {
 			if g.StepError = arcOf(g).elsewhere(finer.End); settled(g.StepError) {
-				return g, nil
+				break
 			}
 			if finer.Drift > calm {
 				finer.StepError = g.StepError
@@ -164,7 +167,7 @@ func (s *space) settle(what string, from shot) (*Geodesic[Vec], error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.enough(g.Drift, g.StepError) {
+	if g.Status = g.Status.Certified(s.enough(g.Drift, g.StepError)); g.Status != Converged {
 		return nil, fmt.Errorf("%s: %w", what, s.tooFewSteps(g.Steps, g.StepError))
 	}
 	return g, nil
@@ -183,6 +186,9 @@ func arcOf(g *Geodesic[Vec]) arc {
 // shoot returns a geodesic by a multiple of the steps of the space, whatever its Drift. It is put together from geodesics with 1/times of
 // its velocity, so that programs are compiled for the steps of the space only.
 func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error) {
+	if factorsOf(s.M) != nil {
+		return s.ofFactors(what, from, times)
+	}
 	n, share := float64(times*s.steps), 1/float64(times)
 	scaled := func(by float64, x Vec) Vec { return floats.ScaleTo(make(Vec, len(x)), by, x) }
 	g := &Geodesic[Vec]{Steps: times * s.steps}
@@ -207,7 +213,7 @@ func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error)
 				return nil, fmt.Errorf("%s: coordinate %d of the velocity is %g: the metric is singular at the starting point", what, i, velocity[i])
 			}
 			square = out.Scalar(3)
-			g.Velocity, g.Length = velocity, math.Sqrt(square)/share
+			g.Velocity, g.Length = velocity, length(velocity, momenta[0])
 		}
 		for _, later := range out.Vector(4) {
 			off = math.Max(off, math.Abs(later-square)) // NaN if one is
@@ -219,7 +225,8 @@ func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error)
 					what, len(path), n, i, q[i])
 			}
 			if i, bad := notFinite(p); bad {
-				return nil, fmt.Errorf("%s: the geodesic meets a singular metric at step %d of %g: coordinate %d of its momentum is %g; take a shorter vector or, where the metric is a kernel's, a narrower kernel",
+				return nil, fmt.Errorf("%s: at step %d of %g coordinate %d of the geodesic's momentum is %g: the numbers of the point are too large for "+
+					"double precision, or the metric is singular there; take a shorter vector or, where the metric is a kernel's, a narrower kernel",
 					what, len(path), n, i, p[i])
 			}
 			if m, ok := s.M.(Bounded); ok {
@@ -238,9 +245,20 @@ func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error)
 		g.Drift /= square
 	}
 	g.StepError = estimated(s.method, g.Drift)
+	g.Status = g.Status.Certified(s.enough(g.Drift, g.StepError))
 	g.Path, g.Momenta = path, momenta
 	g.Start, g.End, g.Momentum = path[0], path[len(path)-1], momenta[0]
 	return g, nil
+}
+
+// length is the length √⟨p, v⟩ of a vector v with the covector p, also where the product is too small or too large for a number.
+func length(v, p Vec) float64 {
+	square, a, b := floats.Dot(v, p), floats.Norm(v, 2), floats.Norm(p, 2)
+	if a == 0 || b == 0 || math.Abs(square) > 1e-290 && !math.IsInf(square, 0) {
+		return math.Sqrt(square)
+	}
+	unit := func(x Vec, norm float64) Vec { return floats.ScaleTo(make(Vec, len(x)), 1/norm, x) }
+	return math.Sqrt(a) * math.Sqrt(b) * math.Sqrt(floats.Dot(unit(v, a), unit(p, b)))
 }
 
 // path returns points and momenta at all times, the velocity and the squared speed of the geodesic from z with a velocity or else a

@@ -99,8 +99,24 @@ func Inner(m Manifold, q, u, v *Node) *Node {
 	return ReduceSum(Mul(Flat(m, q, u), v), -1)
 }
 
-// Norm returns ‖v‖_g, [...], of tangent vectors v at points q, both [..., d] in coordinates.
-func Norm(m Manifold, q, v *Node) *Node { return Sqrt(Inner(m, q, v, v)) }
+// Norm returns ‖v‖_g, [...], of tangent vectors v at points q, both [..., d] in coordinates. Its derivative by v is 0 at v = 0, by
+// symmetry.
+func Norm(m Manifold, q, v *Node) *Node {
+	unit, size := scaled(v)
+	square := Inner(m, q, unit, unit)
+	none := IsZero(ReduceMax(Abs(v), -1))
+	return Mul(Squeeze(size, -1), Where(none, ZerosLike(square), Sqrt(Where(none, OnesLike(square), square))))
+}
+
+// scaled returns vectors v, [..., d], divided by their size, [..., 1]: their largest coordinate where its square would be close to the
+// limits of double precision, and 1 elsewhere.
+func scaled(v *Node) (unit, size *Node) {
+	const small, large = 1e-100, 1e100
+	size = StopGradient(ReduceAndKeep(Abs(v), ReduceMax, -1))
+	limit := func(x float64) *Node { return MulScalar(OnesLike(size), x) }
+	size = Where(LogicalOr(IsZero(size), LogicalAnd(GreaterThan(size, limit(small)), LessThan(size, limit(large)))), OnesLike(size), size)
+	return Div(v, BroadcastToShape(size, v.Shape())), size
+}
 
 // Hamiltonian returns the function H(q, p) = ½ g^ij(q) p_i p_j, [...], of points and covectors, both [..., d] in coordinates.
 func Hamiltonian(m Manifold) func(q, p *Node) *Node {

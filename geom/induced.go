@@ -30,10 +30,11 @@ func (m metricFunc) G(x *Node) *Node {
 	return g
 }
 
-// skew returns by how much the metric is not symmetric at points x, [N, d], and its largest number there, both [N].
+// skew returns by how much the metric is not symmetric at points x, [N, d], and its largest number there, both [N]; +Inf where a number of
+// it is not finite.
 func (m metricFunc) skew(x *Node) (off, size *Node) {
 	g := m.G(x)
-	largest := func(a *Node) *Node { return ReduceMax(Abs(a), -2, -1) }
+	largest := func(a *Node) *Node { return ReduceMax(orInfinite(Abs(a)), -2, -1) }
 	return largest(Sub(g, linalg.T(g))), largest(g)
 }
 

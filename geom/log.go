@@ -118,6 +118,9 @@ func (s *space) logFrom(starts, ends []any, guess []Vec) ([]*Geodesic[Vec], erro
 
 // searched are the geodesics that the search finds, from guesses or, with nil, from velocity 0.
 func (s *space) searched(x, y, guess []Vec) ([]*Geodesic[Vec], error) {
+	if factorsOf(s.M) != nil {
+		return s.searchedFactors(x, y, guess)
+	}
 	task := s.Begin(logarithms(len(x)))
 	defer task.End()
 	l := newLogarithm(s, task, x, y, math.Inf(1))
@@ -219,12 +222,11 @@ type result struct {
 
 // gap returns the residual of the end point of a geodesic from z, as a tangent vector at z: the coordinates of the end point in
 // the chart centred at y, as a vector of that chart at z. It is zero if the end point is y, and for end = Exp_z(v) close to
-// v − Log_z(y). It also returns the distance |end − y|.
-func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
-	length := func(v *Node) *Node { return Sqrt(ReduceSum(Square(v), -1)) }
+// v − Log_z(y). It also returns end − y.
+func gap(m Manifold, z, y, end *Node) (tangent, off *Node) {
 	if !IsCharted(m) {
-		d := Sub(end, y)
-		return d, length(d)
+		off = Sub(end, y)
+		return off, off
 	}
 	at := At(m, y)
 	x := at.Coordinates(end)
@@ -234,8 +236,10 @@ func gap(m Manifold, z, y, end *Node) (tangent, distance *Node) {
 		here := At(m, z)
 		tangent = here.Leave(Vector, here.Through(there.Z).Enter(Vector, tangent))
 	}
-	return tangent, length(Sub(at.Point(x), y))
+	return tangent, Sub(at.Point(x), y)
 }
+
+func euclidean(v *Node) *Node { return Sqrt(ReduceSum(Square(v), -1)) }
 
 // shrinking is the share of a short distance from y that its gap has at z, [...], the least along a coordinate of the chart centred at y:
 // its derivative is much smaller at z than at y where these are nearly as far apart as the chart reaches.
@@ -269,7 +273,8 @@ func (l *logarithm) momentum(z, v *Node) *Node {
 func (l *logarithm) begin() ([]*solve.Root, error) {
 	s := l.space
 	out, err := s.Call(operation{name: "Log, start"}, func(in []*Node) []*Node {
-		start, apart := gap(s.M, in[0], in[1], in[0])
+		start, off := gap(s.M, in[0], in[1], in[0])
+		apart := euclidean(off)
 		if !IsCharted(s.M) {
 			return []*Node{start, apart, OnesLike(apart)}
 		}
@@ -282,6 +287,9 @@ func (l *logarithm) begin() ([]*solve.Root, error) {
 	roots := make([]*solve.Root, len(l.x))
 	l.apart = apart
 	for i, f := range start {
+		if far := floats.Distance(l.x[i], l.y[i], 2); !IsCharted(s.M) && 0 < far && far < 1e-140 {
+			return nil, fmt.Errorf("%sthe points are %.3g apart, and the squares of such numbers vanish in double precision: take another unit", l.pair(i), far)
+		}
 		if _, bad := notFinite(append(f, apart[i])); bad {
 			return nil, fmt.Errorf("%sthe chart at the end point does not reach the starting point: one is in the cut locus of the other, "+
 				"or farther than a chart goes, or no curve leads to it: move one of them, or go by a point between them", l.pair(i))
@@ -504,20 +512,20 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 	out, err := l.space.call("Log, closed form", func(in []*Node) []*Node {
 		v := m.Log(in[0], in[1])
 		end := m.Exp(in[0], v)
-		away := func(z *Node) *Node { return Sqrt(ReduceSum(Square(Sub(z, in[1])), -1)) }
-		_, distance := gap(l.space.M, in[0], in[1], end)
-		direct := away(end)
-		distance = Where(IsFinite(distance), Min(distance, direct), direct)
-		at := At(l.space.M, in[0])
+		_, off := gap(l.space.M, in[0], in[1], end)
+		direct := Sub(end, in[1])
+		off = Where(LessThan(euclidean(off), euclidean(direct)), off, direct) // also where the first is not a number
+		at, there := At(l.space.M, in[0]), At(l.space.M, in[1])
+		way := Sub(in[1], in[0])
 		w := at.Enter(Vector, v)
 		p := Flat(at.Manifold, at.X, w)
-		return []*Node{v, distance, away(in[0]), at.Leave(Vector, w), at.Leave(Covector, p), Norm(at.Manifold, at.X, w)}
+		return []*Node{v, off, euclidean(way), at.Leave(Vector, w), at.Leave(Covector, p), Norm(at.Manifold, at.X, w), there.scale(way), there.scale(in[1])}
 	}, l.x, l.y)
 	if err != nil {
 		return nil, err
 	}
 	apart, velocities, momenta, lengths := out.Vector(2), out.Matrix(3), out.Matrix(4), out.Vector(5)
-	l.distance = out.Vector(1)
+	off, way, size := out.Matrix(1), out.Matrix(6), out.Matrix(7)
 	roots := make([]*solve.Root, len(l.x))
 	for i, v := range out.Matrix(0) {
 		if math.IsInf(apart[i], 1) {
@@ -528,7 +536,12 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 				"or no curve leads to it: move one of them", l.pair(i))
 		}
 		roots[i] = &solve.Root{X: v, Done: true}
-		roots[i].Status = roots[i].Status.Certified(l.distance[i] <= onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2))
+		l.distance[i] = floats.Norm(off[i], 2)
+		tolerance := make(Vec, len(off[i]))
+		for k := range tolerance { // no number is off by more than on a manifold without sizes
+			tolerance[k] = min(onManifold*way[i][k]+1e-12*size[i][k], onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2))
+		}
+		roots[i].Status = roots[i].Status.Certified(within(off[i], make(Vec, len(off[i])), tolerance))
 		l.found[i] = result{velocity: velocities[i], momentum: momenta[i], length: lengths[i]}
 	}
 	return roots, nil
@@ -557,7 +570,7 @@ func (l *logarithm) equations(which []int) solve.System {
 func (l *logarithm) residual(which []int, v [][]float64) ([][]float64, error) {
 	gaps, states, shares := make([][]float64, len(which)), make([][]float64, len(which)), make([][]float64, len(which))
 	for k, i := range which {
-		l.last[i] = flown{v: v[k], arc: arc{start: l.x[i]}}
+		l.last[i] = flown{v: slices.Clone(v[k]), arc: arc{start: l.x[i]}}
 		shares[k] = v[k]
 		if l.times[i] > 1 {
 			shares[k] = floats.ScaleTo(make(Vec, len(v[k])), 1/float64(l.times[i]), v[k])
@@ -691,7 +704,7 @@ func (l *logarithm) measure(roots []*solve.Root) error {
 	var again []int // a root that was found is the last one that was evaluated
 	var v []Vec
 	for i, r := range roots {
-		if &r.X[0] != &l.last[i].v[0] {
+		if !slices.Equal(r.X, l.last[i].v) {
 			again, v = append(again, i), append(v, r.X)
 		}
 	}

@@ -27,9 +27,12 @@ import (
 // is zero. The matrices A_k of these fields after k steps of the integrator, in the charts there, and the derivatives ψ_k of the changes from one of
 // these charts to the next make X_k = ψ_k⁻¹ A_{k+1} A_k⁻¹, which takes the fields over a step. It is close to the identity for short steps, and as
 // many of its eigenvalues are negative as there are conjugate points in the step, counted with multiplicity. Conjugate interpolates within the first
-// step that has one. It costs as much as 2d + 1 geodesics, which are integrated also where there are closed forms. It takes the Steps of the space,
-// 25 without an Integrator, and does not double them. It is an error if a geodesic, or one close by, diverges, or if its Drift is more than MaxDrift:
-// then give an Integrator with more steps.
+// step that has one. It costs as much as 2d + 1 geodesics, by closed forms or with the Steps of the space, 25 without an
+// Integrator, and with twice as many: the times with both must agree to 1 %. Without an Integrator the steps are doubled, up to 1600,
+// until they do. On a Product the first of the factors' times is taken.
+//
+// It is an error if a geodesic, or one close by, diverges, if its Drift is more than MaxDrift, or if more steps still move the time: then give
+// an Integrator with more steps.
 func (s *Space[P]) Conjugate(z, v []P) ([]float64, error) {
 	return s.conjugateTimes(given(z), given(v))
 }
@@ -42,44 +45,107 @@ func (s *space) conjugateTimes(z, v []any) (_ []float64, err error) {
 	for i := range z {
 		try.Do(s.check(fmt.Sprintf("point %d", i), z[i], v[i]))
 	}
-	points := each(z, numbers)
+	points, velocities := each(z, numbers), each(v, numbers)
 	try.Do(s.checkRegular("point", points...))
-	times, _, drift := s.conjugate(points, each(v, numbers))
+	times := slices.Repeat([]float64{math.Inf(1)}, len(z))
+	for f, part := range s.factors() {
+		some := s.cut(f, points...)
+		found := try.Get(part.conjugateTimes(given(some), given(s.cut(f, velocities...))))
+		for i := range times {
+			times[i] = min(times[i], found[i])
+		}
+	}
+	if s.factors() != nil {
+		return times, nil
+	}
+	times, _, drift := s.conjugate(points, velocities, 1)
 	for i, t := range times {
 		if drift[i] > MaxDrift {
 			return nil, fmt.Errorf("geodesic %d: %w", i, s.tooFewSteps(s.steps, estimated(s.method, drift[i])))
 		}
 		if math.IsNaN(t) {
-			return nil, fmt.Errorf("geodesic %d, or one close by, diverges: it is too fast for the %d steps, leaves the chart or meets a singular metric; "+
-				"use more steps or a shorter vector", i, s.steps)
+			return nil, fmt.Errorf("geodesic %d, or one close by, is too fast for the steps, leaves the chart or meets a singular metric: it diverges, or "+
+				"twice the steps move its conjugate point; use more steps (geom.Integrator) or a shorter vector", i)
 		}
 	}
 	return times, nil
 }
 
-// conjugate also returns the points of the geodesics after each step, [B, steps + 1], and the drift of their energies. Where this is more
-// than Exp accepts, or a geodesic diverges, the time is NaN.
-func (s *space) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []float64) {
+// conjugate also returns the points of the geodesics after each step, [B, steps + 1], and the drift of their energies. It begins with a multiple
+// of the steps of the space, and doubles it until the times have settled. Where they do not, the drift is more than Exp accepts, or a geodesic
+// diverges also with twice the steps, the time is NaN.
+func (s *space) conjugate(z, v []Vec, times int) (first []float64, paths [][]Vec, off []float64) {
+	const close = 1e-2 // are times that have settled
+	in := func(times int, z, v []Vec) ([]float64, [][]Vec, []float64) {
+		return s.with([]Option{Integrator(s.method, times*s.steps)}).conjugateIn(z, v)
+	}
+	first, paths, off = in(times, z, v)
+	open, most := make([]int, len(z)), 2*times
+	for i := range open {
+		open[i] = i
+	}
+	if s.doubles {
+		most = max(most, doubled)
+	}
+	// All at first, for whose number programs are compiled; then few.
+	for size := len(z); len(open) > 0; size = min(size, 8) {
+		times *= 2
+		var left []int
+		for some := range slices.Chunk(open, size) {
+			padded := append(slices.Clone(some), slices.Repeat(some[:1], size-len(some))...)
+			finer, points, drift := in(times, pick(z, padded), pick(v, padded))
+			for k, i := range some {
+				before, now := min(first[i], 1), min(finer[k], 1)
+				diverges := math.IsNaN(before) && math.IsNaN(now) && !(drift[k] < math.Inf(1))
+				first[i], paths[i] = finer[k], points[k]
+				switch {
+				case math.Abs(now-before) <= close*now || diverges:
+				case times < most:
+					left = append(left, i)
+				default:
+					first[i] = math.NaN()
+				}
+				if s.doubles {
+					off[i] = drift[k]
+				}
+			}
+		}
+		open = left
+	}
+	return first, paths, off
+}
+
+// conjugateIn is conjugate with exactly the steps of the space.
+func (s *space) conjugateIn(z, v []Vec) (first []float64, paths [][]Vec, off []float64) {
 	out := try.Get(s.call("Conjugate", func(in []*Node) []*Node {
 		z, v, d, n := in[0], in[1], s.M.Dim(), s.steps
 		start := At(s.M, z)
 		basis := basisAt(start.X)
 		e := start.Leave(Vector, basis)
-		speed := Norm(start.Manifold, start.X, start.Enter(Vector, v))
-		// By differences, to 1e-10: in 2d + 1 geodesics, of which a program is compiled several times faster than of derivatives. Each is
-		// 1e-5 as long as the geodesic, in any unit of its coordinate.
-		size := Div(MulScalar(BroadcastPrefix(speed, d), 1e-5), Norm(start.Manifold, BroadcastPrefix(start.X, d), basis)) // [d, B]
-		size = ExpandAxes(Where(IsZero(size), OnesLike(size), size), -1)
-		step := Mul(e, BroadcastToShape(size, e.Shape()))
-		vs := BroadcastPrefix(v, d)
-		vs = Concatenate([]*Node{ExpandAxes(v, 0), Add(vs, step), Sub(vs, step)}, 0)
-		zs := BroadcastPrefix(z, 2*d+1)
-		ps := flatAt(s.M, zs, vs)
-		path := Path(s.M, Geodesics, s.method, n, ode.State{zs, ps}, Covector) // [n + 1, 2d + 1, B, a]
-		along := func(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
-		itself := ode.State{Squeeze(along(path[0], 0, 1), 1), Squeeze(along(path[1], 0, 1), 1)} // without the geodesics close by
-		points := itself[0]                                                                     // [n + 1, B, a]
-		fields := Div(Sub(along(path[0], 1, d+1), along(path[0], d+1, 2*d+1)), MulScalar(ExpandLeftToRank(size, path[0].Rank()), 2))
+		var points, fields, off *Node // [n + 1, B, a], [n + 1, d, B, a], [B]
+		if m, ok := s.M.(ClosedForms); ok {
+			tv := times(n, v)
+			from := func(v *Node) *Node { return m.Exp(BroadcastToShape(ExpandLeftToRank(z, v.Rank()), v.Shape()), v) }
+			points, off = from(tv), ZerosLike(ReduceSum(v, -1))
+			fields = Transpose(push(from, Identity(tv), Transpose(times(n, e), 0, 1)), 0, 1)
+		} else {
+			speed := Norm(start.Manifold, start.X, start.Enter(Vector, v))
+			// By differences, to 1e-10: in 2d + 1 geodesics, of which a program is compiled several times faster than of derivatives. Each is
+			// 1e-5 as long as the geodesic, in any unit of its coordinate.
+			size := Div(MulScalar(BroadcastPrefix(speed, d), 1e-5), Norm(start.Manifold, BroadcastPrefix(start.X, d), basis)) // [d, B]
+			size = ExpandAxes(Where(IsZero(size), OnesLike(size), size), -1)
+			step := Mul(e, BroadcastToShape(size, e.Shape()))
+			vs := BroadcastPrefix(v, d)
+			vs = Concatenate([]*Node{ExpandAxes(v, 0), Add(vs, step), Sub(vs, step)}, 0)
+			zs := BroadcastPrefix(z, 2*d+1)
+			ps := flatAt(s.M, zs, vs)
+			path := Path(s.M, Geodesics, s.method, n, ode.State{zs, ps}, Covector) // [n + 1, 2d + 1, B, a]
+			along := func(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
+			itself := ode.State{Squeeze(along(path[0], 0, 1), 1), Squeeze(along(path[1], 0, 1), 1)} // without the geodesics close by
+			p := Squeeze(SliceAxis(ps, 0, AxisElem(0)), 0)
+			points, off = itself[0], drift(ReduceSum(Mul(v, p), -1), squares(s.M, stations(itself)))
+			fields = Div(Sub(along(path[0], 1, d+1), along(path[0], d+1, 2*d+1)), MulScalar(ExpandLeftToRank(size, path[0].Rank()), 2))
+		}
 		jacobi := At(s.M, points).Enter(Vector, Transpose(fields, 0, 1))
 		before, after := At(s.M, SliceAxis(points, 0, AxisRange(0, n))), At(s.M, SliceAxis(points, 0, AxisRange(1, n+1)))
 		unit := basisAt(before.X)
@@ -87,9 +153,8 @@ func (s *space) conjugate(z, v []Vec) (first []float64, paths [][]Vec, off []flo
 		if IsCharted(s.M) {
 			changes = push(after.Coordinates, before.Z, before.Leave(Vector, unit))
 		}
-		p := Squeeze(SliceAxis(ps, 0, AxisElem(0)), 0)
 		return []*Node{TransposeAllDims(jacobi, 2, 1, 0, 3), TransposeAllDims(changes, 2, 1, 0, 3), // [B, n + 1, d, d]
-			TransposeAllDims(points, 1, 0, 2), drift(ReduceSum(Mul(v, p), -1), squares(s.M, stations(itself)))}
+			TransposeAllDims(points, 1, 0, 2), off}
 	}, z, v))
 	d := s.M.Dim()
 	matrices := func(flat []float64) (out []*mat.Dense) { // a row for each vector
@@ -239,22 +304,7 @@ func (l *logarithm) shorten(roots []*solve.Root) (err error) {
 
 // conjugates returns the times of the conjugate points of the geodesics, with the points after each of their steps.
 func (l *logarithm) conjugates(roots []*solve.Root) (times []float64, paths [][]Vec) {
-	times, paths = make([]float64, len(roots)), make([][]Vec, len(roots))
-	for n := 1; n <= slices.Max(l.times); n *= 2 {
-		if !slices.Contains(l.times, n) {
-			continue
-		}
-		s := l.space
-		if n > 1 {
-			s = s.with([]Option{Integrator(s.method, n*s.steps)})
-		}
-		first, points, _ := s.conjugate(l.x, velocities(roots)) // of all: programs are compiled for their number
-		for i := range roots {
-			if l.times[i] == n {
-				times[i], paths[i] = first[i], points[i]
-			}
-		}
-	}
+	times, paths, _ = l.space.conjugate(l.x, velocities(roots), slices.Max(l.times))
 	return times, paths
 }
 

@@ -196,10 +196,11 @@ func each[A, B any](a []A, f func(A) B) []B {
 	return b
 }
 
-// programs are the compiled functions of a space.
+// programs are the compiled functions of a space, and those of the factors of a product.
 type programs struct {
-	mu    sync.Mutex
-	funcs map[any]*program
+	mu      sync.Mutex
+	funcs   map[any]*program
+	factors []*programs
 }
 
 type program struct {

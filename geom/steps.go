@@ -104,6 +104,9 @@ func squares(m Manifold, y ode.State) *Node {
 // 2H(t) where they rest.
 func drift(square, later *Node) *Node {
 	off := Abs(Sub(later, BroadcastPrefix(square, later.Shape().Dim(0))))
-	off = ReduceMax(Where(IsFinite(off), off, AddScalar(ZerosLike(off), math.Inf(1))), 0)
+	off = ReduceMax(orInfinite(off), 0)
 	return Where(IsZero(square), off, Div(off, square))
 }
+
+// orInfinite is x ≥ 0, and +Inf where it is not a number: a maximum may pass over NaN.
+func orInfinite(x *Node) *Node { return Where(IsFinite(x), x, AddScalar(ZerosLike(x), math.Inf(1))) }

@@ -133,6 +133,21 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 func (s *space) transport(start, momentum any, vectors []any) (_ [][]Vec, err error) {
 	defer try.Named(&err, "Transport")
 	try.Do(s.checkNumbers("momentum", momentum))
+	if factors := s.factors(); factors != nil {
+		out := make([][]Vec, len(vectors))
+		for i, f := range factors {
+			at := s.cut(i, numbers(start), numbers(momentum))
+			for k, moved := range try.Get(f.transport(at[0], at[1], given(s.cut(i, each(vectors, numbers)...)))) {
+				if i == 0 {
+					out[k] = make([]Vec, len(moved))
+				}
+				for t, w := range moved {
+					out[k][t] = append(out[k][t], w...)
+				}
+			}
+		}
+		return out, nil
+	}
 	return s.transported("transport", func(in []*Node) []*Node {
 		z, p, v := in[0], in[1], in[2]
 		if m, ok := s.M.(ClosedTransport); ok {

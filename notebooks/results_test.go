@@ -69,7 +69,7 @@ func TestResults(t *testing.T) {
 func asked(t *testing.T, name string, nothing reflect.Value) {
 	at := nothing.Type()
 	if status, has := at.Elem().FieldByName("Status"); has && status.Type == reflect.TypeFor[solve.Status]() {
-		for _, s := range []solve.Status{solve.Converged, solve.Stalled, solve.IterationLimit, solve.Cancelled} {
+		for _, s := range []solve.Status{0, solve.Converged, solve.Stalled, solve.IterationLimit, solve.Cancelled} {
 			err := ended(at.Elem(), s)
 			if (err == nil) != (s == solve.Converged) {
 				t.Errorf("Err of a result with the Status %q is %v", s, err)

@@ -330,7 +330,7 @@ func TestFlags(t *testing.T) {
 	ours := "/home/.anatomy/venv/lib/python3.11/site-packages/" + cpuPlugins[0]
 	const emitters = "--xla_cpu_use_fusion_emitters=false"
 	const passes = "--xla_llvm_disable_expensive_passes=true --xla_backend_extra_options=-disable-lsr,-disable-post-ra,-unroll-threshold=150"
-	parts := fmt.Sprint("--xla_cpu_parallel_codegen_split_count=", min(32, 2*runtime.NumCPU()))
+	parts := fmt.Sprint("--xla_cpu_parallel_codegen_split_count=", min(32, 2*runtime.NumCPU()), " --xla_cpu_enable_fast_min_max=false")
 	for _, c := range []struct{ plugin, users, want string }{
 		{ours, "", emitters + " " + passes + " " + parts},
 		{ours, "--xla_dump_to=/tmp", "--xla_dump_to=/tmp " + emitters + " " + passes + " " + parts},

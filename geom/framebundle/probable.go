@@ -31,8 +31,8 @@ const EndTolerance = 5e-6
 // The path is a projected geodesic of the frame bundle with P(1) = 0 and ρ + σ² h(1) = 0 for the derivative ρ of
 // |x(1) − y|²/2. Where σ is small beside what the frame does not reach, it turns many times, because curvature then takes it in
 // directions that the frame does not have; there are many local minima, and it is the one to which the search leads as σ falls.
-// Exp_FM of its momentum may magnify the last digits by a factor of a million; so Residual puts the path into the problem with twice
-// the steps. Status is Converged where the end may be off by at most EndTolerance of |y − x|; otherwise Err says why.
+// Exp_FM of its momentum may magnify the last digits by a factor of a million, and then ends elsewhere with any number of steps, of which Status
+// says nothing: go on from the Path. So Residual puts the path into the problem with twice the steps. Status is Converged where the end may be off by at most EndTolerance of |y − x|; otherwise Err says why.
 // Steps says how many steps that takes. A search ends after 100,000 steps of the integrator in all, at 39 landmarks a few minutes of a
 // processor. On a Charted manifold the path stays in the chart centred at u.
 func (s *Space[P]) MostProbablePath(u Point[P], y P, sigma float64) (*Geodesic[P], error) {
@@ -235,7 +235,7 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 	s.sigma, s.Longest = sigma, longest
 	s.refine(rank, s.basis.pieces, p.steps(s.basis.pieces, s.basis.steps))
 	for {
-		x := s.X
+		x := slices.Clone(s.X)
 		p.step(s, u, tolerance)
 		finer := 2*s.basis.steps <= max(mostSteps, p.space.Base.Steps())
 		switch {
@@ -261,7 +261,7 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 				s.Hessian = flat(u, s.basis, sigma)
 			}
 			s.refine(rank, s.basis.pieces, 2*s.basis.steps)
-		case &x[0] == &s.Best[0] && s.found.rest > max(tolerance, 10*s.Excess):
+		case slices.Equal(x, s.Best) && s.found.rest > max(tolerance, 10*s.Excess):
 			pieces, steps := 2*s.basis.pieces, s.basis.steps
 			// What splines on short pieces say at the ends is the integrator's error, of fourth order in the length of a step.
 			if share := float64(s.basis.pieces) / float64(s.basis.steps); s.found.rest*decay < endError*s.found.energy*math.Pow(share, 8) {
@@ -288,12 +288,12 @@ func (p *Probable) descend(s *search, u Point[geom.Vec], sigma, tolerance float6
 
 // step takes one step of the search.
 func (p *Probable) step(s *search, u Point[geom.Vec], tolerance float64) {
-	x := s.X
+	x := slices.Clone(s.X)
 	now, gradient := p.try(s, u)
 	s.Learn(now.cost, gradient, tolerance)
 	if math.IsInf(now.cost, 1) {
 		s.outside++
-	} else if &x[0] == &s.Best[0] {
+	} else if slices.Equal(x, s.Best) {
 		s.found = now
 	}
 }

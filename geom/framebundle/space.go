@@ -203,8 +203,8 @@ type Geodesic[P geom.Point] struct {
 	Residual   float64
 	Steps      int // of the integrator, for a most probable path
 	Iterations int
-	Status     geom.Status
-	Reason     string // why Status is not Converged
+	Status     geom.Status // of Exp: Converged where the energy changes by at most geom.MaxDrift
+	Reason     string      // why Status is not Converged
 }
 
 // String says what the path is in one line, with the Reason where it was not found.
@@ -260,7 +260,12 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 		g.Momenta = append(g.Momenta, s.momentum(Momentum[geom.Vec]{h, verticals[k]}))
 	}
 	g.Momentum, g.End = g.Momenta[0], g.Path[s.Base.Steps()]
-	g.Energy = floats.Dot(g.Velocities[0], g.Velocities[0]) / 2
+	g.Energy, g.Status = floats.Dot(g.Velocities[0], g.Velocities[0])/2, geom.Converged
+	for _, v := range g.Velocities { // the energy is constant
+		if !(math.Abs(floats.Dot(v, v)/2-g.Energy) <= geom.MaxDrift*g.Energy) {
+			g.Status, g.Reason = geom.Stalled, "the energy changes along the path: it takes more steps of the integrator"
+		}
+	}
 	return g, nil
 }
 

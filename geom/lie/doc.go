@@ -23,7 +23,8 @@
 // left-invariant one g' = g ξ^, and in the right-invariant one g' = ξ^ g. Charts are exponential: the point with coordinates x in the
 // chart at c is c exp x for left-invariant metrics and exp x · c for right-invariant ones, and the metric in these coordinates is
 // dexpᵀ A dexp. So geodesics, transport, curvature, means and Brownian motion are computed by package geom and the packages that
-// use it. If the metric is bi-invariant, closed forms are used automatically.
+// use it. If the metric is bi-invariant, or on SE(n) the product of such a metric of the rotations and of that of straight lines, closed forms
+// are used automatically.
 //
 // The standard inner product makes the basis orthonormal. On SO(n) it is ½ tr ξ^ᵀη^: the length of a geodesic of SO(3) is the
 // angle of its rotation, the sectional curvature for orthonormal ξ and η is ¼ |[ξ, η]|², and Brownian motion g_t from the identity

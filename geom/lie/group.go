@@ -192,15 +192,15 @@ func (g *Group) parts(a *Node) (linear, shift *Node) {
 	return linear, Squeeze(Slice(a, AxisRange().Spacer(), rows, AxisRange(g.space, g.space+1)), -1)
 }
 
-// join is the inverse of parts.
-func join(linear, shift *Node) *Node {
+// join is the inverse of parts, with the last number 1, or 0 for the matrix of a vector.
+func join(linear, shift *Node, corner float64) *Node {
 	if shift == nil {
 		return linear
 	}
 	top := Concatenate([]*Node{linear, ExpandAxes(shift, -1)}, -1)
 	n := shift.Shape().Dim(-1)
 	last := make([]float64, n+1)
-	last[n] = 1
+	last[n] = corner
 	row := ExpandLeftToRank(ConstAsDType(shift.Graph(), shift.DType(), last), top.Rank())
 	dims := append([]int{}, top.Shape().Dimensions...)
 	dims[len(dims)-2] = 1

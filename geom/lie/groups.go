@@ -141,7 +141,7 @@ func (general) inverse(_ *Group, a *Node) *Node { return linalg.InverseGeneral(a
 func (general) nearest(g *Group, a *Node) *Node {
 	const singular = 1e-14
 	linear, shift := g.parts(a)
-	a = join(linear, shift)
+	a = join(linear, shift, 1)
 	norm := func(a *Node) *Node { return ReduceAndKeep(Abs(a), ReduceSum, -2, -1) } // a maximum may pass over NaN
 	condition := StopGradient(Mul(norm(linear), norm(linalg.InverseGeneral(linear))))
 	regular := LessThan(condition, MulScalar(OnesLike(condition), 1/singular))

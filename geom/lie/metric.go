@@ -23,8 +23,10 @@ const (
 func (s Side) String() string { return [...]string{"left", "right"}[s] }
 
 // LeftInvariant returns the metric ⟨g ξ^, g η^⟩ = ξᵀ A η for a symmetric positive definite matrix A, [d][d]; nil stands for the
-// identity. If the metric is bi-invariant it has geom.ClosedForms. Another size of A, entries that are not finite, and an A that is not
-// symmetric or not positive definite are errors.
+// identity. It has geom.ClosedForms if it is bi-invariant, and on SE(n) if A is diag(B, a, …, a) with the inner product B of a bi-invariant
+// metric of the rotations: as for the identity, and on SE(2) for all B. Then it is the product of the metric of the rotations and of
+// a |dt|²; a geodesic turns about one axis while it moves along a straight line. Another size of A, entries that are not finite, and an A that is
+// not symmetric or not positive definite are errors.
 func (g *Group) LeftInvariant(a [][]float64) (geom.Charted, error) { return g.invariant(Left, a) }
 
 // RightInvariant returns the metric ⟨ξ^ g, η^ g⟩ = ξᵀ A η; the rest is as for LeftInvariant.
@@ -57,6 +59,9 @@ func (g *Group) invariant(side Side, a [][]float64) (geom.Charted, error) {
 	m := &metric{Group: g, side: side, inner: rows(inner), inverse: rows(scaled(&inverse, length))}
 	if g.skew(unit, length) {
 		return biInvariant{m}, nil
+	}
+	if turns, ok := m.product(); ok {
+		return rigidMotions{m, turns}, nil
 	}
 	return m, nil
 }
@@ -214,6 +219,24 @@ func (c chart) Pull(z, x, v *Node) *Node {
 	return linalg.SolveGeneral(c.at(c.m.DExp(c.m.signed(x)), xi), xi)
 }
 
+// Scale compares the linear map and the translation of an affine map each with its own size, and the last row with 1.
+func (c chart) Scale(_, v *Node) *Node {
+	g := c.m.Group
+	all := func(x *Node, axes ...int) *Node {
+		return BroadcastToShape(Sqrt(ReduceAndKeep(Square(x), ReduceSum, axes...)), x.Shape())
+	}
+	linear, shift := g.parts(g.matrix(v))
+	if shift == nil {
+		return all(v, -1)
+	}
+	size := vector(join(all(linear, -2, -1), all(shift, -1), 0))
+	last := make([]float64, g.AmbientDim())
+	for k := g.space * g.size(); k < len(last); k++ {
+		last[k] = 1
+	}
+	return Add(size, BroadcastToShape(ExpandLeftToRank(ConstAsDType(v.Graph(), v.DType(), last), size.Rank()), size.Shape()))
+}
+
 // velocity is the element of the Lie algebra of a tangent vector v at z.
 func (c chart) velocity(z, v *Node) *Node {
 	return c.m.Vee(c.m.translate(c.at(c.m.form.inverse(c.m.Group, z), v), v))
@@ -276,4 +299,67 @@ func (m biInvariant) Log(z, y *Node) *Node {
 func (m biInvariant) Transport(z, v, w *Node) *Node {
 	half := m.Group.Exp(MulScalar(m.Vee(m.relative(z, v)), 0.5))
 	return m.translate(m.matrix(z), m.Mul(m.Mul(half, m.relative(z, w)), half))
+}
+
+// product is the bi-invariant metric of the rotations of which a left-invariant one of SE(n) is the product with a multiple of the metric
+// of R^n, if it is one.
+func (m *metric) product() (biInvariant, bool) {
+	if _, invertible := m.form.(general); !m.affine || invertible || m.side == Right {
+		return biInvariant{}, false
+	}
+	turns := m.Dim() - m.space
+	unit := m.inner[turns][turns]
+	b := make([][]float64, turns)
+	for i, row := range m.inner {
+		for j, v := range row[turns:] {
+			if i == turns+j {
+				v -= unit
+			}
+			if math.Abs(v) > 1e-12*math.Sqrt(m.inner[i][i]*unit) {
+				return biInvariant{}, false
+			}
+		}
+		if i < turns {
+			b[i] = row[:turns]
+		}
+	}
+	found, err := SO(m.space).LeftInvariant(b)
+	rotations, ok := found.(biInvariant)
+	return rotations, ok && err == nil
+}
+
+// rigidMotions is a metric of SE(n) that is a product: its geodesics are a geodesic of the rotations and a straight line.
+type rigidMotions struct {
+	*metric
+	rotations biInvariant
+}
+
+// apart are the rotation, row by row, and the translation of an element, or these parts of a tangent vector.
+func (m rigidMotions) apart(z *Node) (rotation, shift *Node) {
+	r, t := m.parts(m.matrix(z))
+	return vector(r), t
+}
+
+// together is the inverse of apart, for elements with the last number 1 and for vectors with 0.
+func (m rigidMotions) together(rotation, shift *Node, last float64) *Node {
+	return vector(join(m.rotations.matrix(rotation), shift, last))
+}
+
+func (m rigidMotions) Exp(z, v *Node) *Node {
+	r, t := m.apart(z)
+	dr, dt := m.apart(v)
+	return m.together(m.rotations.Exp(r, dr), Add(t, dt), 1)
+}
+
+func (m rigidMotions) Log(z, y *Node) *Node {
+	r, t := m.apart(z)
+	end, there := m.apart(y)
+	return m.together(m.rotations.Log(r, end), Sub(there, t), 0)
+}
+
+func (m rigidMotions) Transport(z, v, w *Node) *Node {
+	r, _ := m.apart(z)
+	dr, _ := m.apart(v)
+	moved, shift := m.apart(w)
+	return m.together(m.rotations.Transport(r, dr, moved), shift, 0)
 }

@@ -177,7 +177,10 @@ func TestUnits(t *testing.T) {
 	e := lie.SE(2)
 	for _, w := range []float64{1, 1e-13, 1e-30, 1e20} {
 		m := expect.Must(e.LeftInvariant(diagonal(1, w, w)))
-		if _, closed := m.(geom.ClosedForms); closed {
+		if _, closed := m.(geom.ClosedForms); !closed {
+			t.Errorf("the metric diag(1, %g, %g) is not taken for a product", w, w)
+		}
+		if _, closed := expect.Must(e.RightInvariant(diagonal(1, w, w))).(geom.ClosedForms); closed {
 			t.Errorf("the metric diag(1, %g, %g) is taken for bi-invariant", w, w)
 		}
 		if w == 1e-13 {

@@ -255,6 +255,8 @@ func (c quotientChart) G(x *Node) *Node {
 	return linalg.MatMul(linalg.T(j), j)
 }
 
+func (c quotientChart) Scale(z, v *Node) *Node { return c.on.Scale(z, v) }
+
 func (c quotientChart) Horizontal(z, v *Node) *Node {
 	return c.q.m.Mul(z, c.q.m.Hat(c.q.lift(c.q.drop(c.q.velocity(z, v)))))
 }

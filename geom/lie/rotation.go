@@ -30,12 +30,12 @@ func (rigid) inverse(g *Group, a *Node) *Node {
 	if t == nil {
 		return r
 	}
-	return join(r, Neg(linalg.MatVec(r, t)))
+	return join(r, Neg(linalg.MatVec(r, t)), 1)
 }
 
 func (rigid) nearest(g *Group, a *Node) *Node {
 	r, t := g.parts(a)
-	return join(nearestRotation(r), t)
+	return join(nearestRotation(r), t, 1)
 }
 
 // nearestRotation is R of the polar decomposition a = R P, by the iteration R ← ½ R (3 − RᵀR) of Newton and Schulz, NaN
@@ -102,7 +102,7 @@ func (closed) exp(g *Group, xi *Node) *Node {
 	}
 	u := SliceAxis(xi, -1, AxisRange(d, g.Dim()))
 	ku := linalg.MatVec(k, u)
-	return join(r, Add(u, Add(scale(c.c2, ku), scale(c.c3, linalg.MatVec(k, ku)))))
+	return join(r, Add(u, Add(scale(c.c2, ku), scale(c.c3, linalg.MatVec(k, ku)))), 1)
 }
 
 // log inverts exp: u = (1 − ½ K + half K²) t.

@@ -41,6 +41,13 @@ func (m cylinderChart) Coordinates(z *Node) *Node {
 	return Concatenate([]*Node{along, Sub(from(z, 2, 3), like(m.height, z))}, -1)
 }
 
+// Scale compares the plane and the height each with its own size.
+func (m cylinderChart) Scale(_, v *Node) *Node {
+	plane := from(v, 0, 2)
+	size := BroadcastToShape(Sqrt(dot(plane, plane)), plane.Shape())
+	return Concatenate([]*Node{size, Abs(from(v, 2, 3))}, -1)
+}
+
 // direction is the unit vector of the first two coordinates, [..., 2].
 func direction(z *Node) *Node {
 	plane := from(z, 0, 2)

@@ -52,6 +52,12 @@ func (c ellipsoidChart) Point(x *Node) *Node {
 	return Mul(z, c.m.stretch(z))
 }
 
+// Scale compares each coordinate with its half axis.
+func (c ellipsoidChart) Scale(_, v *Node) *Node {
+	axes := c.m.stretch(v)
+	return Mul(axes, BroadcastToShape(Sqrt(ReduceAndKeep(Square(Div(v, axes)), ReduceSum, -1)), v.Shape()))
+}
+
 func (c ellipsoidChart) Coordinates(z *Node) *Node {
 	return c.sphere.Coordinates(Div(z, c.m.stretch(z)))
 }

@@ -107,6 +107,16 @@ func (c spdChart) Coordinates(z *Node) *Node {
 	return c.m.coordinates(Sub(a, identityLike(a)))
 }
 
+// Scale compares the entries (i, j) with √(P_ii P_jj), and with the largest entry of the vector in this unit.
+func (c spdChart) Scale(z, v *Node) *Node {
+	p := c.m.matrix(z)
+	variances := ReduceSum(Mul(p, identityLike(p)), -1)
+	row := ExpandAxes(Sqrt(Abs(variances)), -1)
+	unit := Mul(BroadcastToShape(row, p.Shape()), BroadcastToShape(linalg.T(row), p.Shape()))
+	size := ReduceAndKeep(Abs(Div(c.m.matrix(v), unit)), ReduceMax, -2, -1)
+	return c.m.vector(Mul(unit, BroadcastToShape(size, unit.Shape())))
+}
+
 // Sharp is P p P, P = 1 + S.
 func (c spdChart) Sharp(x, p *Node) *Node {
 	return c.m.coordinates(congruence(c.offset(x), c.m.symmetric(p)))

@@ -827,3 +827,73 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// Nothing has converged before it was computed, and the larger of two statuses is the worse.
+func TestUnknownStatus(t *testing.T) {
+	var nothing solve.Status
+	for _, err := range []error{nothing.Err("result"), new(solve.Root).Err(), new(solve.Minimum).Err(), (&solve.Root{Done: true}).Err()} {
+		if err == nil {
+			t.Error("the zero value has converged")
+		}
+	}
+	expect.Refused(t, nothing.Err("result"), "unknown")
+	if got := nothing.String(); got != "unknown" {
+		t.Errorf("the zero value is printed as %q", got)
+	}
+	worse := []solve.Status{solve.Converged, nothing, solve.Stalled, solve.IterationLimit, solve.Cancelled}
+	if !slices.IsSorted(worse) {
+		t.Error("a status is not larger than a better one")
+	}
+	if nothing.Certified(false) != solve.Stalled || nothing.Certified(true) != solve.Converged {
+		t.Error("what was tested is still unknown")
+	}
+	r := solve.NewRoot([]float64{1}, []float64{1}, 0.5)
+	if r.Done || r.Status != nothing {
+		t.Errorf("a root that is open: %s", r.Status)
+	}
+}
+
+// A search does not write into a point that it gave out to be evaluated.
+func TestPointsStayAsTheyWere(t *testing.T) {
+	var given, were [][]float64
+	keep := func(x []float64) { given, were = append(given, x), append(were, slices.Clone(x)) }
+	f := func(x []float64) []float64 {
+		keep(x)
+		return []float64{math.Atan(x[0]-1) + 0.2*x[1], x[1] + 0.3*math.Sin(x[0])}
+	}
+	valley := func(x []float64) (float64, []float64) { // Rosenbrock's
+		keep(x)
+		a, b := 1-x[0], x[1]-x[0]*x[0]
+		return a*a + 10*b*b, []float64{-2*a - 40*x[0]*b, 20 * b}
+	}
+	s := each(func(_ int, x []float64) []float64 { return f(x) }, func(_ int, x, dx []float64) []float64 {
+		keep(x)
+		return []float64{dx[0]/(1+(x[0]-1)*(x[0]-1)) + 0.2*dx[1], 0.3*math.Cos(x[0])*dx[0] + dx[1]}
+	})
+	roots := start(t, s, 1e-12, []float64{4, 2})
+	ok(t, s.Broyden(context.Background(), roots, 6))
+	ok(t, s.Newton(context.Background(), roots, 50))
+	p := solve.NewFixedPoint([]float64{2, 1}, 3)
+	for range 20 {
+		if p.Learn(f(p.X), 1e-12) {
+			break
+		}
+	}
+	b := solve.NewBFGS([]float64{-1, 1}, mat.NewSymDense(2, []float64{4, 0, 0, 4}))
+	for k := 0; k < 60 && !b.Done; k++ {
+		value, gradient := valley(b.X)
+		b.Learn(value, gradient, 1e-12)
+	}
+	expect.Must(solve.Minimise(context.Background(), solve.Objective{Value: func(x []float64) (float64, []float64, error) {
+		value, gradient := valley(x)
+		return value, gradient, nil
+	}, FirstStep: 0.1}, []float64{-1, 1}, 1e-8, 60))
+	if len(given) < 60 {
+		t.Errorf("only %d points were evaluated", len(given))
+	}
+	for k, x := range given {
+		if !slices.Equal(x, were[k]) {
+			t.Errorf("point %d was %g, and is %g now", k, were[k], x)
+		}
+	}
+}

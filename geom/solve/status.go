@@ -6,18 +6,20 @@ import (
 	"strings"
 )
 
-// Status says how an iteration ended.
+// Status says how an iteration ended. The zero value is that of a result which no iteration has ended for: it is printed as "unknown", and
+// Err of it is an error. Of two statuses the larger is the worse.
 type Status int
 
 const (
-	Converged      Status = iota // the tolerance was met
-	Stalled                      // no step made progress; the result is the best point found
-	IterationLimit               // the limit of iterations was reached
-	Cancelled                    // the context ended, for example because the user stopped the computation
+	Converged      Status = iota - 1 // the tolerance was met
+	unknown                          // nothing was said of it
+	Stalled                          // no step made progress; the result is the best point found
+	IterationLimit                   // the limit of iterations was reached
+	Cancelled                        // the context ended, for example because the user stopped the computation
 )
 
 func (s Status) String() string {
-	return [...]string{"converged", "stalled", "iteration limit", "cancelled"}[s]
+	return [...]string{"converged", "unknown", "stalled", "iteration limit", "cancelled"}[s-Converged]
 }
 
 // Certified is the status of a result: Converged if it meets its tolerance, however the search for it ended, and otherwise how that ended;
@@ -26,7 +28,7 @@ func (s Status) Certified(met bool) Status {
 	switch {
 	case met:
 		return Converged
-	case s == Converged:
+	case s <= unknown:
 		return Stalled
 	}
 	return s
@@ -39,6 +41,7 @@ func (s Status) Err(result any) error {
 		return nil
 	}
 	return fmt.Errorf("%v: %s", result, [...]string{
+		unknown:        "whether the tolerance was met is unknown: the result was not computed, or its computation has not ended",
 		Stalled:        "no step made progress before the tolerance was met",
 		IterationLimit: "the limit of iterations was reached before the tolerance was met",
 		Cancelled:      "the computation was cancelled before the tolerance was met",

@@ -55,8 +55,15 @@ func (r *Root) Err() error {
 // NewRoot starts a search at x, where the residual is f. It is Done if |f| is at most the tolerance.
 func NewRoot(x, f []float64, tolerance float64) *Root {
 	r := &Root{X: x, F: f, Norm: floats.Norm(f, 2), Tolerance: tolerance}
-	r.Done = r.Norm <= tolerance
+	r.test()
 	return r
+}
+
+// test says whether the search has ended at the best point.
+func (r *Root) test() {
+	if r.Done, r.Status = r.Norm <= r.Tolerance, unknown; r.Done {
+		r.Status = Converged
+	}
 }
 
 // some are those roots for which a condition holds, and the system of these; or all, where the system cannot be divided.
@@ -104,7 +111,7 @@ func (s System) Improve(roots []*Root, guess [][]float64) error {
 	for b, r := range roots {
 		if norm := floats.Norm(f[b], 2); norm < r.Norm {
 			r.X, r.F, r.Norm, r.step = guess[b], f[b], norm, nil
-			r.Done = norm <= r.Tolerance
+			r.test()
 		}
 	}
 	return nil
@@ -122,8 +129,8 @@ func (s System) Renew(roots []*Root) error {
 		return err
 	}
 	for b, r := range roots {
-		r.F, r.Norm = f[b], floats.Norm(f[b], 2)
-		r.Done, r.Status, r.stuck, r.step = r.Norm <= r.Tolerance, Converged, false, nil
+		r.F, r.Norm, r.stuck, r.step = f[b], floats.Norm(f[b], 2), false, nil
+		r.test()
 	}
 	return nil
 }
@@ -193,7 +200,7 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) (
 			r.inverse.Learn(step, floats.SubTo(make([]float64, len(step)), now[k], values[b]))
 			r.stuck = norm > 0.98*r.Norm && r.alpha < 1
 			r.X, r.F, r.Norm, values[b] = trial[k], f[k], norm, now[k]
-			r.Done = norm <= r.Tolerance
+			r.test()
 			r.alpha, r.step = 1, r.inverse.Apply(now[k])
 			floats.Scale(-1, r.step)
 		}
@@ -253,8 +260,8 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) (e
 				}
 				norm := floats.Norm(f[k], 2)
 				if norm <= (1-1e-4*alpha[b])*r.Norm {
-					r.X, r.F, r.Norm, r.step = trial[k], f[k], norm, nil
-					r.Done, searching[b] = norm <= r.Tolerance, false
+					r.X, r.F, r.Norm, r.step, searching[b] = trial[k], f[k], norm, nil, false
+					r.test()
 				} else if alpha[b] /= 2; alpha[b] < 1e-4 {
 					r.Done, r.Status, searching[b] = true, Stalled, false
 				} else {

@@ -84,7 +84,7 @@ type FrameMean[P geom.Point] struct {
 // samples. It begins with much noise and few steps of the integrator. framebundle.Space.Move changes x and ν. If the search for
 // the path to a sample fails at steps of u that shrink, the search for u continues with the best path to it that is known.
 func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...FrameOption) (*FrameMean[P], error) {
-	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, append([]FrameOption{frameLimit}, opts...))
+	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, opts)
 }
 
 // The limits of iterations where no other one is given. Searches whose frame the samples determine take up to 30; others creep.
@@ -92,8 +92,6 @@ const (
 	frameIterations        = 50
 	undeterminedIterations = 10
 )
-
-var frameLimit = MaxIterations(frameIterations)
 
 // FrameBundlePCA is FrameBundleMean with an estimated noise: probabilistic principal components (Tipping and Bishop, J. Royal
 // Statistical Society B 61, 1999) on a manifold. It is at a local minimum of
@@ -107,7 +105,7 @@ var frameLimit = MaxIterations(frameIterations)
 // It takes Weights, Start, Tolerance (default 0.01, in standard errors) and MaxIterations (50; 10 where the samples do
 // not determine a frame of this rank, see Err).
 func FrameBundlePCA[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...MedianOption) (*FrameMean[P], error) {
-	return frameBundleMean("Frame bundle PCA", true, on.Geometry(), samples, rank, append([]MedianOption{frameLimit}, opts...))
+	return frameBundleMean("Frame bundle PCA", true, on.Geometry(), samples, rank, opts)
 }
 
 // String says what the mean is in one line.
@@ -216,6 +214,7 @@ type bundle struct {
 func frameBundleMean[P geom.Point, O FrameOption](task string, estimate bool, s *geom.Space[P], samples []P, rank int, opts []O) (_ *FrameMean[P], err error) {
 	r := newRun(task, s, 1e-2)
 	defer r.end(&err)
+	r.MaxIterations = 0 // which cannot be given
 	x, w := samplesOf(r, s, samples, opts)
 	m := r.frameMean(estimate, x, w, rank)
 	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, m.Deviations, nil, m.Objective, m.Imbalance, m.Residual, m.Lost, m.Iterations, m.Evaluations, m.Status}
@@ -243,8 +242,10 @@ func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank in
 	case r.sigma == 0:
 		b.sigma = min(max(left, least/100), least/4)
 	}
-	if r.MaxIterations == frameIterations && !determined(deviations, rank, len(samples)) {
-		r.MaxIterations = undeterminedIterations
+	if r.MaxIterations == 0 {
+		if r.MaxIterations = undeterminedIterations; determined(deviations, rank, len(samples)) {
+			r.MaxIterations = frameIterations
+		}
 	}
 	m := b.mean(least)
 	m.Deviations = deviations
@@ -441,8 +442,8 @@ const growth = 4
 
 // step tries steps until one leads to a better point.
 func (b *bundle) step() {
-	best, accuracy, tries := b.search.Best, 0.1*b.search.Excess*b.stiffness(), 0
-	for !b.search.Done && &b.search.Best[0] == &best[0] {
+	best, accuracy, tries := slices.Clone(b.search.Best), 0.1*b.search.Excess*b.stiffness(), 0
+	for !b.search.Done && slices.Equal(b.search.Best, best) {
 		step := floats.SubTo(make([]float64, len(best)), b.search.X, best)
 		n, sigma := len(b.at.X), b.sigma
 		if b.estimate {
@@ -462,7 +463,7 @@ func (b *bundle) step() {
 		}
 		b.search.Longest = growth * floats.Norm(step, 2)
 		b.search.Learn(value, gradient, 0)
-		if &b.search.Best[0] != &best[0] {
+		if !slices.Equal(b.search.Best, best) {
 			b.at, b.sigma, b.scores = u, sigma, scores
 			b.paths.Keep()
 		}

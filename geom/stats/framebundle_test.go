@@ -74,6 +74,15 @@ func TestFrameBundleMeanWithoutGap(t *testing.T) {
 	if err := search(1); err == nil || strings.Contains(err.Error(), "not determined") {
 		t.Errorf("rank 1: %v", err)
 	}
+	// A limit that is given holds, also if it is the default one of other samples.
+	var iterations []int
+	for _, limit := range []int{11, 12, 49, 50, 51} {
+		m := expect.Must(stats.FrameBundleMean(space, x, 2, stats.Noise(0.3), stats.Start([]float64{1, 1, 1, 1}), stats.Tolerance(1e-14), stats.MaxIterations(limit)))
+		iterations = append(iterations, m.Iterations)
+	}
+	if iterations[0] != 11 || iterations[1] != 12 || iterations[3] < iterations[2] || iterations[4] < iterations[3] {
+		t.Errorf("limits of 11, 12, 49, 50 and 51: %d iterations", iterations)
+	}
 	if m := expect.Must(stats.FrameBundleMean(space, x, 1, stats.Noise(0.3))); m.Err() != nil {
 		t.Error(m.Err())
 	}

@@ -88,7 +88,7 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (
 	if len(tracks) < 2 {
 		return nil, fmt.Errorf("%d subjects, want at least 2: Regress takes one", len(tracks))
 	}
-	g := &Growth[P]{}
+	g := &Growth[P]{Status: geom.Converged}
 	var intercepts []P
 	observations, free := 0, 0
 	for i, track := range tracks {

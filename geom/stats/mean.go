@@ -156,7 +156,7 @@ func (r *run) perhaps(y, x [][]float64) []*geodesic {
 	for i, g := range logs {
 		if g.Status != geom.Converged {
 			none := slices.Repeat([]float64{math.NaN()}, len(x[i]))
-			logs[i] = &geodesic{Velocity: none, Momentum: none, Length: math.NaN()}
+			logs[i] = &geodesic{Velocity: none, Momentum: none, Length: math.NaN(), Status: g.Status}
 		}
 	}
 	return logs
@@ -183,7 +183,7 @@ func (r *run) reach(y, x [][]float64) []*geodesic {
 	logs := make([]*geodesic, len(x))
 	for i, root := range s.roots {
 		logs[i] = &geodesic{Start: y[i], Velocity: velocities[i], Momentum: root.X, Length: math.Sqrt(max(0, squares[i])),
-			Residual: math.Sqrt(misses[i] / float64(len(x[i])))}
+			Residual: math.Sqrt(misses[i] / float64(len(x[i]))), Status: geom.Converged}
 		if !root.Done || slices.Contains(lost, i) {
 			logs[i].Status = geom.Stalled
 		}
@@ -287,7 +287,8 @@ func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) l
 }
 
 // worst is the worst status of geodesics.
-func worst(logs []*geodesic) (status geom.Status) {
+func worst(logs []*geodesic) geom.Status {
+	status := geom.Converged
 	for _, g := range logs {
 		status = max(status, g.Status)
 	}
@@ -352,7 +353,7 @@ func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum f
 
 // result makes a Mean of a point and the logarithms of the samples; its Status is Stalled if a logarithm was not found.
 func (r *run) result(y []float64, logs []*geodesic, w []float64) *Mean[geom.Vec] {
-	m := &Mean[geom.Vec]{Point: y, Weights: w}
+	m := &Mean[geom.Vec]{Point: y, Weights: w, Status: geom.Converged}
 	m.Velocities, m.Momenta = parts(logs)
 	for i, g := range logs {
 		m.Distances = append(m.Distances, g.Length)

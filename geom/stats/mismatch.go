@@ -247,6 +247,7 @@ func (b *balance) result(lost []int) *Mean[geom.Vec] {
 	case b.balanced() && lost != nil:
 		m.Status, m.Lost = geom.Stalled, lost
 	case b.balanced():
+		m.Status = geom.Converged
 	case b.iterations >= b.MaxIterations:
 		m.Status = geom.IterationLimit
 	default:

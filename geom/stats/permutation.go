@@ -85,7 +85,7 @@ func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Ter
 	if len(names) < 2 {
 		return nil, fmt.Errorf("%d groups, want at least 2", len(names))
 	}
-	g := &grouping{run: r}
+	g := &grouping{run: r, status: geom.Converged}
 	for k, of := range members {
 		if len(of) < 2 {
 			return nil, fmt.Errorf("group %s has %d samples, want at least 2 in each", names[k], len(of))

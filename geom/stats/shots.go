@@ -272,7 +272,7 @@ func cometricAt(space *geom.Space[geom.Vec], y []float64) *cometric {
 	c := &cometric{k: mat.NewSymDense(n, out.Flat(0)), width: len(y) / n}
 	var eigen mat.EigenSym
 	if !finite(floats.Norm(out.Flat(0), 1)) || !eigen.Factorize(c.k, true) {
-		try.Fail("the metric is singular or not finite at a point of the search: give a Start closer to the samples, or take a narrower kernel")
+		try.Fail("the metric is singular or not finite at a point of the search: give a Start closer to the samples; for landmarks, take a narrower kernel")
 	}
 	c.values = eigen.Values(nil)
 	eigen.VectorsTo(&c.vectors)

@@ -138,7 +138,7 @@ func (q quadratic) wound(x *Node) *Node {
 		return ReduceSum(ZerosLike(x), -1)
 	}
 	x = StopGradient(x)
-	off := ReduceMax(Abs(Sub(q.Coordinates(q.Point(x)), x)), -1)
+	off := ReduceSum(Abs(Sub(q.Coordinates(q.Point(x)), x)), -1) // a maximum may pass over NaN
 	same := LessOrEqual(off, AddScalar(MulScalar(ReduceMax(Abs(x), -1), 1e-3), 1e-9))
 	return ConvertDType(LogicalNot(same), x.DType())
 }

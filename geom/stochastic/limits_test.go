@@ -137,3 +137,16 @@ func TestHeisenbergBrownianMotion(t *testing.T) {
 	expect.Mean(t, "ends near the axis and low", low, share)
 	expect.Mean(t, "ends near the axis and high", high, 1-math.Exp(-R*R/(2*T))-share)
 }
+
+// In no time a process stays where it is, also where squares of its steps' squares are below the smallest number.
+func TestNoTime(t *testing.T) {
+	s := geom.On(manifold.Sphere(2))
+	for _, T := range []float64{1e-3, 1e-155, 1e-300} {
+		ends := expect.Must(stochastic.Brownian(s, []float64{0, 0, 1}).Sample(stochastic.Run{Paths: 5, Steps: 3, Time: T}))
+		for _, x := range ends {
+			if off := math.Hypot(x[0], x[1]); !(off < 6*math.Sqrt(T)) {
+				t.Errorf("after the time %g the end is %.3g off the start", T, off)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package stochastic
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,13 +27,18 @@ type Flow[P geom.Point] struct {
 	Momentum   P           // minus the derivative of the least cost by the start, with the coordinates of the parts held: a covector
 	Miss       float64     // |x(T) − y|
 	Gradient   float64     // the norm of the derivative of the cost by the controls, relative to that of the controls or of rounding errors
+	StepError  float64     // how far twice as many steps, with the same controls, move x(T), divided by |y − x(0)|
 	Iterations int
-	Status     geom.Status // geom.Converged where Gradient is at most 1e-6, and without noise Miss small: see MostProbable
+	Status     geom.Status // geom.Converged where Gradient is at most 1e-6, StepError at most 1e-3, and without noise Miss small: see MostProbable
 }
 
 // String says what the flow is in one line.
 func (f *Flow[P]) String() string {
-	return fmt.Sprintf("most probable flow of energy %.4g, %.3g off its end, %s after %d iterations", f.Energy, f.Miss, f.Status, f.Iterations)
+	line := fmt.Sprintf("most probable flow of energy %.4g, %.3g off its end, %s after %d iterations", f.Energy, f.Miss, f.Status, f.Iterations)
+	if f.StepError > flowSteps {
+		line += fmt.Sprintf("; twice the steps move its end by %.2g %%: use more steps", 100*f.StepError)
+	}
+	return line
 }
 
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
@@ -40,6 +46,7 @@ func (f *Flow[P]) Err() error { return solve.NotNil(f).Status.Err(f) }
 
 const (
 	flowTolerance  = 1e-6 // of Gradient and of Miss
+	flowSteps      = 1e-3 // of StepError
 	flowIterations = 100  // at one noise of the observation
 	flowMemory     = 20   // steps of Anderson's method
 )
@@ -59,7 +66,8 @@ const (
 // Brownian motion, take Log. It is integrated in n steps of RK4, with controls constant on each; on a Charted manifold in the chart centred
 // at the start. Every step of the search solves the problem that is linear in the controls, as Gauss and Newton do, with Anderson's
 // acceleration, while σ falls to the one wanted. A flow is stationary where it has Converged, and with σ = 0 ends at y, to 1e-6 of its
-// distance from x(0) or from where the process ends without controls, the larger of them; other minima may be lower.
+// distance from x(0) or from where the process ends without controls, the larger of them; other minima may be lower. Flows that wind many
+// times need more steps: where twice as many, with the same controls, move the end by more than 1e-3 of |y − x(0)|, the flow has not Converged.
 func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (_ *Flow[P], err error) {
 	what := p.Name + ": most probable flow"
 	defer try.Named(&err, "%s", what)
@@ -119,8 +127,8 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 			now = c.linearise(root.X)
 			f.Iterations++
 			step := now.step(root.X, level)
-			at := root.X
-			if found = root.Learn(step, tolerance*floats.Norm(at, 2)+rounding/mat.Norm(now.j, 2)); &root.Best[0] == &at[0] {
+			at := slices.Clone(root.X)
+			if found = root.Learn(step, tolerance*floats.Norm(at, 2)+rounding/mat.Norm(now.j, 2)); slices.Equal(root.Best, at) {
 				best = now
 			}
 			if task.Report(geom.Progress{Iteration: f.Iterations, Objective: level, Gradient: root.Norm}) {
@@ -135,7 +143,20 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 		}
 	}
 	f.Miss, f.Energy = floats.Distance(now.x, now.y, 2), floats.Dot(e, e)/2
-	if f.Status != geom.Cancelled && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+rounding) {
+	f.Points = c.path(e)
+	if f.Status != geom.Cancelled {
+		twice := *c
+		twice.run.Steps *= 2
+		var halves []float64
+		for u := range slices.Chunk(floats.ScaleTo(make([]float64, len(e)), math.Sqrt(0.5), e), c.Noise) {
+			halves = append(append(halves, u...), u...)
+		}
+		end, finer := c.Space.Vector(f.Points[c.run.Steps]), c.Space.Vector(twice.path(halves)[2*c.run.Steps])
+		if f.StepError = floats.Distance(end, finer, 2); f.StepError > rounding {
+			f.StepError /= cmp.Or(floats.Distance(c.y, c.Space.Vector(c.Start), 2), scale)
+		}
+	}
+	if f.Status != geom.Cancelled && f.StepError <= flowSteps && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+rounding) {
 		f.Status = geom.Converged
 	}
 	lambda, rest := now.multiplier(e, sigma)
@@ -150,7 +171,6 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	for _, u := range f.Controls {
 		floats.Scale(1/math.Sqrt(h), u)
 	}
-	f.Points = c.path(e)
 	return f
 }
 

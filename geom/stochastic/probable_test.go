@@ -221,3 +221,29 @@ func TestMostProbableToTheStart(t *testing.T) {
 	converged(t, "back", f)
 	expect.Rel(t, "energy of the way back", f.Energy, theta*x*x*math.Tanh(theta*T/2), 1e-3)
 }
+
+// A flow of many turns needs more steps than one of few. Where twice as many lead elsewhere, it has not converged.
+func TestMostProbableThatWinds(t *testing.T) {
+	spin := func(rate float64) stochastic.Process[geom.Vec] {
+		return stochastic.Process[geom.Vec]{Space: geom.On(manifold.Euclidean(2)), Name: "spin", Scheme: ode.EulerMaruyama, Noise: 2, Start: geom.Vec{1, 0},
+			Params: []any{rate}, Dynamics: stochastic.EquationOf(func(_ geom.Local, params []*Node) ode.Equation {
+				return func(_ *Node, y ode.State, dt, dw *Node) ode.State {
+					x := y[0]
+					turned := Concatenate([]*Node{Neg(SliceAxis(x, -1, AxisRange(1, 2))), SliceAxis(x, -1, AxisRange(0, 1))}, -1)
+					return ode.State{Add(dw, Mul(Mul(params[0], dt), turned))}
+				}
+			})}
+	}
+	for _, c := range []struct {
+		rate  float64
+		steps int
+		fine  bool
+	}{{1, 20, true}, {60, 20, false}, {60, 400, true}} {
+		f := expect.Must(spin(c.rate).MostProbable(geom.Vec{0, 2}, 0, c.steps, 1))
+		t.Logf("%g rad, %d steps: %v, step error %.2g", c.rate, c.steps, f, f.StepError)
+		if (f.Err() == nil) != c.fine || (f.StepError <= 1e-3) != c.fine {
+			t.Errorf("%g rad in %d steps: %v, error of the steps %.2g", c.rate, c.steps, f.Err(), f.StepError)
+		}
+	}
+	expect.Refused(t, expect.Must(spin(60).MostProbable(geom.Vec{0, 2}, 0, 20, 1)).Err(), "twice the steps move its end")
+}

@@ -229,7 +229,7 @@ func watching(m geom.Manifold, dynamics Dynamics, scheme ode.Scheme, kinds []geo
 				dx := Sub(end[0], y[0])
 				first, last := geom.Inner(at.Manifold, y[0], dx, dx), geom.Inner(at.Manifold, end[0], dx, dx)
 				still := IsZero(last)
-				least := Min(last, Div(Square(first), Where(still, OnesLike(last), last)))
+				least := Min(last, Mul(first, Div(first, Where(still, OnesLike(last), last)))) // no square, which may vanish
 				before, same = Add(before, first), Add(same, Where(still, last, least))
 			}
 			return end

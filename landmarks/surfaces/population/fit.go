@@ -357,10 +357,10 @@ func (f *fit) evaluate(x []float64) *evaluation {
 	return e
 }
 
-// at is the evaluation at x, which is remembered where x is that of the last one.
+// at is the evaluation at x, which is remembered where x has the numbers of the last one.
 func (f *fit) at(x []float64) *evaluation {
-	if f.last == nil || &f.last.x[0] != &x[0] {
-		f.last = f.evaluate(x)
+	if f.last == nil || !slices.Equal(f.last.x, x) {
+		f.last = f.evaluate(slices.Clone(x))
 	}
 	return f.last
 }

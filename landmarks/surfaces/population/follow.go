@@ -124,7 +124,7 @@ func (f *fit) follow(name string, x []float64, opts []solve.Option) *solve.Minim
 
 // known is what was found at y, one of the last two templates.
 func (v *follower) known(y []float64) followed {
-	if &y[0] == &v.last.y[0] {
+	if slices.Equal(y, v.last.y) {
 		return v.last
 	}
 	return v.base
@@ -142,7 +142,7 @@ func (v *follower) settle(y []float64) {
 		s.Restart()
 	}
 	e := v.searchMomenta(y)
-	v.last = followed{y: y, gradient: v.withoutMomenta(e.gradient), e: e}
+	v.last = followed{y: slices.Clone(y), gradient: v.withoutMomenta(e.gradient), e: e}
 	if v.common != nil {
 		// As momenta move with the template, what is left of the derivatives by them counts for it.
 		rest := make([]float64, size)
@@ -181,12 +181,12 @@ func (v *follower) searchMomenta(y []float64) *evaluation {
 			}
 			g := e.gradient[at[0]+l*size : at[0]+(l+1)*size]
 			v.solve(descent, g)
-			tried, tolerance := &s.X[0], 0.0
+			tried, tolerance := slices.Clone(s.X), 0.0
 			if floats.Dot(descent, g) <= v.goal*v.goal*2*floats.Sum(e.energy)/float64(len(v.searches)) {
 				tolerance = math.Inf(1)
 			}
 			s.Learn(value, g, tolerance)
-			open, best = open || !s.Done, best && &s.Best[0] == tried
+			open, best = open || !s.Done, best && slices.Equal(s.Best, tried)
 		}
 		if !open {
 			break

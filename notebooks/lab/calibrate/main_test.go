@@ -70,7 +70,7 @@ func TestErrorsEndLines(t *testing.T) {
 			return []float64{0.01}, geom.Converged
 		}, "first")
 		b.tested(b.simulations, func(k int, _ *rand.Rand) ([]float64, geom.Status) {
-			return []float64{0.01, 0.5}, geom.Status(k % 2) // every second one has stalled
+			return []float64{0.01, 0.5}, []geom.Status{geom.Converged, geom.Stalled}[k%2] // every second one has stalled
 		}, "second", "third")
 		try.Do(errors.New("at its end"))
 	}}
