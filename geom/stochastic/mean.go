@@ -31,7 +31,7 @@ type Mean[P geom.Point] struct {
 	// PointError is the standard error of Point, the root of the mean square distance, and VarianceError that of Variance. The squares of
 	// both are those of the inverse of the observed information, minus the second derivatives of the log-likelihood, times
 	// 1 + 1/EffectiveSize, and of the step. In flat space the first are d T/J and 2T²/dJ. NaN where the likelihood has no maximum there, and
-	// after a search that was cancelled.
+	// after a search that was cancelled. Variance is more nearly normal in its logarithm: an interval is Variance exp(±2 VarianceError/Variance).
 	PointError, VarianceError float64
 
 	Iterations int
@@ -67,7 +67,7 @@ const (
 // the estimate is a smooth function of x and T, except for small jumps where the charts of a Charted manifold change, and its gradient is
 // computed through the paths. The steps are Fisher's for a normal distribution, in coordinates at x: x ← x + T grad and
 // log T ← log T + (2/d) ∂_log T. They are shortened until they raise the likelihood. From what it finds a second search goes on, of
-// the same bridges with half as many steps: how far it gets is the error of the step.
+// the same bridges with half as many steps: how far it gets is the error of the step. The standard errors take d + 1 gradients more.
 func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, start P, r Run) (_ *Mean[P], err error) {
 	const what = "DiffusionMean"
 	defer try.Named(&err, what)

@@ -186,14 +186,24 @@ func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each,
 			y = append(y, ReduceSum(ZerosLike(y[0]), -1))
 		}
 		method := watching(m, dynamics, scheme, kinds, in[0], params)
+		// The last step, too, may leave the manifold, where the numbers are finite and no chart is.
+		arrive := func(end, done *Node) *Node {
+			at := geom.At(m, end)
+			return Add(done, MulScalar(ConvertDType(LogicalNot(LogicalAll(IsFinite(at.Moved(at.X).Z), -1)), done.DType()), -1))
+		}
 		if !paths {
-			return ode.Integrate(nil, method, z, y)
+			out := ode.Integrate(nil, method, z, y)
+			last := len(out) - 1
+			out[last] = arrive(out[0], out[last])
+			return out
 		}
 		path := ode.IntegratePath(nil, method, z, y)
 		out := []*Node{Transpose(path[0], 0, 1)}
+		ended := func(x *Node) *Node { return Squeeze(SliceAxis(x, 0, AxisRange(-1)), 0) }
 		for _, sum := range path[len(path)-watched:] {
-			out = append(out, Squeeze(SliceAxis(sum, 0, AxisRange(-1)), 0))
+			out = append(out, ended(sum))
 		}
+		out[watched] = arrive(ended(path[0]), out[watched])
 		return out
 	}, args...))
 	sums := len(out) - watched
@@ -207,7 +217,7 @@ func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each,
 		}
 	}
 	if lost := len(all) - len(kept); float64(lost) > mostLeftOut*float64(len(all)) {
-		i := all[first] + 1
+		i := math.Max(all[first], 0) + 1
 		try.Fail("%d of %d paths diverge, path %d at step %.0f of %d (time %.4g of %.4g): the steps are too long, or they leave the chart; use more steps or a shorter time",
 			lost, len(all), first, i, n, T*i/float64(n), T)
 	}
