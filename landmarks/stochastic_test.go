@@ -171,7 +171,7 @@ func TestProcessErrors(t *testing.T) {
 		"Eulerian: amplitude 0: 3 coordinates":                           sample(s.Eulerian(q, p, fields)),
 		"Eulerian: noise fields of width 0":                              sample(s.Eulerian(q, p, landmarks.NoiseFields{Centres: q, Amplitudes: q})),
 		"Eulerian: 3 centres and 0 amplitudes":                           sample(s.Eulerian(q, p, landmarks.NoiseFields{Centres: q})),
-		"Langevin: path 0 diverges at step 1 of 2 (time 5e+199 of 1e+200)": func() error {
+		"Langevin: 1 of 1 paths diverge, path 0 at step 1 of 2 (time 5e+199 of 1e+200)": func() error {
 			wild, err := s.Langevin(q, p, 0, 1e300)
 			if err == nil {
 				_, err = wild.Sample(stochastic.Run{Paths: 1, Steps: 2, Time: 1e200})
