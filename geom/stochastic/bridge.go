@@ -52,7 +52,7 @@ type Bridges[P geom.Point] struct {
 
 // String says what the bridges are in one line.
 func (b *Bridges[P]) String() string {
-	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g", len(b.Points), b.EffectiveSize, b.Log, b.StandardError)
+	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g%s", len(b.Points), b.EffectiveSize, b.Log, b.StandardError, sayLost(b.Lost))
 }
 
 // Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.

@@ -30,7 +30,7 @@ type Meetings[P geom.Point] struct {
 
 // String says what the meetings are in one line.
 func (m *Meetings[P]) String() string {
-	return fmt.Sprintf("%d meetings, effective size %.3g, log density %.4g ± %.2g", len(m.Points), m.EffectiveSize, m.Log, m.StandardError)
+	return fmt.Sprintf("%d meetings, effective size %.3g, log density %.4g ± %.2g%s", len(m.Points), m.EffectiveSize, m.Log, m.StandardError, sayLost(m.Lost))
 }
 
 // Weights returns the weights of the points, which sum to their number.

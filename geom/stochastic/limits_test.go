@@ -150,6 +150,9 @@ func TestFewPathsMayDiverge(t *testing.T) {
 		if all.Lost == 0 || len(all.Points) != paths-all.Lost || len(all.Noise) != len(all.Points) || len(ends) != len(all.Points) {
 			t.Errorf("%s: %d paths lost, %d there, with %d noises and %d ends", name, all.Lost, len(all.Points), len(all.Noise), len(ends))
 		}
+		if said := fmt.Sprint(all); !strings.HasSuffix(said, fmt.Sprintf("R^1, %d lost", all.Lost)) {
+			t.Errorf("%s: the paths say %q", name, said)
+		}
 		for k, path := range all.Points {
 			if !(path[10][0] > 0) || path[10][0] != ends[k][0] {
 				t.Fatalf("%s: path %d ends at %v and %v", name, k, path[10], ends[k])

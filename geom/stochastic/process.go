@@ -90,7 +90,15 @@ type Paths[P geom.Point] struct {
 
 // String says what the paths are in one line.
 func (p *Paths[P]) String() string {
-	return fmt.Sprintf("%d paths of %d steps with noise in R^%d", len(p.Points), len(p.Points[0])-1, len(p.Noise[0][0]))
+	return fmt.Sprintf("%d paths of %d steps with noise in R^%d%s", len(p.Points), len(p.Points[0])-1, len(p.Noise[0][0]), sayLost(p.Lost))
+}
+
+// sayLost is the end of a line about paths.
+func sayLost(lost int) string {
+	if lost == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d lost", lost)
 }
 
 // Paths simulates r.Paths paths. Those that diverge are left out, and counted as Lost; it is an error if they are more than 1 %, which names the
