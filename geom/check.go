@@ -215,7 +215,7 @@ func (s *space) checkBoth(name string, x any, vectors ...any) error {
 
 // Project returns a point of a Charted manifold close to the ambient vector z, and the tangent parts of vectors at that point. It repairs
 // points and vectors that were rounded or averaged in the ambient space; no point near is an error. On other manifolds it
-// returns its arguments.
+// returns copies of its arguments.
 func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) {
 	if err := s.checkAllNumbers("point", z, given(vectors)); err != nil {
 		return point, nil, fmt.Errorf("Project: %w", err)

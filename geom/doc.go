@@ -114,6 +114,7 @@
 //	StepError     the error of the time steps, estimated with other steps
 //	StandardError of the estimate, in its unit
 //	EffectiveSize how many independent draws of equal weight the draws are worth
+//	Lost          what is not found or diverges: the numbers of samples, or how many paths
 //	Point, Mean   the estimated point
 //	Points        the points that a result speaks of
 //	Groups, Means the names of the groups in the order of their first samples; the means of groups or clusters

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -178,8 +179,19 @@ func (s *Space[P]) Vectors(x []P) []Vec { return each(x, s.Vector) }
 // given are points or vectors as a space takes them.
 func given[P Point](x []P) []any { return each(x, func(x P) any { return x }) }
 
-// Point is the inverse of Vector: it makes a point or vector of the type of the space from a list of numbers.
-func (s *Space[P]) Point(v Vec) (x P) { return arranged[P](v, s.columns) }
+// Clone returns a copy of a point or vector that shares no memory with it, nil of nil.
+func Clone[P Point](x P) (y P) {
+	switch y := any(&y).(type) {
+	case *Shape:
+		*y = each(any(x).(Shape), slices.Clone)
+	case *Vec:
+		*y = slices.Clone(any(x).(Vec))
+	}
+	return y
+}
+
+// Point is the inverse of Vector: it makes a point or vector of the type of the space from a copy of a list of numbers.
+func (s *Space[P]) Point(v Vec) (x P) { return arranged[P](slices.Clone(v), s.columns) }
 
 // Points is Point for many lists.
 func (s *Space[P]) Points(v []Vec) []P { return each(v, s.Point) }

@@ -159,3 +159,20 @@ func TestGoroutines(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// Points that a space makes share no memory with what they are made of, also where they are the same.
+func TestPointsAreCopies(t *testing.T) {
+	flat := geom.On(manifold.Euclidean(2))
+	x, v := geom.Vec{1, 2}, geom.Vec{3, 4}
+	y, w, err := flat.Project(x, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := flat.Point(x)
+	shape := geom.Shape{{1, 2}, {3, 4}}
+	clone := geom.Clone(shape)
+	x[0], v[0], shape[1][0] = 9, 9, 9
+	if y[0] != 1 || w[0][0] != 3 || z[0] != 1 || clone[1][0] != 3 || geom.Clone[geom.Vec](nil) != nil {
+		t.Errorf("after a change of what was given: %v, %v, %v, %v", y, w, z, clone)
+	}
+}

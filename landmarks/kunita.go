@@ -29,7 +29,7 @@ func (s *Space) Kunita(q [][]float64, width, amplitude float64) (stochastic.Proc
 			return stochastic.Process[geom.Shape]{}, fmt.Errorf("Kunita: %s %g, want a finite positive number", x.name, x.value)
 		}
 	}
-	return stochastic.Process[geom.Shape]{Space: s.Space, Name: "Kunita", Scheme: ode.EulerMaruyama, Noise: s.Manifold.Dim(), Start: q,
+	return stochastic.Process[geom.Shape]{Space: s.Space, Name: "Kunita", Scheme: ode.EulerMaruyama, Noise: s.Manifold.Dim(), Start: geom.Clone(q),
 		Params: []any{width, amplitude}, Dynamics: kunita{s.Manifold.N, s.Manifold.D}}, nil
 }
 

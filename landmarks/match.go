@@ -35,7 +35,7 @@ type DataTerm interface {
 // points y_i of the target, [n][D]. Coordinates of the target that are NaN are left out, so landmarks may be missing. weights
 // has one number w_i ≥ 0 for each point; the default is 1.
 func Correspondence(target [][]float64, weights ...float64) DataTerm {
-	return correspondence{target, weights}
+	return correspondence{geom.Clone(target), slices.Clone(weights)}
 }
 
 type correspondence struct {

@@ -20,6 +20,10 @@ import (
 // with W in R^(N·D). For σ > 0 the measure exp(−2λH/σ²) dq dp is invariant. For λ = 0 it is the shape spline of A. Trouvé and
 // F.-X. Vialard, Shape splines and stochastic shape evolutions: a second order point of view, 2012 (Lagrangian noise). The
 // Params of the process are friction and noise, in this order. One that is negative or not finite is an error.
+//
+// The noise is that of the momenta of these landmarks: it acts on them through K, so what a landmark does depends on which others there are.
+// If landmarks are added, the variances of the first change, without a limit as outlines are sampled more densely; those of Kunita and
+// Eulerian, whose noise is one of space, do not.
 func (s *Space) Langevin(q, p [][]float64, friction, noise float64) (stochastic.Process[geom.Shape], error) {
 	const what = "Langevin"
 	if !(friction >= 0) || math.IsInf(friction, 1) {
@@ -55,8 +59,8 @@ func (langevin) Diffusion(y ode.State, params []*Node) *Node {
 
 // moving makes a process whose state is a shape with momenta.
 func (s *Space) moving(name string, q, p [][]float64, noise int, params []any, d stochastic.Dynamics) stochastic.Process[geom.Shape] {
-	return stochastic.Process[geom.Shape]{Space: s.Space, Name: name, Scheme: ode.EulerHeun, Noise: noise, Start: q,
-		Parts: []stochastic.Part[geom.Shape]{{Kind: geom.Covector, Vectors: []geom.Shape{p}}}, Params: params, Dynamics: d}
+	return stochastic.Process[geom.Shape]{Space: s.Space, Name: name, Scheme: ode.EulerHeun, Noise: noise, Start: geom.Clone(q),
+		Parts: []stochastic.Part[geom.Shape]{{Kind: geom.Covector, Vectors: []geom.Shape{geom.Clone(p)}}}, Params: params, Dynamics: d}
 }
 
 // NoiseFields are L vector fields σ_l(x) = λ_l exp(−|x − c_l|²/2r²) on R^D, each driven by a separate Brownian motion.
@@ -78,7 +82,7 @@ func (s *Space) Eulerian(q, p [][]float64, fields NoiseFields) (stochastic.Proce
 	if err := s.checkFields(fields); err != nil {
 		return stochastic.Process[geom.Shape]{}, fmt.Errorf("%s: %w", what, err)
 	}
-	return s.moving(what, q, p, len(fields.Centres), []any{fields.Centres, fields.Amplitudes, fields.Width}, eulerian{s.Manifold.N, s.Manifold.D}), nil
+	return s.moving(what, q, p, len(fields.Centres), []any{geom.Clone(fields.Centres), geom.Clone(fields.Amplitudes), fields.Width}, eulerian{s.Manifold.N, s.Manifold.D}), nil
 }
 
 // eulerian is the equation of Eulerian for n landmarks in R^d.

@@ -171,7 +171,7 @@ func TestProcessErrors(t *testing.T) {
 		"Eulerian: amplitude 0: 3 coordinates":                           sample(s.Eulerian(q, p, fields)),
 		"Eulerian: noise fields of width 0":                              sample(s.Eulerian(q, p, landmarks.NoiseFields{Centres: q, Amplitudes: q})),
 		"Eulerian: 3 centres and 0 amplitudes":                           sample(s.Eulerian(q, p, landmarks.NoiseFields{Centres: q})),
-		"Langevin: path 0 diverges at step 1 of 2 (time 5e+199 of 1e+200)": func() error {
+		"Langevin: 1 of 1 paths diverge, path 0 at step 1 of 2 (time 5e+199 of 1e+200)": func() error {
 			wild, err := s.Langevin(q, p, 0, 1e300)
 			if err == nil {
 				_, err = wild.Sample(stochastic.Run{Paths: 1, Steps: 2, Time: 1e200})
@@ -180,5 +180,29 @@ func TestProcessErrors(t *testing.T) {
 		}(),
 	} {
 		expect.Refused(t, err, want)
+	}
+}
+
+// What is given to processes and data terms may be changed later: they have copies.
+func TestCopiesOfWhatIsGiven(t *testing.T) {
+	s, q, p := triangle()
+	weights := []float64{1, 2, 3}
+	fields := landmarks.NoiseFields{Centres: [][]float64{{0, 0}}, Amplitudes: [][]float64{{0.5, 0.1}}, Width: 1}
+	term := landmarks.Correspondence(q, weights...)
+	all := map[string]func() any{"Correspondence": func() any { return expect.Must(term.Inputs(3, 2)) }}
+	for name, process := range map[string]stochastic.Process[geom.Shape]{
+		"Kunita": expect.Must(s.Kunita(q, 1, 1)), "Langevin": expect.Must(s.Langevin(q, p, 0, 1)), "Eulerian": expect.Must(s.Eulerian(q, p, fields)),
+	} {
+		all[name] = func() any { return []any{process.Start, process.Parts, process.Params} }
+	}
+	before := map[string]string{}
+	for name, f := range all {
+		before[name] = fmt.Sprint(f())
+	}
+	q[0][0], p[1][1], weights[2], fields.Centres[0][0], fields.Amplitudes[0][1] = 7, 7, 7, 7, 7
+	for name, f := range all {
+		if after := fmt.Sprint(f()); after != before[name] {
+			t.Errorf("%s: %s has become %s", name, before[name], after)
+		}
 	}
 }

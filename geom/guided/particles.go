@@ -152,10 +152,10 @@ func (s *sampler[P]) heat(m moved, steps []*stepSize) (weights []float64, tried 
 		}
 		return share, err
 	}
-	last, mean, y := s.learned, clone(s.mean), slices.Clone(s.y)
+	last, mean, y := s.learned, geom.Clone(s.mean), slices.Clone(s.y)
 	var scale [][][]float64
 	for _, l := range s.scale {
-		scale = append(scale, clone(l))
+		scale = append(scale, geom.Clone(l))
 	}
 	s.learn([][][]float64{m.u}, [][][]float64{m.scores})
 	if share, err := search(seen); err == nil && share >= 0.5 {
@@ -164,13 +164,6 @@ func (s *sampler[P]) heat(m moved, steps []*stepSize) (weights []float64, tried 
 	s.mean, s.scale, s.y = mean, scale, y
 	try.Get(search(last))
 	return weights, tried
-}
-
-func clone(rows [][]float64) (out [][]float64) {
-	for _, r := range rows {
-		out = append(out, slices.Clone(r))
-	}
-	return out
 }
 
 // choose replaces the particles of each population by as many that are drawn with the logarithms of weights, systematically: particle

@@ -75,7 +75,7 @@ func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [
 	m := starting(s, start)
 	m.checkCoordinates("momentum", momentum)
 	m.checkNoise(noise)
-	return process(s, start, what, noise, []any{momentum}, coadjoint{driven{metric: m}}), nil
+	return process(s, start, what, noise, []any{geom.Clone(momentum)}, coadjoint{driven{metric: m}}), nil
 }
 
 // coadjoint is the equation of Coadjoint.
@@ -120,8 +120,8 @@ func (m *metric) carried(z, conserved *Node) *Node {
 
 // process is a motion with noise along fixed vectors, which are the first parameter.
 func process[P geom.Point](s *geom.Space[P], start P, name string, noise [][]float64, params []any, d stochastic.Dynamics) stochastic.Process[P] {
-	return stochastic.Process[P]{Space: s, Name: name, Scheme: ode.EulerHeun, Noise: len(noise), Start: start,
-		Params: append([]any{noise}, params...), Dynamics: d}
+	return stochastic.Process[P]{Space: s, Name: name, Scheme: ode.EulerHeun, Noise: len(noise), Start: geom.Clone(start),
+		Params: append([]any{geom.Clone(noise)}, params...), Dynamics: d}
 }
 
 // driven are the dynamics of motions with the velocity ξ(g) dt + Σ_i σ_i ∘dW^i.

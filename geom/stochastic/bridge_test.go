@@ -76,11 +76,8 @@ func TestBridgeInFlatSpace(t *testing.T) {
 	}
 }
 
-// Half-way on a bridge between two points of S² the height is distributed as p_{T/2}(x, z) p_{T/2}(z, v)/p_T(x, v): by
-// symmetry the mean of ⟨z, x + v⟩ is what quadrature over the sphere gives.
-func TestBridgeHalfWay(t *testing.T) {
-	const T = 0.25
-	x, v := []float64{1, 0, 0}, []float64{math.Cos(0.6), math.Sin(0.6), 0}
+// halfWay is the mean of ⟨z, x + v⟩ at a time u on a bridge between points of S², by quadrature of p_u(x, z) p_{T−u}(z, v).
+func halfWay(T, u float64, x, v []float64) float64 {
 	var mass, mean float64
 	const n = 100
 	for i := range n {
@@ -89,34 +86,86 @@ func TestBridgeHalfWay(t *testing.T) {
 			phi := 2 * math.Pi * float64(k) / n
 			r := math.Sqrt(1 - z*z)
 			y := []float64{r * math.Cos(phi), r * math.Sin(phi), z}
-			p := heat.Kernel(T/2, floats.Dot(x, y)) * heat.Kernel(T/2, floats.Dot(v, y))
+			p := heat.Kernel(u, floats.Dot(x, y)) * heat.Kernel(T-u, floats.Dot(v, y))
 			mass += p
 			mean += p * (floats.Dot(x, y) + floats.Dot(v, y))
 		}
 	}
-	want := mean / mass
+	return mean / mass
+}
+
+// middle is the step of bridges that is nearest to half of their time.
+func middle(b *stochastic.Bridges[geom.Vec]) (i int) {
+	T := b.Times[len(b.Times)-1]
+	for math.Abs(b.Times[i+1]-T/2) < math.Abs(b.Times[i]-T/2) {
+		i++
+	}
+	return i
+}
+
+// ofPaths is the weighted mean of a function of paths, with its standard error by the delta method.
+func ofPaths(b *stochastic.Bridges[geom.Vec], f func(path []geom.Vec) float64) (mean, se float64) {
+	total, variance := floats.LogSumExp(b.LogWeights), 0.0
+	values := make([]float64, len(b.Points))
+	for k, path := range b.Points {
+		values[k] = f(path)
+		mean += math.Exp(b.LogWeights[k]-total) * values[k]
+	}
+	for k := range values {
+		variance += math.Pow(math.Exp(b.LogWeights[k]-total)*(values[k]-mean), 2)
+	}
+	return mean, math.Sqrt(variance)
+}
+
+// Half-way on a bridge between two points of S² the height is distributed as p_{T/2}(x, z) p_{T/2}(z, v)/p_T(x, v).
+func TestBridgeHalfWay(t *testing.T) {
+	const T = 0.25
+	x, v := []float64{1, 0, 0}, []float64{math.Cos(0.6), math.Sin(0.6), 0}
 	for name, w := range ways() {
 		const steps = 64
 		b := expect.Must(stochastic.Bridge(w.s, w.proposal, x, v, stochastic.Run{Paths: 1000, Steps: steps, Time: T, Seed: 22}))
-		i := 0
-		for math.Abs(b.Times[i+1]-T/2) < math.Abs(b.Times[i]-T/2) {
-			i++
-		}
+		i := middle(b)
 		if b.Times[0] != 0 || b.Times[steps] != T {
 			t.Errorf("%s: times from %g to %g", name, b.Times[0], b.Times[steps])
 		}
-		// The self-normalised mean and its standard error, by the delta method.
-		total := floats.LogSumExp(b.LogWeights)
-		var got, variance float64
-		values := make([]float64, len(b.Points))
-		for k, path := range b.Points {
-			values[k] = floats.Dot(path[i], x) + floats.Dot(path[i], v)
-			got += math.Exp(b.LogWeights[k]-total) * values[k]
+		got, se := ofPaths(b, func(path []geom.Vec) float64 { return floats.Dot(path[i], x) + floats.Dot(path[i], v) })
+		expect.Estimate(t, name+": mean half-way", got, se, halfWay(T, b.Times[i], x, v))
+	}
+}
+
+// Where the drift to the end changes within a step, the weights put the law of the paths right: the share of those that go one way round a
+// circle, and the middle of bridges between nearly opposite points of S².
+func TestBridgesHaveTheirLaw(t *testing.T) {
+	const T, angle, paths = 0.5, 3.0, 4000
+	sin, cos := math.Sincos(angle)
+	share := 1 / (1 + math.Exp((angle*angle-math.Pow(2*math.Pi-angle, 2))/(2*T)))
+	for name, s := range map[string]*geom.Space[geom.Vec]{"circle": geom.On(manifold.Sphere(1)), "cylinder": geom.On(manifold.Cylinder(1))} {
+		x, v := []float64{1, 0, 0}, []float64{cos, sin, 0.4}
+		if name == "circle" {
+			x, v = x[:2], v[:2]
 		}
-		for k := range values {
-			variance += math.Pow(math.Exp(b.LogWeights[k]-total)*(values[k]-got), 2)
+		b := expect.Must(stochastic.Bridge(s, stochastic.Guided, x, v, stochastic.Run{Paths: paths, Steps: 40, Time: T, Seed: 3}))
+		got, se := ofPaths(b, func(path []geom.Vec) float64 {
+			turned := 0.0
+			for i := 1; i < len(path); i++ {
+				turned += math.Remainder(math.Atan2(path[i][1], path[i][0])-math.Atan2(path[i-1][1], path[i-1][0]), 2*math.Pi)
+			}
+			if turned > 0 {
+				return 1
+			}
+			return 0
+		})
+		expect.Estimate(t, name+": share of paths that go anticlockwise", got, se, share)
+	}
+	for _, c := range []struct{ angle, T float64 }{{3, 0.5}, {1, 2}} {
+		v := at(c.angle)
+		b := expect.Must(stochastic.Bridge(sphere, stochastic.Guided, pole, v, stochastic.Run{Paths: paths, Steps: 40, Time: c.T, Seed: 3}))
+		i := middle(b)
+		got, se := ofPaths(b, func(path []geom.Vec) float64 { return floats.Dot(path[i], pole) + floats.Dot(path[i], v) })
+		expect.Estimate(t, fmt.Sprintf("sphere, angle %g, T = %g: middle", c.angle, c.T), got, se, halfWay(c.T, b.Times[i], pole, v))
+		if b.EffectiveSize < paths/3 {
+			t.Errorf("sphere, angle %g: effective size %.0f of %d", c.angle, b.EffectiveSize, paths)
 		}
-		expect.Estimate(t, name+": mean half-way", got, math.Sqrt(variance), want)
 	}
 }
 
@@ -167,7 +216,7 @@ func TestBridgeErrors(t *testing.T) {
 		"Bridge: proposal 7":                      bridge(pole, pole, 7, good),
 		"the end is not on the manifold: it is 1": bridge(pole, []float64{2, 0, 0}, stochastic.Guided, good),
 		"the end has 2 coordinates":               bridge(pole, []float64{1, 0}, stochastic.Guided, good),
-		"path 0 to end 0 diverges (log weight N":  bridge(pole, antipode, stochastic.DelyonHu, good),
+		"2 of 2 paths diverge":                    bridge(pole, antipode, stochastic.DelyonHu, good),
 	} {
 		expect.Refused(t, err, want)
 	}

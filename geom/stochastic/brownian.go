@@ -22,10 +22,10 @@ import (
 //
 // with W in R^d (E. Hsu, Stochastic analysis on manifolds, 2002, section 3.3). On a geom.SubRiemannian manifold W is in R^k, the columns of
 // E are its frame, and Δ is the Laplacian of Popp's volume. Nothing is computed here: Paths, Sample and
-// Along simulate it.
+// Along simulate it. The process has a copy of its start, as all processes that functions make have of what they are given.
 func Brownian[P geom.Point](on geom.Of[P], start P) Process[P] {
 	s := on.Geometry()
-	return Process[P]{Space: s, Name: "Brownian motion", Scheme: ode.EulerMaruyama, Noise: geom.Rank(s.M), Start: start, Dynamics: brownian{}}
+	return Process[P]{Space: s, Name: "Brownian motion", Scheme: ode.EulerMaruyama, Noise: geom.Rank(s.M), Start: geom.Clone(start), Dynamics: brownian{}}
 }
 
 type brownian struct{}
@@ -56,7 +56,7 @@ func Projected[P geom.Point](on geom.Of[P], start P) (_ Process[P], err error) {
 	if off := floats.Distance(own, ambient, 2); !(off <= 1e-8*floats.Norm(ambient, 2)) {
 		return Process[P]{}, fmt.Errorf("the metric differs by %.3g from that of the ambient space: use Brownian", off)
 	}
-	return Process[P]{Space: s, Name: "projected Brownian motion", Scheme: ode.EulerHeun, Noise: geom.PointDim(s.M), Start: start, Dynamics: projected{}}, nil
+	return Process[P]{Space: s, Name: "projected Brownian motion", Scheme: ode.EulerHeun, Noise: geom.PointDim(s.M), Start: geom.Clone(start), Dynamics: projected{}}, nil
 }
 
 type projected struct{}
@@ -77,8 +77,15 @@ func (projected) Equation(at geom.Local, _ []*Node) ode.Equation {
 // in Stratonovich's calculus: the frame stays parallel along the path (Hsu, section 2.3; S. Sommer, Anisotropic distributions on
 // manifolds, 2015). If the frame is an orthonormal basis, the process is Brownian motion.
 func Development[P geom.Point](on geom.Of[P], start P, frame ...P) Process[P] {
-	return Process[P]{Space: on.Geometry(), Name: "Development", Scheme: ode.EulerHeun, Noise: len(frame), Start: start,
-		Parts: []Part[P]{{geom.Vector, frame}}, Dynamics: development{}}
+	return Process[P]{Space: on.Geometry(), Name: "Development", Scheme: ode.EulerHeun, Noise: len(frame), Start: geom.Clone(start),
+		Parts: []Part[P]{{geom.Vector, clones(frame)}}, Dynamics: development{}}
+}
+
+func clones[P geom.Point](x []P) (out []P) {
+	for _, v := range x {
+		out = append(out, geom.Clone(v))
+	}
+	return out
 }
 
 type development struct{}
@@ -104,7 +111,7 @@ func Drifting[P geom.Point](on geom.Of[P], start, v P, sigma float64, frame ...P
 	}
 	p := Development(on, start, frame...)
 	p.Name, p.Params, p.Dynamics = "Drifting", []any{sigma}, drifting{}
-	p.Parts = append(p.Parts, Part[P]{geom.Vector, []P{v}})
+	p.Parts = append(p.Parts, Part[P]{geom.Vector, clones([]P{v})})
 	return p, nil
 }
 

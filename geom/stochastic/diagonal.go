@@ -3,6 +3,7 @@ package stochastic
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -16,17 +17,20 @@ import (
 
 // Meetings are weighted points where Brownian motions from given points meet at one time: see Meet.
 type Meetings[P geom.Point] struct {
-	Points     []P
-	LogWeights []float64 // the mean of exp(LogWeights) estimates ∫ Π_j p_T(x_j, y) dy
+	Points     []P       // of 2·Run.Steps steps
+	LogWeights []float64 // of Points; the mean of exp(LogWeights) is exp(Log)
 
-	Log           float64 // log ∫ Π_j p_T(x_j, y) dy
-	StandardError float64 // of Log, from the spread of the weights, without the error of the time step; +Inf where they spread too far to tell
-	EffectiveSize float64 // (Σ w)²/Σ w²
+	Log float64 // log ∫ Π_j p_T(x_j, y) dy
+	// StandardError of Log has in it the spread of the weights, StepError and the share of Lost: +Inf where the weights spread too far to tell.
+	StandardError float64
+	StepError     float64 // log Z_2n − Log: see Meet
+	EffectiveSize float64 // (Σ w)²/Σ w² of Points
+	Lost          int     // paths of 2·Run.Steps steps that diverged: they are not among Points
 }
 
 // String says what the meetings are in one line.
 func (m *Meetings[P]) String() string {
-	return fmt.Sprintf("%d meetings, effective size %.3g, log density %.4g ± %.2g", len(m.Points), m.EffectiveSize, m.Log, m.StandardError)
+	return fmt.Sprintf("%d meetings, effective size %.3g, log density %.4g ± %.2g%s", len(m.Points), m.EffectiveSize, m.Log, m.StandardError, sayLost(m.Lost))
 }
 
 // Weights returns the weights of the points, which sum to their number.
@@ -48,6 +52,11 @@ func (m *Meetings[P]) Weights() []float64 {
 // coordinates, weighted by the metrics at the points: it adds the drift (m − x_j)/τ, and takes as much from the noise that is left over
 // by the noise of m as a bridge does. The weight of a path is the density of its Euler–Maruyama steps without this divided by that with
 // it; the last step to one point is a product of normal densities. In flat space all weights are equal. r.Steps is at least 2.
+//
+// The error of the mean weight Z_n of n steps falls with 1/n. So r.Paths paths of n = r.Steps steps are followed by as many others of 2n,
+// and exp(Log) is 2 Z_2n − Z_n (L. Richardson 1911; D. Talay and L. Tubaro, Stochastic Analysis and Applications 8, 1990). Points have the
+// law of 2n steps. Paths that diverge because they come near the cut locus of the centre have the weight 0; it is an error if they are
+// more than a tenth.
 func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meetings[P], err error) {
 	const what = "Meet"
 	defer try.Named(&err, what)
@@ -60,20 +69,38 @@ func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meeting
 	try.Do(s.CheckAll("sample", samples))
 	try.Do(s.CheckRegular("sample", append([]P{centre}, samples...)...))
 	d := s.M.Dim()
-	r.fits(len(samples), d, 0, false)
-	flat := r.bridging(r.Paths, len(samples)*d)
-	out := try.Get(s.Call(operation{name: what}, func(in []*Node) []*Node {
-		end, logWeights := meetings(s.M, in[0], in[1], in[2], in[3])
-		return []*Node{end, logWeights}
-	}, s.Vector(centre), s.Vectors(samples), r.Time, flat))
-	m := &Meetings[P]{Points: s.Points(out.Matrix(0)), LogWeights: out.Vector(1)}
-	for k, l := range m.LogWeights {
-		if math.IsNaN(l) || math.IsInf(l, 1) {
-			return nil, fmt.Errorf("path %d diverges: the steps are too long, or it leaves the chart at the centre; use more steps or a shorter time", k)
+	r.fits(3*len(samples), d, 0, false)
+	run := func(r Run) *Meetings[P] {
+		out := try.Get(s.Call(operation{name: what}, func(in []*Node) []*Node {
+			end, logWeights := meetings(s.M, in[0], in[1], in[2], in[3])
+			return []*Node{end, logWeights}
+		}, s.Vector(centre), s.Vectors(samples), r.Time, r.bridging(r.Paths, len(samples)*d)))
+		ends, weights := out.Matrix(0), slices.Clone(out.Vector(1))
+		m := &Meetings[P]{Lost: lose(weights)}
+		if float64(m.Lost) > mostLost*float64(r.Paths) {
+			try.Fail("%d of %d paths of %d steps diverge: they come near the cut locus of the centre, or the steps are too long; use a shorter time", m.Lost, r.Paths, r.Steps)
 		}
+		for k, l := range weights {
+			if !math.IsInf(l, -1) {
+				m.Points, m.LogWeights = append(m.Points, s.Point(ends[k])), append(m.LogWeights, l)
+			}
+		}
+		total, size, spread := spreadOf(weights)
+		m.Log, m.EffectiveSize, m.StandardError = total-math.Log(float64(r.Paths)), size, spread
+		return m
 	}
-	estimate := (&weighted{logWeights: m.LogWeights, coarse: m.LogWeights, wound: make([]float64, r.Paths)}).estimate(0, r.Paths, r.Steps)
-	m.Log, m.StandardError, m.EffectiveSize = estimate.Log, estimate.StandardError, estimate.EffectiveSize
+	coarse := run(r)
+	r.Steps, r.Seed = 2*r.Steps, r.stream(0)
+	m := run(r)
+	ratio := math.Exp(coarse.Log - m.Log) // Z_n/Z_2n
+	spread := math.Hypot(2*m.StandardError, ratio*coarse.StandardError) / (2 - ratio)
+	if ratio >= 2 {
+		ratio, spread = 1, math.Inf(1)
+	}
+	m.StepError = -math.Log(2 - ratio)
+	floats.AddConst(-m.StepError-missing(float64(m.Lost)/float64(r.Paths)), m.LogWeights)
+	m.Log -= m.StepError
+	m.StandardError = math.Hypot(math.Hypot(spread, m.StepError), missing(float64(max(m.Lost, coarse.Lost))/float64(r.Paths)))
 	return m, nil
 }
 

@@ -65,6 +65,50 @@ func TestMeetOnTheSphere(t *testing.T) {
 	expect.Refused(t, expect.Error(stochastic.Meet(geom.On(manifold.Sphere(2)), samples[:1], samples[0], stochastic.Run{Paths: 1, Steps: 2})), "want at least 2")
 }
 
+// Log holds against quadrature in nine of ten runs: where few steps are far off, and where paths leave the chart, which are counted.
+func TestMeetTellsItsError(t *testing.T) {
+	const n = 60
+	point := func(angle, x, y float64) []float64 {
+		return []float64{x * math.Sin(angle), y * math.Sin(angle), math.Cos(angle)}
+	}
+	samples := [][]float64{point(0.8, 1, 0), point(0.7, 0, 1), point(0.9, -1, 0)}
+	for _, c := range []struct {
+		T     float64
+		steps int
+	}{{0.1, 20}, {1.2, 40}} {
+		total := 0.0
+		for i := range n {
+			z := (float64(i)+0.5)*2/n - 1
+			for j := range 2 * n {
+				s, cos := math.Sincos(math.Pi * float64(j) / n)
+				p := 2. / n * math.Pi / n
+				for _, x := range samples {
+					p *= heat.Kernel(c.T, floats.Dot(x, []float64{math.Sqrt(1-z*z) * cos, math.Sqrt(1-z*z) * s, z}))
+				}
+				total += p
+			}
+		}
+		held, lost, finite := 0, 0, 0
+		for seed := range uint64(10) {
+			m := expect.Must(stochastic.Meet(sphere, samples, []float64{0, 0, 1}, stochastic.Run{Paths: 1000, Steps: c.steps, Time: c.T, Seed: seed}))
+			if !math.IsInf(m.StandardError, 1) {
+				finite++
+			}
+			if math.Abs(m.Log-math.Log(total)) <= 2*m.StandardError {
+				held++
+			}
+			lost += m.Lost
+			if len(m.Points) != 1000-m.Lost {
+				t.Errorf("%d points, %d lost", len(m.Points), m.Lost)
+			}
+		}
+		t.Logf("T = %g: %d of 10 within two standard errors, %d finite, %d lost", c.T, held, finite, lost)
+		if held < 9 || finite < 8 || (lost > 0) != (c.T > 1) {
+			t.Errorf("T = %g: %d of 10 within two standard errors, %d finite, %d paths lost", c.T, held, finite, lost)
+		}
+	}
+}
+
 // On the sphere, given by its equation alone, noise of space that is projected to the tangent planes is Brownian motion: its mean height is
 // e^{−T}.
 func TestProjectedNoise(t *testing.T) {

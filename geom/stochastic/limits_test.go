@@ -1,6 +1,7 @@
 package stochastic_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
+	"anatomy/geom/tree"
 )
 
 // One path tells nothing of how far its weight is from the mean of all: it has no standard error.
@@ -149,4 +151,59 @@ func TestNoTime(t *testing.T) {
 			}
 		}
 	}
+}
+
+// On the positive numbers long steps take a few of many paths below 0. They are counted, and the others are returned, by all that runs a process.
+func TestFewPathsMayDiverge(t *testing.T) {
+	const paths = 5000
+	s, run := geom.On(manifold.SPD(1)), stochastic.Run{Paths: paths, Steps: 10, Seed: 1}
+	for name, p := range map[string]stochastic.Process[geom.Vec]{"Brownian": stochastic.Brownian(s, geom.Vec{1}), "Development": stochastic.Development(s, geom.Vec{1}, geom.Vec{0.9})} {
+		all := expect.Must(p.Paths(run))
+		ends := expect.Must(p.Sample(run))
+		if all.Lost == 0 || len(all.Points) != paths-all.Lost || len(all.Noise) != len(all.Points) || len(ends) != len(all.Points) {
+			t.Errorf("%s: %d paths lost, %d there, with %d noises and %d ends", name, all.Lost, len(all.Points), len(all.Noise), len(ends))
+		}
+		if said := fmt.Sprint(all); !strings.HasSuffix(said, fmt.Sprintf("R^1, %d lost", all.Lost)) {
+			t.Errorf("%s: the paths say %q", name, said)
+		}
+		for k, path := range all.Points {
+			if !(path[10][0] > 0) || path[10][0] != ends[k][0] {
+				t.Fatalf("%s: path %d ends at %v and %v", name, k, path[10], ends[k])
+			}
+		}
+		nodes := expect.Must(p.Along(expect.Must(tree.New([]int{-1, 0, 0}, []float64{0, 1, 0.01}, nil)), run))
+		for i, points := range nodes {
+			for _, x := range points {
+				if n := len(nodes[0]); n >= paths || len(points) != n || !(x[0] > 0) {
+					t.Fatalf("%s: node %d has %d of %d points, one is %v", name, i, len(points), paths, x)
+				}
+			}
+		}
+		run := run
+		run.Steps = 3
+		expect.Refused(t, expect.Error(p.Sample(run)), "of 5000 paths diverge, path ")
+	}
+}
+
+// What is given to a process may be changed later: it has copies.
+func TestProcessesHaveCopies(t *testing.T) {
+	x, v, e := []float64{0, 0, 1}, []float64{1, 0, 0}, []float64{0, 1, 0}
+	for name, p := range map[string]stochastic.Process[geom.Vec]{
+		"Brownian": stochastic.Brownian(sphere, x), "Projected": expect.Must(stochastic.Projected(sphere, x)),
+		"Development": stochastic.Development(sphere, x, v, e), "Drifting": expect.Must(stochastic.Drifting(sphere, x, v, 0.1, e)),
+	} {
+		before := fmt.Sprint(p.Start, p.Parts)
+		for _, given := range [][]float64{x, v, e} {
+			given[0] += 3
+		}
+		if after := fmt.Sprint(p.Start, p.Parts); after != before {
+			t.Errorf("%s: %s has become %s", name, before, after)
+		}
+		for _, given := range [][]float64{x, v, e} {
+			given[0] -= 3
+		}
+	}
+	b := expect.Must(stochastic.Bridge(sphere, stochastic.Guided, x, v, stochastic.Run{Paths: 2, Steps: 2}))
+	b.Points[0][0][0], b.Points[0][2][0] = 5, 5
+	expect.Abs(t, "start, end and start of the other bridge", []float64{x[0], v[0], b.Points[1][0][0]}, []float64{0, 1, 0}, 0)
 }

@@ -6,8 +6,10 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 )
@@ -26,8 +28,10 @@ type Mean[P geom.Point] struct {
 	// PointStep and VarianceStep estimate the error of the time step, which falls with 1/Run.Steps: how far, as a length, and by how
 	// much Point and Variance move where the same bridges have half as many steps. NaN of one step, +Inf where these diverge.
 	PointStep, VarianceStep float64
-	// PointError is the standard error of Point, the root of the mean square distance, and VarianceError that of Variance. The
-	// squares of both are those of J samples of a normal distribution, d T/J and 2T²/dJ, times 1 + 1/EffectiveSize, and of the step.
+	// PointError is the standard error of Point, the root of the mean square distance, and VarianceError that of Variance. The squares of
+	// both are those of the inverse of the observed information, minus the second derivatives of the log-likelihood, times
+	// 1 + 1/EffectiveSize, and of the step. In flat space the first are d T/J and 2T²/dJ. NaN where the likelihood has no maximum there, and
+	// after a search that was cancelled. Variance is more nearly normal in its logarithm: an interval is Variance exp(±2 VarianceError/Variance).
 	PointError, VarianceError float64
 
 	Iterations int
@@ -63,7 +67,7 @@ const (
 // the estimate is a smooth function of x and T, except for small jumps where the charts of a Charted manifold change, and its gradient is
 // computed through the paths. The steps are Fisher's for a normal distribution, in coordinates at x: x ← x + T grad and
 // log T ← log T + (2/d) ∂_log T. They are shortened until they raise the likelihood. From what it finds a second search goes on, of
-// the same bridges with half as many steps: how far it gets is the error of the step.
+// the same bridges with half as many steps: how far it gets is the error of the step. The standard errors take d + 1 gradients more.
 func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, start P, r Run) (_ *Mean[P], err error) {
 	const what = "DiffusionMean"
 	defer try.Named(&err, what)
@@ -76,23 +80,22 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	task := s.Begin(what)
 	defer task.End()
 	v, m := s.Vectors(samples), s.M
-	d := float64(m.Dim())
 	if guess == 0 {
 		guess = spread(s, s.Vector(start), v)
 		if !(guess > 0) || math.IsInf(guess, 1) {
-			return nil, fmt.Errorf("the samples' mean squared distance from the start is %g: they must spread around it", d*guess)
+			return nil, fmt.Errorf("the samples' mean squared distance from the start is %g: they must spread around it", float64(m.Dim())*guess)
 		}
 	}
 	r.fits(len(samples), m.Dim(), 0, false)
 	c := &climber[P]{s, task, operation{what, proposal, false}, v, r.bridging(len(samples)*r.Paths, m.Dim())}
 	mean := &Mean[P]{}
-	now := c.at(s.Vector(start), guess, 1)
+	now := c.at(s.Vector(start), guess, 1, nil)
 	if !now.finite() {
 		return nil, fmt.Errorf("the likelihood at the start with variance %.4g is %g, its gradient %g: use more steps, or a start that is closer to the samples",
 			guess, math.Exp(now.value), now.norm)
 	}
 	now, mean.Iterations = c.climb(now, 1, meanAccuracy)
-	coarse := c.at(now.x, now.t, 2)
+	coarse := c.at(now.x, now.t, 2, nil)
 	mean.PointStep, mean.VarianceStep = math.Inf(1), math.Inf(1)
 	switch {
 	case r.Steps == 1:
@@ -113,9 +116,10 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 		mean.Status = geom.Stalled
 	}
 	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient, mean.EffectiveSize, mean.Wound = s.Point(now.x), now.t, now.value, now.norm, now.size, now.wound
-	n, random := float64(len(samples)), 1+1/now.size
-	mean.PointError = math.Hypot(math.Sqrt(d*now.t/n*random), mean.PointStep)
-	mean.VarianceError = math.Hypot(now.t*math.Sqrt(2/(d*n)*random), mean.VarianceStep)
+	random := 1 + 1/now.size
+	point, logT := c.covariance(now)
+	mean.PointError = math.Hypot(math.Sqrt(point*random), mean.PointStep)
+	mean.VarianceError = math.Hypot(now.t*math.Sqrt(logT*random), mean.VarianceStep)
 	return mean, nil
 }
 
@@ -142,23 +146,26 @@ type climber[P geom.Point] struct {
 // height is the objective at (x, t) with its gradient, as steps in the chart at x and in log T.
 type height struct {
 	x, step                            []float64
+	slope                              []float64 // by √T times an orthonormal frame at x, and by log T, [d + 1]
 	t, stepT, value, norm, size, wound float64
 }
 
 func (p *height) finite() bool { return !math.IsNaN(p.norm) && !math.IsInf(p.value, 0) }
 
-// at evaluates the objective; bridges have one step in place of stride steps.
-func (c *climber[P]) at(x []float64, t, stride float64) *height {
-	m := c.s.M
+// at evaluates the objective, with bridges of one step in place of stride steps, at off from (x, log t), in units of height.slope; nil is 0.
+func (c *climber[P]) at(x []float64, t, stride float64, off []float64) *height {
+	m, d := c.s.M, c.s.M.Dim()
+	off = append(off, make([]float64, d+1-len(off))...)
 	out := try.Get(c.s.Call(c.of, func(in []*Node) []*Node {
-		x, v, logT, xi, stride := in[0], in[1], in[2], in[3], in[4]
+		x, v, logT, xi, stride, off := in[0], in[1], in[2], in[3], in[4], in[5]
 		n := xi.Shape().Dim(1)
 		stride = BroadcastToDims(stride, n)
 		xi = Where(BroadcastToShape(Reshape(GreaterThan(stride, OnesLike(stride)), 1, n, 1), xi.Shape()), coarser(xi), xi)
 		at := geom.At(m, x)
-		y := Identity(at.X)
-		T := Exp(logT)
-		weights, wound, _ := bridges(m, c.of.proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, stride, false)
+		frame := Mul(Exp(MulScalar(logT, 0.5)), geom.Orthonormal(at.Manifold, at.X))
+		y := Add(at.X, linalg.MatVec(frame, Slice(off, AxisRange(0, d))))
+		T := Exp(Add(logT, Squeeze(Slice(off, AxisRange(d)))))
+		weights, wound, _, _ := bridges(m, c.of.proposal, forPaths(n, at.Point(y)), repeatRows(v, n/v.Shape().Dim(0)), T, xi, stride, false)
 		weights, wound = Reshape(weights, v.Shape().Dim(0), -1), Reshape(wound, v.Shape().Dim(0), -1)
 		value := ReduceAllMean(logMeanExp(weights))
 		// (Σ w)²/Σ w² = N (mean w)²/mean w²
@@ -166,13 +173,37 @@ func (c *climber[P]) at(x []float64, t, stride float64) *height {
 		size := MulScalar(Reciprocal(ReduceAllMean(Exp(Neg(sizes)))), float64(weights.Shape().Dim(1)))
 		shares := Exp(Sub(weights, BroadcastToShape(ReduceAndKeep(weights, ReduceMax, -1), weights.Shape())))
 		share := Div(ReduceSum(Mul(shares, wound), -1), ReduceSum(shares, -1))
-		slope := Gradient(value, y, logT)
-		step := Mul(T, geom.Sharp(at.Manifold, y, slope[0]))
-		return []*Node{value, step, MulScalar(slope[1], 2/float64(m.Dim())), dot(step, slope[0]), slope[1], size, ReduceAllMean(share)}
-	}, x, c.samples, math.Log(t), c.noise, stride))
-	p := &height{x: x, t: t, value: out.Scalar(0), step: out.Vector(1), stepT: out.Scalar(2), size: out.Scalar(5), wound: out.Scalar(6)}
-	p.norm = math.Sqrt(out.Scalar(3) + p.stepT*out.Scalar(4))
+		slope := Gradient(value, off)[0]
+		return []*Node{value, slope, linalg.MatVec(frame, Slice(slope, AxisRange(0, d))), size, ReduceAllMean(share)}
+	}, x, c.samples, math.Log(t), c.noise, stride, off))
+	p := &height{x: x, t: t, value: out.Scalar(0), slope: out.Vector(1), step: out.Vector(2), size: out.Scalar(3), wound: out.Scalar(4)}
+	p.stepT = 2 / float64(d) * p.slope[d]
+	p.norm = math.Sqrt(floats.Dot(p.slope[:d], p.slope[:d]) + p.stepT*p.slope[d])
 	return p
+}
+
+// covariance returns the traces of the parts of the inverse of the observed information: by the point, in lengths squared, and by log T.
+func (c *climber[P]) covariance(now *height) (point, logT float64) {
+	const step = 1e-4
+	n := len(now.slope)
+	information := mat.NewSymDense(n, nil)
+	for i := range n {
+		if c.task.Stopped() {
+			return math.NaN(), math.NaN()
+		}
+		off := make([]float64, n)
+		off[i] = step
+		for j, up := range c.at(now.x, now.t, 1, off).slope[:i+1] {
+			information.SetSym(i, j, float64(len(c.samples))*(now.slope[j]-up)/step)
+		}
+	}
+	var factor mat.Cholesky
+	var inverse mat.SymDense
+	if !factor.Factorize(information) || factor.InverseTo(&inverse) != nil {
+		return math.NaN(), math.NaN()
+	}
+	logT = inverse.At(n-1, n-1)
+	return now.t * (mat.Trace(&inverse) - logT), logT
 }
 
 // climb raises the objective until the norm of its gradient is at most the accuracy, and returns the iterations.
@@ -184,7 +215,7 @@ func (c *climber[P]) climb(now *height, stride, accuracy float64) (*height, int)
 		// A step of one standard deviation is long enough.
 		for scale := math.Min(1, 1/now.norm); scale > 1e-3 && !better; scale /= 4 {
 			x := moved(c.s, now.x, floats.ScaleTo(make([]float64, len(now.step)), scale, now.step))
-			next := c.at(x, now.t*math.Exp(scale*now.stepT), stride)
+			next := c.at(x, now.t*math.Exp(scale*now.stepT), stride, nil)
 			if better = next.value > now.value || next.norm < now.norm/2 && next.value > now.value-1e-9; better {
 				now = next
 			}

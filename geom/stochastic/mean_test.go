@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 
 	"anatomy/geom"
@@ -31,6 +32,8 @@ func TestDiffusionMeanInFlatSpace(t *testing.T) {
 			t.Errorf("proposal %d: %+v, want %v with variance %g", p, m, want, variance)
 		}
 		expect.Abs(t, "log likelihood", m.LogLikelihood, -1-math.Log(2*math.Pi*variance), 1e-9)
+		expect.Rel(t, "squares of standard errors", []float64{m.PointError * m.PointError, m.VarianceError * m.VarianceError},
+			[]float64{2 * variance / 4 * 13 / 12, variance * variance / 4 * 13 / 12}, 1e-3)
 	}
 }
 
@@ -91,6 +94,46 @@ func TestDiffusionMeanOnSphere(t *testing.T) {
 	// The standard deviation of the mean of J samples is √(T/J): the estimate must be much closer than that.
 	if d := floats.Distance(m.Point, want, 2); d > 0.02*math.Sqrt(variance) || m.Status != geom.Converged {
 		t.Errorf("mean %v (%s), want %v, distance %.4f", m.Point, m.Status, want, d)
+	}
+	// The standard errors are those of the second derivatives of the exact likelihood.
+	const h = 1e-3
+	across := func(a, b float64) []float64 {
+		e := []float64{want[1], -want[0], 0}
+		floats.Scale(1/floats.Norm(e, 2), e)
+		f := []float64{want[1]*e[2] - want[2]*e[1], want[2]*e[0] - want[0]*e[2], want[0]*e[1] - want[1]*e[0]}
+		z := floats.AddScaledTo(make([]float64, 3), floats.AddScaledTo(make([]float64, 3), want, math.Tan(a), e), math.Tan(b), f)
+		floats.Scale(1/floats.Norm(z, 2), z)
+		return z
+	}
+	total := func(p [3]float64) (sum float64) {
+		for _, v := range samples {
+			sum += logOnS2(variance*math.Exp(p[2]), across(p[0], p[1]), v)
+		}
+		return sum
+	}
+	information := mat.NewSymDense(3, nil)
+	for i := range 3 {
+		for j := range i + 1 {
+			var sums [4]float64
+			for k, sign := range [][2]float64{{1, 1}, {1, -1}, {-1, 1}, {-1, -1}} {
+				var p [3]float64
+				p[i] += sign[0] * h
+				p[j] += sign[1] * h
+				sums[k] = total(p)
+			}
+			information.SetSym(i, j, -(sums[0]-sums[1]-sums[2]+sums[3])/(4*h*h))
+		}
+	}
+	var inverse mat.Dense
+	if err := inverse.Inverse(information); err != nil {
+		t.Fatal(err)
+	}
+	random := 1 + 1/m.EffectiveSize
+	exact := []float64{math.Sqrt((inverse.At(0, 0) + inverse.At(1, 1)) * random), variance * math.Sqrt(inverse.At(2, 2)*random)}
+	expect.Rel(t, "standard errors", []float64{math.Sqrt(m.PointError*m.PointError - m.PointStep*m.PointStep),
+		math.Sqrt(m.VarianceError*m.VarianceError - m.VarianceStep*m.VarianceStep)}, exact, 0.05)
+	if flat := math.Sqrt(2 * variance / float64(len(samples))); exact[0] < 1.05*flat {
+		t.Errorf("the exact standard error %.4f is that of flat space, %.4f: nothing is tested", exact[0], flat)
 	}
 	if math.Abs(m.Variance/variance-1) > 0.01 || math.Abs(m.LogLikelihood-value) > 0.005 {
 		t.Errorf("variance %.4f, want %.4f; log likelihood %.4f, want %.4f", m.Variance, variance, m.LogLikelihood, value)

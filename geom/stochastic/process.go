@@ -85,37 +85,46 @@ func (r *Run) bridging(paths, m int) [][][]float64 {
 type Paths[P geom.Point] struct {
 	Points [][]P         // Points[k][i] is path k at time iT/n
 	Noise  [][][]float64 // Noise[k][i] is W at that time, the Brownian motion in R^m that drives path k
+	Lost   int           // paths that diverged: they are not among the others, and their law is not in that of the others
 }
 
 // String says what the paths are in one line.
 func (p *Paths[P]) String() string {
-	return fmt.Sprintf("%d paths of %d steps with noise in R^%d", len(p.Points), len(p.Points[0])-1, len(p.Noise[0][0]))
+	return fmt.Sprintf("%d paths of %d steps with noise in R^%d%s", len(p.Points), len(p.Points[0])-1, len(p.Noise[0][0]), sayLost(p.Lost))
 }
 
-// Paths simulates r.Paths paths. If one diverges, the error names the path and the step.
+// sayLost is the end of a line about paths.
+func sayLost(lost int) string {
+	if lost == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d lost", lost)
+}
+
+// Paths simulates r.Paths paths. Those that diverge are left out, and counted as Lost; it is an error if they are more than 1 %, which names the
+// first of them and its step.
 func (p Process[P]) Paths(r Run) (_ *Paths[P], err error) {
 	defer try.Named(&err, "%s", p.Name)
-	out, dw := p.run(&r, true)
-	paths := &Paths[P]{Noise: make([][][]float64, r.Paths)}
-	for _, path := range out.Array3(0) {
-		paths.Points = append(paths.Points, p.Space.Points(path))
-	}
-	for k := range paths.Noise {
+	out, kept, dw := p.run(&r, true)
+	paths := &Paths[P]{Lost: r.Paths - len(kept)}
+	all := out.Array3(0)
+	for _, k := range kept {
 		w := make([]float64, p.Noise)
-		paths.Noise[k] = [][]float64{w}
+		noise := [][]float64{w}
 		for i := range dw {
 			w = floats.AddTo(make([]float64, p.Noise), w, dw[i][k])
-			paths.Noise[k] = append(paths.Noise[k], w)
+			noise = append(noise, w)
 		}
+		paths.Points, paths.Noise = append(paths.Points, p.Space.Points(all[k])), append(paths.Noise, noise)
 	}
 	return paths, nil
 }
 
-// Sample simulates r.Paths paths, with the errors of Paths, and returns their points at time T.
+// Sample simulates r.Paths paths, with the errors of Paths, and returns their points at time T: fewer than r.Paths where some diverge.
 func (p Process[P]) Sample(r Run) (_ []P, err error) {
 	defer try.Named(&err, "%s", p.Name)
-	out, _ := p.run(&r, false)
-	return p.Space.Points(out.Matrix(0)), nil
+	out, kept, _ := p.run(&r, false)
+	return p.Space.Points(only(out.Matrix(0), kept)), nil
 }
 
 // simulation is the key of the compiled function of a process.
@@ -129,15 +138,26 @@ type simulation struct {
 
 func (s simulation) String() string { return fmt.Sprintf("simulation of %T", s.dynamics) }
 
-// run returns, as its first value, the points of all paths, [N, n + 1, ...], or their ends, [N, ...].
-func (p Process[P]) run(r *Run, paths bool) (out engine.Values, dw [][][]float64) {
+// only returns the rows with the given numbers.
+func only[T any](x []T, kept []int) []T {
+	out := make([]T, len(kept))
+	for i, k := range kept {
+		out[i] = x[k]
+	}
+	return out
+}
+
+// run returns, as its first value, the points of all paths, [N, n + 1, ...], or their ends, [N, ...], and the numbers of those that did not
+// diverge.
+func (p Process[P]) run(r *Run, paths bool) (out engine.Values, kept []int, dw [][][]float64) {
 	p.check(r, paths)
 	dw = ode.Increments(r.Seed, r.Steps, r.Paths, p.Noise, r.Time)
 	start := []any{p.Space.Vector(p.Start)}
 	for _, part := range p.Parts {
 		start = append(start, p.Space.Vectors(part.Vectors))
 	}
-	return p.simulate(dw, 0, r.Time, start, false, paths), dw
+	out, kept = p.simulate(dw, 0, r.Time, start, false, paths)
+	return out, kept, dw
 }
 
 // check validates the process and a run of it.
@@ -149,7 +169,7 @@ func (p Process[P]) check(r *Run, keep bool) {
 
 // simulate runs the process from a time t0 over a time T with increments dw, from a point and its parts, or with each from those of every
 // path, [N, ...] and [k, N, ...]. It returns what run does; without paths the parts at the end follow the ends.
-func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each, paths bool) engine.Values {
+func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each, paths bool) (out engine.Values, kept []int) {
 	args := append([]any{t0, T, dw}, start...)
 	kinds := p.kinds()
 	args = append(args, p.Params...)
@@ -159,7 +179,7 @@ func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each,
 	if s, ok := dynamics.(Stepwise); ok {
 		dynamics = s.NearCentre()
 	}
-	out := try.Get(p.Space.Call(key, func(in []*Node) []*Node {
+	out = try.Get(p.Space.Call(key, func(in []*Node) []*Node {
 		start, params := in[3:4+len(kinds)], in[4+len(kinds):]
 		z := ode.Drive{T: in[1], DW: in[2]}
 		n := z.DW.Shape().Dim(1)
@@ -174,29 +194,50 @@ func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each,
 			y = append(y, ReduceSum(ZerosLike(y[0]), -1))
 		}
 		method := watching(m, dynamics, scheme, kinds, in[0], params)
+		// The last step, too, may leave the manifold, where the numbers are finite and no chart is.
+		arrive := func(end, done *Node) *Node {
+			at := geom.At(m, end)
+			return Add(done, MulScalar(ConvertDType(LogicalNot(LogicalAll(IsFinite(at.Moved(at.X).Z), -1)), done.DType()), -1))
+		}
 		if !paths {
-			return ode.Integrate(nil, method, z, y)
+			out := ode.Integrate(nil, method, z, y)
+			last := len(out) - 1
+			out[last] = arrive(out[0], out[last])
+			return out
 		}
 		path := ode.IntegratePath(nil, method, z, y)
 		out := []*Node{Transpose(path[0], 0, 1)}
+		ended := func(x *Node) *Node { return Squeeze(SliceAxis(x, 0, AxisRange(-1)), 0) }
 		for _, sum := range path[len(path)-watched:] {
-			out = append(out, Squeeze(SliceAxis(sum, 0, AxisRange(-1)), 0))
+			out = append(out, ended(sum))
 		}
+		out[watched] = arrive(ended(path[0]), out[watched])
 		return out
 	}, args...))
 	sums := len(out) - watched
-	for k, done := range out.Vector(sums + 2) {
-		if i, n := int(done), len(dw); i < n {
-			try.Fail("path %d diverges at step %d of %d (time %.4g of %.4g): the steps are too long, or it leaves the chart; use more steps or a shorter time",
-				k, i+1, n, T*float64(i+1)/float64(n), T)
+	n, all := len(dw), out.Vector(sums+2)
+	first := -1
+	for k, done := range all {
+		if int(done) == n {
+			kept = append(kept, k)
+		} else if first < 0 {
+			first = k
 		}
 	}
-	if before, same := floats.Sum(out.Vector(sums)), floats.Sum(out.Vector(sums+1)); before > worstChange*same {
+	if lost := len(all) - len(kept); float64(lost) > mostLeftOut*float64(len(all)) {
+		i := math.Max(all[first], 0) + 1
+		try.Fail("%d of %d paths diverge, path %d at step %.0f of %d (time %.4g of %.4g): the steps are too long, or they leave the chart; use more steps or a shorter time",
+			lost, len(all), first, i, n, T*i/float64(n), T)
+	}
+	if before, same := floats.Sum(only(out.Vector(sums), kept)), floats.Sum(only(out.Vector(sums+1), kept)); before > worstChange*same {
 		try.Fail("the steps are too long: over one the metric of the chart changes by a factor of %.3g in the mean, at most %g is taken for small; use more steps or a shorter time",
 			before/same, float64(worstChange))
 	}
-	return out
+	return out, kept
 }
+
+// mostLeftOut is the largest share of paths that may diverge where no error is told: what the others say is that much off at most, if it is a share.
+const mostLeftOut = 0.01
 
 // kinds are those of the parts.
 func (p Process[P]) kinds() []geom.Kind {

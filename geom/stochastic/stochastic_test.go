@@ -244,7 +244,7 @@ func TestErrors(t *testing.T) {
 		"the start has 2 coordinates, those of the manifold":            sample(stochastic.Brownian(sphere, []float64{0, 2}), good),
 		"coordinate 1 of the start is NaN":                              sample(stochastic.Brownian(sphere, []float64{0, math.NaN(), 0}), good),
 		"vector 1 is not tangent: the part that is not has no":          sample(stochastic.Development(sphere, []float64{1, 0, 0}, []float64{0, 1, 0}, []float64{1, 0, 0}), good),
-		"diverges at step ":                                             sample(stochastic.Brownian(chart, []float64{3, 2}), stochastic.Run{Paths: 10, Steps: 40, Time: 40, Seed: 1}),
+		"10 of 10 paths diverge, path 0 at step ":                       sample(stochastic.Brownian(chart, []float64{3, 2}), stochastic.Run{Paths: 10, Steps: 40, Time: 40, Seed: 1}),
 		"Density: no samples":                                           densityErr,
 		"Density: bandwidth 0":                                          bandwidthErr,
 	} {

@@ -1,6 +1,8 @@
 package stochastic
 
 import (
+	"slices"
+
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/geom/tree"
@@ -10,7 +12,7 @@ import (
 // Along simulates r.Paths evolutions along a tree: the process starts at the root, runs along every edge for the time r.Time times its
 // length, and at a branching point goes on independently in all children from where it is, with its parts; its time is that since the
 // root. It returns the points of the nodes, [nodes][r.Paths]. Each edge takes r.Steps steps; r.Time is the time of a unit of length, so for Brownian motion the rate of
-// evolution.
+// evolution. An evolution that diverges on one edge is left out at all nodes: there are fewer than r.Paths.
 //
 // It has the errors of Paths, and is one if the length of an edge is missing. While the rate is small, the coordinates of the leaves have
 // the covariance V ⊗ g*, with V of tree.Tree.Shared and the cometric g* at the start.
@@ -39,7 +41,11 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 		}
 		states[0] = append(states[0], repeated)
 	}
-	nodes := [][]P{p.Space.Points(points)}
+	ends := [][][]float64{points}
+	kept := make([]int, r.Paths)
+	for k := range kept {
+		kept[k] = k
+	}
 	for i, q := range t.Parent[1:] {
 		i++
 		state := states[q]
@@ -48,7 +54,9 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 			// Of its own for every edge, and independent of the numbers of paths and of other edges.
 			var out engine.Values
 			err := try.Run(func() {
-				out = p.simulate(ode.Increments(r.stream(i), r.Steps, r.Paths, p.Noise, time), times[q], time, state, true, false)
+				var here []int
+				out, here = p.simulate(ode.Increments(r.stream(i), r.Steps, r.Paths, p.Noise, time), times[q], time, state, true, false)
+				kept = slices.DeleteFunc(kept, func(k int) bool { _, ok := slices.BinarySearch(here, k); return !ok })
 			})
 			try.Do(try.Name(err, "edge above %s", t.Label(i)))
 			state = []any{out.Matrix(0)}
@@ -60,7 +68,14 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 			states[q] = nil
 		}
 		states[i] = state
-		nodes = append(nodes, p.Space.Points(state[0].([][]float64)))
+		ends = append(ends, state[0].([][]float64))
+	}
+	if lost := r.Paths - len(kept); float64(lost) > mostLeftOut*float64(r.Paths) {
+		try.Fail("%d of %d evolutions diverge on some edge: use more steps or a lower rate", lost, r.Paths)
+	}
+	var nodes [][]P
+	for _, end := range ends {
+		nodes = append(nodes, p.Space.Points(only(end, kept)))
 	}
 	return nodes, nil
 }

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/optimize"
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/geomtest/heat"
 	"anatomy/geom/lie"
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
@@ -205,9 +208,63 @@ func TestWoundPathsAreTold(t *testing.T) {
 	if missing := want - l.Log; !(missing > 0.4 && missing <= 2*l.StandardError) || !(l.Wound > 0.2) {
 		t.Errorf("log density %.4f ± %.4f, wound %.3f, want %.4f", l.Log, l.StandardError, l.Wound, want)
 	}
+	for _, T := range []float64{0.3, 0.5} { // few paths are beyond the cut locus at the end of a step
+		want := math.Log(wrapped(T, 3)) - 0.5*math.Log(2*math.Pi*T)
+		for name, c := range map[string]struct {
+			s        *geom.Space[geom.Vec]
+			proposal stochastic.Proposal
+		}{"Guided": {cylinder, stochastic.Guided}, "DelyonHu": {geom.On(manifold.Cylinder(1)), stochastic.DelyonHu}} {
+			covers(t, fmt.Sprintf("%s, T = %g", name, T), expect.Must(stochastic.LogLikelihood(c.s, c.proposal, []float64{1, 0, 0}, slices.Repeat([][]float64{{cos, sin, 0}}, 20),
+				stochastic.Run{Paths: 1000, Steps: 50, Time: T, Seed: 1})), want)
+		}
+	}
 	circle := []float64{1, 0}
 	expect.Refused(t, expect.Error(stochastic.LogLikelihood(geom.On(manifold.Sphere(1)), stochastic.DelyonHu, circle, [][]float64{circle}, stochastic.Run{Paths: 2, Steps: 3})),
 		"do not come round it")
+}
+
+// covers says whether nine of ten likelihoods with a standard error are within two of them.
+func covers(t *testing.T, name string, all []stochastic.Likelihood, want float64) {
+	t.Helper()
+	held, told := 0, 0
+	for _, l := range all {
+		if !math.IsInf(l.StandardError, 1) {
+			told++
+			if math.Abs(l.Log-want) <= 2*l.StandardError {
+				held++
+			}
+		}
+	}
+	t.Logf("%s: %d of %d within two standard errors, %d without", name, held, told, len(all)-told)
+	if 10*held < 9*told {
+		t.Errorf("%s: %d of %d within two standard errors", name, held, told)
+	}
+}
+
+// Paths that pass near the point opposite the end leave its chart. They are counted, and the likelihood is not lost. Where the weights of a chart have
+// no variance there is no standard error.
+func TestLostPathsAreCounted(t *testing.T) {
+	v := slices.Repeat([][]float64{at(2)}, 20)
+	run := stochastic.Run{Paths: 400, Steps: 50, Time: 0.5, Seed: 1}
+	all, lost := expect.Must(stochastic.LogLikelihood(sphere, stochastic.DelyonHu, pole, v, run)), 0
+	for _, l := range all {
+		lost += l.Lost
+	}
+	if lost == 0 {
+		t.Error("no path is lost: nothing is tested")
+	}
+	covers(t, "DelyonHu", all, math.Log(heat.Kernel(0.5, math.Cos(2))))
+	b := expect.Must(stochastic.Bridge(sphere, stochastic.DelyonHu, pole, v[0], stochastic.Run{Paths: 2000, Steps: 50, Time: 0.5, Seed: 1}))
+	if b.Lost == 0 || len(b.Points) != 2000-b.Lost || len(b.LogWeights) != len(b.Points) {
+		t.Errorf("%d of 2000 bridges are lost, %d are there", b.Lost, len(b.Points))
+	}
+	expect.Abs(t, "mean weight", floats.LogSumExp(b.LogWeights)-math.Log(float64(len(b.Points))), b.Log, 1e-12)
+	run.Time = 0.3
+	for _, l := range expect.Must(stochastic.LogLikelihood(geom.On(struct{ geom.Charted }{manifold.Sphere(2)}), stochastic.Guided, pole, v, run)) {
+		if !math.IsInf(l.StandardError, 1) {
+			t.Errorf("Guided in a chart: %+v, where log p is %.3f", l, math.Log(heat.Kernel(0.3, math.Cos(2))))
+		}
+	}
 }
 
 // On a circle the diffusion mean is the maximum of the likelihood of the wrapped normal distribution.

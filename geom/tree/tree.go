@@ -33,7 +33,7 @@ func New(parent []int, length []float64, name []string) (*Tree, error) {
 	if len(length) != n || len(name) != n {
 		return nil, fmt.Errorf("tree: %d parents, %d lengths and %d names: one of each a node", n, len(length), len(name))
 	}
-	t := &Tree{Parent: parent, Length: length, Name: name}
+	t := &Tree{Parent: slices.Clone(parent), Length: slices.Clone(length), Name: slices.Clone(name)}
 	if _, err := t.check(); err != nil {
 		return nil, fmt.Errorf("tree: %w", err)
 	}

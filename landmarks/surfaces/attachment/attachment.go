@@ -102,7 +102,7 @@ func features(n *Node, varifold bool) *Node {
 }
 
 // Term is the squared distance of a mesh, whose vertices move, from a target: a data term for landmarks.Space.Match. What is
-// wrong with the meshes that it was made of, Inputs and Value report.
+// wrong with the meshes that it was made of, Inputs and Value report. It keeps the meshes: do not change them later.
 type Term struct {
 	norm           Norm
 	partial        bool // see PartialVarifold

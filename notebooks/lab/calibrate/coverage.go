@@ -66,6 +66,8 @@ func coverage(b *bench) {
 			b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return growth(flow, unlike, r) }},
 		{[]row{{"variance of the diffusion mean of 20, S², normal in log T", 0.3}}, b.tenth(), func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return diffusion(flow, pole, 0.3, b, k) }},
 		{[]row{{"the same, 3 landmarks", 0.02}}, b.tenth(), func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return diffusion(widths[2], triangle, 0.02, b, k) }},
+		{[]row{{"distance of the diffusion mean of 20 from their start, S², T = 0.3, disc of PointError", 0}}, b.tenth(), func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return place(flow, pole, 0.3, b, k) }},
+		{[]row{{"the same, T = 1", 0}}, b.tenth(), func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return place(flow, pole, 1, b, k) }},
 		{[]row{{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width}}, b.simulations, func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return kernelWidth(widths, b, k) }},
 		{[]row{{"ancestor of 16 leaves, Brownian motion, t", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return ancestor(r) }},
 	} {
@@ -211,12 +213,24 @@ func slope(s *geom.Space[geom.Vec], random *rand.Rand) ([]estimate, geom.Status)
 // diffusion has the variance of the diffusion mean of n samples at the time T, times n/(n − 1) as in the plane, where T̂ has the
 // distribution of T χ²/d(n − 1); its interval, normal in log T, is that of VarianceError.
 func diffusion(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, simulation int) ([]estimate, geom.Status) {
-	seed := b.seed + uint64(simulation)
-	samples := try.Get(stochastic.Brownian(s, start).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed}))
-	m := try.Get(stochastic.DiffusionMean(s, stochastic.Guided, samples, start, stochastic.Run{Paths: 20, Steps: 20, Time: T, Seed: seed + 1<<32}))
+	m := diffused(s, start, T, b, simulation)
 	variance := m.Variance * observations / (observations - 1)
 	wide := 1.96 * m.VarianceError / m.Variance * math.Sqrt(observations/(observations-1.))
 	return []estimate{{variance, math.Abs(math.Log(variance/T)) <= wide}}, m.Status
+}
+
+// place has the distance of the diffusion mean of n samples on a surface from their start, and the disc of 95 % with its standard error.
+func place(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, simulation int) ([]estimate, geom.Status) {
+	m := diffused(s, start, T, b, simulation)
+	off := try.Get(s.Log(m.Point, start)).Length
+	return []estimate{{off, off*off <= m.PointError*m.PointError/2*distuv.ChiSquared{K: 2}.Quantile(0.95)}}, m.Status
+}
+
+// diffused is the diffusion mean of n samples at the time T.
+func diffused(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, simulation int) *stochastic.Mean[geom.Vec] {
+	seed := b.seed + uint64(simulation)
+	samples := try.Get(stochastic.Brownian(s, start).Sample(stochastic.Run{Paths: observations, Steps: 50, Time: T, Seed: seed}))
+	return try.Get(stochastic.DiffusionMean(s, stochastic.Guided, samples, start, stochastic.Run{Paths: 20, Steps: 20, Time: T, Seed: seed + 1<<32}))
 }
 
 // ancestor is the value at the root of a tree, with the standard error of Prune, whose rate has leaves − 1 degrees of freedom.
