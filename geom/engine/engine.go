@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -46,7 +47,14 @@ import (
 type Option func(*Func)
 
 // Float32 makes arguments of float64 enter the graph as float32, in which the function then computes. The default is float64.
-func Float32() Option { return func(f *Func) { f.dtype = dtypes.Float32 } }
+//
+// A float32 holds seven digits. Points that are 1e4 of their distances away from the origin would keep three of them, so name the arguments
+// that are points, by their numbers from 0, if the function depends on differences of points only, as sums of kernels do: the centre of the box
+// of all of them is subtracted before they become float32. Such an argument is [..., n, D], with one D for all. As Float32(0, 1) for the sums
+// from points, argument 1, at points, argument 0.
+func Float32(points ...int) Option {
+	return func(f *Func) { f.dtype, f.points = dtypes.Float32, points }
+}
 
 const unnamed = "anatomy"
 
@@ -58,7 +66,8 @@ type Func struct {
 	name     string
 	step     string // as it is shown while it runs
 	dtype    dtypes.DType
-	inputs   int // -1 for any number
+	points   []int // arguments that are centred together: see Float32
+	inputs   int   // -1 for any number
 	build    buildFunc
 	programs *shelf
 }
@@ -114,6 +123,9 @@ func (f *Func) Call(args ...any) (Values, error) {
 	if f.inputs >= 0 && len(args) != f.inputs {
 		return nil, fmt.Errorf("%s: %d arguments for a function of %d", f.name, len(args), f.inputs)
 	}
+	if args, err = f.centred(args); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.name, err)
+	}
 	in := make([]*tensors.Tensor, len(args))
 	s := make([]shapes.Shape, len(args))
 	for i, a := range args {
@@ -166,6 +178,42 @@ func Run[F graph.ExecGraphFn](fn F, args ...any) (Values, error) {
 
 // Free drops the compiled programs of the function. Functions that cannot be reached any more lose theirs by themselves, later.
 func (f *Func) Free() { f.programs.clear() }
+
+// centred moves the arguments that are points by one vector, so that they lie around the origin.
+func (f *Func) centred(args []any) ([]any, error) {
+	if f.points == nil {
+		return args, nil
+	}
+	args = slices.Clone(args)
+	flat, dims := make([][]float64, len(f.points)), make([][]int, len(f.points))
+	for k, i := range f.points {
+		var err error
+		if i < 0 || i >= len(args) {
+			return nil, fmt.Errorf("Float32(%d): want the numbers of arguments, 0 to %d", i, len(args)-1)
+		}
+		if flat[k], dims[k], err = Flatten(args[i]); err != nil {
+			return nil, fmt.Errorf("argument %d: %w", i, err)
+		}
+		if r := len(dims[k]); r < 2 || dims[k][r-1] != dims[0][len(dims[0])-1] {
+			return nil, fmt.Errorf("argument %d of shape %v, want points, [..., n, D], with one D for all that Float32 names", i, dims[k])
+		}
+	}
+	d := dims[0][len(dims[0])-1]
+	low, high := slices.Repeat([]float64{math.Inf(1)}, d), slices.Repeat([]float64{math.Inf(-1)}, d)
+	for _, x := range flat {
+		for j, v := range x {
+			low[j%d], high[j%d] = min(low[j%d], v), max(high[j%d], v)
+		}
+	}
+	for k, x := range flat {
+		moved := make([]float64, len(x))
+		for j, v := range x {
+			moved[j] = v - (low[j%d]/2 + high[j%d]/2)
+		}
+		args[f.points[k]] = tensors.FromFlatDataAndDimensions(narrow(moved), dims[k]...)
+	}
+	return args, nil
+}
 
 func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 	switch a := arg.(type) {
@@ -249,7 +297,10 @@ func Backend() (compute.Backend, error) {
 		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so", config, b.Name())
 	}
 	opened = b
-	enterNatives(config)
+	if onCPU(b) {
+		programs.On(b.DeviceDescription(0))
+	}
+	enterNatives(b, config)
 	return opened, nil
 }
 
@@ -257,7 +308,11 @@ func Backend() (compute.Backend, error) {
 func OnCPU() bool {
 	mu.Lock()
 	defer mu.Unlock()
-	return opened != nil && strings.Contains(strings.ToLower(opened.DeviceDescription(0)), "cpu")
+	return opened != nil && onCPU(opened)
+}
+
+func onCPU(b compute.Backend) bool {
+	return strings.Contains(strings.ToLower(b.DeviceDescription(0)), "cpu")
 }
 
 // flags adds to those of the user (XLA_FLAGS) what a plug-in of the project is told, so that programs compile sooner; they run
@@ -290,10 +345,11 @@ func flags(plugin, users string) string {
 
 var keepOnce sync.Once
 
-// keepPrograms makes the CPU plug-in of a configuration keep its compiled programs. Where it cannot, all are compiled anew.
+// keepPrograms makes the plug-in of a configuration keep its compiled programs, if its device is a CPU, which only the open back end tells.
+// Where it cannot, all are compiled anew.
 func keepPrograms(config string) {
-	plugin, ok := cpuPlugin(config)
-	if !ok {
+	plugin, ok := pluginOf(config)
+	if !ok || cuda(plugin) {
 		return
 	}
 	keepOnce.Do(func() {
@@ -319,11 +375,11 @@ var (
 	cpuPlugins  = []string{"fastatomstruct_xla_cpu/libpjrt_cpu.so", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"}
 )
 
-// cpuPlugin is the path of the CPU plug-in of a configuration that names one.
-func cpuPlugin(config string) (path string, ok bool) {
+// pluginOf is the path of the plug-in of a configuration that names one.
+func pluginOf(config string) (path string, ok bool) {
 	path, given := strings.CutPrefix(config, "xla:")
 	path, _, _ = strings.Cut(path, ",")
-	return path, given && filepath.IsAbs(path) && !cuda(path)
+	return path, given && filepath.IsAbs(path)
 }
 
 func cuda(config string) bool {

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +12,80 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/try"
 )
+
+// best returns the best of the centres that several starts lead to.
+func (r *run) best(samples [][]float64, w []float64, search func(r *run, samples [][]float64, w []float64) *Mean[geom.Vec]) *Mean[geom.Vec] {
+	best := search(r, samples, w)
+	best.Starts, best.Agreed = 1, 1
+	if _, closed := r.space.M.(geom.ClosedForms); !closed || r.from != nil || best.Status == geom.Cancelled {
+		return best
+	}
+	found := []*Mean[geom.Vec]{best}
+	for _, i := range r.elsewhere(best, samples) {
+		other := *r
+		other.Task, other.from = r.Quiet(), samples[i]
+		var m *Mean[geom.Vec]
+		if err := try.Run(func() { m = search(&other, samples, w) }); err != nil { // cut loci of samples
+			continue
+		}
+		if r.Stopped() {
+			best.Status = geom.Cancelled
+			break
+		}
+		if found = append(found, m); m.Status < best.Status || m.Status == best.Status && m.sum() < (1-1e-9)*best.sum() {
+			best, m.Agreed = m, 1
+		}
+	}
+	best.Starts = len(found)
+	ends := repeat(best.Point, len(samples)) // as many as in the search, for which there is a program
+	for k, m := range slices.DeleteFunc(found, func(m *Mean[geom.Vec]) bool { return m == best }) {
+		ends[k] = m.Point
+	}
+	for _, g := range r.perhaps(repeat(best.Point, len(ends)), ends)[:best.Starts-1] {
+		if g.Length <= 1e-3*math.Sqrt(best.Variance) {
+			best.Agreed++
+		}
+	}
+	return best
+}
+
+// sum is what the point minimises.
+func (m *Mean[P]) sum() float64 {
+	if m.Median {
+		return floats.Dot(m.Weights, m.Distances)
+	}
+	return m.Variance
+}
+
+// elsewhere returns which samples may lead to another centre than m, those with the least sums of squares first: none where the sum at the
+// sample furthest from m is nearly that of flat space.
+func (r *run) elsewhere(m *Mean[geom.Vec], samples [][]float64) []int {
+	const asked, most = 64, 12
+	n, pull := len(samples), combine(m.Weights, m.Momenta)
+	sum := func(i int) (sum float64) {
+		logs, err := r.space.LogAll(repeat(samples[i], n), samples)
+		if err != nil { // it is in the cut locus of another one
+			return math.Inf(1)
+		}
+		for j, g := range logs {
+			sum += m.Weights[j] * g.Length * g.Length
+		}
+		return sum
+	}
+	far := floats.MaxIdx(m.Distances)
+	square := m.Distances[far] * m.Distances[far]
+	flat := m.Variance + square - 2*floats.Dot(pull, m.Velocities[far])
+	if s := sum(far); s >= flat-0.1*square && !math.IsInf(s, 1) {
+		return nil
+	}
+	sums, which := map[int]float64{}, []int(nil)
+	for k := range min(n, asked) {
+		i := k * n / min(n, asked)
+		sums[i], which = sum(i), append(which, i)
+	}
+	slices.SortStableFunc(which, func(a, b int) int { return cmp.Compare(sums[a], sums[b]) })
+	return which[:min(n, most)]
+}
 
 // lower returns a candidate where the sum is lower than at one that is settled: at the same point with shorter logarithms, or away from
 // it, where it is a maximum or a saddle. It is nil where none is found.
