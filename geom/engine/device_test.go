@@ -41,7 +41,9 @@ func TestDeviceIsAsked(t *testing.T) {
 
 // Points that are centred before they become float32 lose nothing far away from the origin: 1/|x − y|² of points 1e6 away.
 func TestFloat32OfPoints(t *testing.T) {
-	f := Compile(func(x, y *graph.Node) *graph.Node { return graph.Reciprocal(graph.ReduceSum(graph.Square(graph.Sub(x, y)), -1)) }, Float32(0, 1))
+	f := Compile(func(x, y *graph.Node) *graph.Node {
+		return graph.Reciprocal(graph.ReduceSum(graph.Square(graph.Sub(x, y)), -1))
+	}, Float32(0, 1))
 	for _, offset := range []float64{0, 1e4, 1e6, -1e9} {
 		x, y := [][]float64{{offset, 1}, {offset + 0.25, 2}}, [][]float64{{offset + 0.5, 0}, {offset + 1, 4}}
 		out := expect.Must(f.Call(x, y))
