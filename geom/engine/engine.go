@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -48,10 +47,9 @@ type Option func(*Func)
 
 // Float32 makes arguments of float64 enter the graph as float32, in which the function then computes. The default is float64.
 //
-// A float32 holds seven digits. Points that are 1e4 of their distances away from the origin would keep three of them, so name the arguments
-// that are points, by their numbers from 0, if the function depends on differences of points only, as sums of kernels do: the centre of the box
-// of all of them is subtracted before they become float32. Such an argument is [..., n, D], with one D for all. As Float32(0, 1) for the sums
-// from points, argument 1, at points, argument 0.
+// A float32 holds seven digits, of points 1e4 of their distances away from the origin three of these distances. If the function depends on
+// differences of points only, as sums of kernels do, name the arguments that are points by their numbers from 0, as Float32(0, 1): the mean of
+// the first is subtracted from all of them before. Each is [..., n, D], with one D.
 func Float32(points ...int) Option {
 	return func(f *Func) { f.dtype, f.points = dtypes.Float32, points }
 }
@@ -179,38 +177,32 @@ func Run[F graph.ExecGraphFn](fn F, args ...any) (Values, error) {
 // Free drops the compiled programs of the function. Functions that cannot be reached any more lose theirs by themselves, later.
 func (f *Func) Free() { f.programs.clear() }
 
-// centred moves the arguments that are points by one vector, so that they lie around the origin.
+// centred moves the arguments that are points, so that the mean of the first of them is the origin.
 func (f *Func) centred(args []any) ([]any, error) {
-	if f.points == nil {
-		return args, nil
-	}
 	args = slices.Clone(args)
-	flat, dims := make([][]float64, len(f.points)), make([][]int, len(f.points))
-	for k, i := range f.points {
-		var err error
+	var origin []float64
+	for _, i := range f.points {
 		if i < 0 || i >= len(args) {
 			return nil, fmt.Errorf("Float32(%d): want the numbers of arguments, 0 to %d", i, len(args)-1)
 		}
-		if flat[k], dims[k], err = Flatten(args[i]); err != nil {
+		flat, dims, err := Flatten(args[i])
+		if err != nil {
 			return nil, fmt.Errorf("argument %d: %w", i, err)
 		}
-		if r := len(dims[k]); r < 2 || dims[k][r-1] != dims[0][len(dims[0])-1] {
-			return nil, fmt.Errorf("argument %d of shape %v, want points, [..., n, D], with one D for all that Float32 names", i, dims[k])
+		d := append([]int{0}, dims...)[len(dims)]
+		if len(dims) < 2 || origin != nil && d != len(origin) {
+			return nil, fmt.Errorf("argument %d of shape %v, want points, [..., n, D], with one D for all that Float32 names", i, dims)
 		}
-	}
-	d := dims[0][len(dims[0])-1]
-	low, high := slices.Repeat([]float64{math.Inf(1)}, d), slices.Repeat([]float64{math.Inf(-1)}, d)
-	for _, x := range flat {
-		for j, v := range x {
-			low[j%d], high[j%d] = min(low[j%d], v), max(high[j%d], v)
+		if origin == nil {
+			origin = make([]float64, d)
+			for k, v := range flat {
+				origin[k%d] += v / float64(len(flat)/d)
+			}
 		}
-	}
-	for k, x := range flat {
-		moved := make([]float64, len(x))
-		for j, v := range x {
-			moved[j] = v - (low[j%d]/2 + high[j%d]/2)
+		for k := range flat {
+			flat[k] -= origin[k%d]
 		}
-		args[f.points[k]] = tensors.FromFlatDataAndDimensions(narrow(moved), dims[k]...)
+		args[i] = tensors.FromFlatDataAndDimensions(narrow(flat), dims...)
 	}
 	return args, nil
 }

@@ -68,8 +68,8 @@ type Mean[P geom.Point] struct {
 // the second derivative is least. In more than 8 dimensions it looks for this direction among 4 directions, so it may treat a
 // saddle as a minimum if the sum decreases in few directions and slowly.
 //
-// In flat space the sum at a sample x_i is Variance + d(y, x_i)², and in a space of negative curvature it is not less. Where it is less by a
-// tenth of d(y, x_i)² at the sample furthest from y, the search starts again at the 12 samples with the least sums, of up to 64.
+// In flat space the sum at a sample x is Variance + d(y, x)², and with negative curvature it is not less. Samples count as far apart where at
+// the furthest one it is less by more than d(y, x)²/10. Then the search starts again at 12 samples, evenly chosen.
 //
 // With Mismatch the iteration ends when Imbalance is at most Tolerance and Unsettled at most Tolerance/100. It ends as Stalled if at three steps in a
 // row the geodesic to some sample is not found. Each step decomposes the n×n matrix of the kernel, which is fast for up to about a thousand
@@ -190,23 +190,19 @@ func known(g *geodesic) *geodesic {
 	return g
 }
 
-// zero is a geodesic that stays where it is.
-func zero(n int) *geodesic {
-	return &geodesic{Velocity: make([]float64, n), Momentum: make([]float64, n), Status: geom.Converged}
+// rounded are geodesics from y, all 0 where all are lost in rounding: see FrechetMean.
+func rounded(y []float64, logs []*geodesic) []*geodesic {
+	for _, g := range logs {
+		if !vanishes(y, g) {
+			return logs
+		}
+	}
+	return slices.Repeat([]*geodesic{{Velocity: make([]float64, len(y)), Momentum: make([]float64, len(y)), Status: geom.Converged}}, len(logs))
 }
 
-// vanishes says whether a geodesic from y is lost in rounding: see FrechetMean.
 func vanishes(y []float64, g *geodesic) bool {
 	size := floats.Norm(g.Velocity, 2)
 	return g.Status == geom.Converged && size <= 1e-14*floats.Norm(y, 2) && g.Length <= max(1e-6, 2*size)
-}
-
-// rounded are geodesics from y, all 0 where all are lost in rounding.
-func rounded(y []float64, logs []*geodesic) []*geodesic {
-	if slices.ContainsFunc(logs, func(g *geodesic) bool { return !vanishes(y, g) }) {
-		return logs
-	}
-	return slices.Repeat([]*geodesic{zero(len(y))}, len(logs))
 }
 
 // reach returns the geodesics from points y_i to samples x_i; with Mismatch those that minimise d_σ, which is their Length, and the y_i

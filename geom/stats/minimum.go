@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,31 +12,32 @@ import (
 	"anatomy/geom/try"
 )
 
-// best returns the best of the centres that several starts lead to.
+// best returns the best of the centres that several starts lead to, where the samples are far apart and their logarithms have closed forms.
 func (r *run) best(samples [][]float64, w []float64, search func(r *run, samples [][]float64, w []float64) *Mean[geom.Vec]) *Mean[geom.Vec] {
 	best := search(r, samples, w)
 	best.Starts, best.Agreed = 1, 1
-	if _, closed := r.space.M.(geom.ClosedForms); !closed || r.from != nil || best.Status == geom.Cancelled {
+	if _, closed := r.space.M.(geom.ClosedForms); !closed || r.from != nil || best.Status == geom.Cancelled || !r.wide(best, samples) {
 		return best
 	}
-	found := []*Mean[geom.Vec]{best}
-	for _, i := range r.elsewhere(best, samples) {
+	found, n := []*Mean[geom.Vec]{best}, min(len(samples), 12)
+	for k := range n {
 		other := *r
-		other.Task, other.from = r.Quiet(), samples[i]
+		other.Task, other.from = r.Quiet(), samples[k*len(samples)/n]
 		var m *Mean[geom.Vec]
-		if err := try.Run(func() { m = search(&other, samples, w) }); err != nil { // cut loci of samples
-			continue
-		}
+		err := try.Run(func() { m = search(&other, samples, w) })
 		if r.Stopped() {
 			best.Status = geom.Cancelled
-			break
+			return best
+		}
+		if err != nil { // the cut locus of a sample
+			continue
 		}
 		if found = append(found, m); m.Status < best.Status || m.Status == best.Status && m.sum() < (1-1e-9)*best.sum() {
-			best, m.Agreed = m, 1
+			best = m
 		}
 	}
-	best.Starts = len(found)
 	ends := repeat(best.Point, len(samples)) // as many as in the search, for which there is a program
+	best.Starts, best.Agreed = len(found), 1
 	for k, m := range slices.DeleteFunc(found, func(m *Mean[geom.Vec]) bool { return m == best }) {
 		ends[k] = m.Point
 	}
@@ -57,34 +57,16 @@ func (m *Mean[P]) sum() float64 {
 	return m.Variance
 }
 
-// elsewhere returns which samples may lead to another centre than m, those with the least sums of squares first: none where the sum at the
-// sample furthest from m is nearly that of flat space.
-func (r *run) elsewhere(m *Mean[geom.Vec], samples [][]float64) []int {
-	const asked, most = 64, 12
-	n, pull := len(samples), combine(m.Weights, m.Momenta)
-	sum := func(i int) (sum float64) {
-		logs, err := r.space.LogAll(repeat(samples[i], n), samples)
-		if err != nil { // it is in the cut locus of another one
-			return math.Inf(1)
-		}
-		for j, g := range logs {
-			sum += m.Weights[j] * g.Length * g.Length
-		}
-		return sum
-	}
+// wide says whether the sum of squares at the sample furthest from m is less than flat space would have it, or has a cut locus.
+func (r *run) wide(m *Mean[geom.Vec], samples [][]float64) bool {
 	far := floats.MaxIdx(m.Distances)
+	logs, err := r.space.LogAll(repeat(samples[far], len(samples)), samples)
 	square := m.Distances[far] * m.Distances[far]
-	flat := m.Variance + square - 2*floats.Dot(pull, m.Velocities[far])
-	if s := sum(far); s >= flat-0.1*square && !math.IsInf(s, 1) {
-		return nil
+	less := m.Variance + square - 2*floats.Dot(combine(m.Weights, m.Momenta), m.Velocities[far])
+	for i, g := range logs {
+		less -= m.Weights[i] * g.Length * g.Length
 	}
-	sums, which := map[int]float64{}, []int(nil)
-	for k := range min(n, asked) {
-		i := k * n / min(n, asked)
-		sums[i], which = sum(i), append(which, i)
-	}
-	slices.SortStableFunc(which, func(a, b int) int { return cmp.Compare(sums[a], sums[b]) })
-	return which[:min(n, most)]
+	return err != nil || less > 0.1*square
 }
 
 // lower returns a candidate where the sum is lower than at one that is settled: at the same point with shorter logarithms, or away from
