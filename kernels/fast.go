@@ -114,8 +114,8 @@ const margin = 1.25
 // The sums are those over the points of the first shape, at the points of each shape. If control points carry many other
 // points, give the control points first. Sums are accurate for points within the box of all shapes, made a quarter wider.
 //
-// It is an error if there are no points, a coordinate is not finite, the points spread too far for double precision, or the sums
-// miss the tolerance on a random subset of the points.
+// It is an error if there are no points, a coordinate is not finite, the points spread too far for double precision, the kernel gives NaN or
+// an infinite number between them, or the sums miss the tolerance on a random subset of the points.
 //
 // # Algorithm
 //
@@ -145,6 +145,12 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 		}
 		return nil, fmt.Errorf("kernels.Fast: the points spread over %g, which is too much for double precision", extent)
 	}
+	s := newSampler(k, d)
+	if s.terms == nil {
+		if err := check(k, k, shapes[0], tolerance); err != nil {
+			return nil, err
+		}
+	}
 	if pairs <= 4*tileSize*tileSize {
 		return k, nil
 	}
@@ -152,7 +158,6 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 		return nil, err
 	}
 	floats.Scale(margin, extent)
-	s := newSampler(k, d)
 	s.costs = costsOf(s.terms, d)
 	return s.fastest(k, extent, shapes[0], all, float64(pairs), tolerance)
 }
@@ -292,7 +297,7 @@ func nearShare(points, targets [][]float64, unit []float64, tile float64) func(r
 	}
 }
 
-// check compares fast sums with exact ones over at most 2000 of the points, relative to the sum of the |weights|.
+// check compares fast sums with exact ones, which are to be finite, over at most 2000 of the points, relative to the sum of the |weights|.
 func check(fast, exact Kernel, points [][]float64, tolerance float64) error {
 	r := rand.New(rand.NewPCG(2, 1))
 	subset, weights := make([][]float64, min(2000, len(points))), make([][]float64, min(2000, len(points)))
@@ -303,12 +308,15 @@ func check(fast, exact Kernel, points [][]float64, tolerance float64) error {
 		y := SliceAxis(x, 0, AxisRange(0, min(200, len(subset))))
 		got, want := fast.Sum(y, x, b), exact.Sum(y, x, b)
 		at0 := exact.Gram(SliceAxis(x, 0, AxisRange(0, 1)), SliceAxis(x, 0, AxisRange(0, 1)))
-		return []*Node{ReduceAllMax(Abs(Sub(got, want))), Mul(ReduceAllSum(b), ReduceAllSum(at0))}
+		return []*Node{ReduceAllMax(Abs(Sub(got, want))), Mul(ReduceAllSum(b), ReduceAllSum(at0)), ReduceAllSum(want), ReduceAllSum(got)}
 	}, subset, weights)
 	if err != nil {
 		return err
 	}
-	if e := out.Scalar(0) / out.Scalar(1); !(e <= tolerance) {
+	if !finite([]float64{out.Scalar(1), out.Scalar(2)}) {
+		return fmt.Errorf("kernels.Fast: sums of %s over a random subset of the points are no finite numbers: give a kernel that is finite at every distance, 0 included", exact)
+	}
+	if e := out.Scalar(0) / out.Scalar(1); !(e <= tolerance) || !finite([]float64{out.Scalar(3)}) { // a maximum drops NaN
 		return fmt.Errorf("kernels.Fast: %s is off by %.2g on a random subset, tolerance %g: use Tiled", fast, e, tolerance)
 	}
 	return nil

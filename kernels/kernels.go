@@ -8,7 +8,8 @@
 // Widths and weights are settings of compiled programs (engine.Setting): kernels of a kind share theirs.
 //
 // On the CPU, in float64 and up to three dimensions, exact sums, those on a grid and their first and second derivatives run in C code
-// inside the compiled program (kernels/native), which forms no matrix; elsewhere they are operations of the graph.
+// inside the compiled program (kernels/native), which forms no matrix; elsewhere they are operations of the graph. For sums in float32, name the
+// points in engine.Float32, so that they are centred before: far from the origin a float32 holds few digits of their differences.
 package kernels
 
 import (

@@ -385,3 +385,36 @@ func TestMatchOfAPart(t *testing.T) {
 		}
 	}
 }
+
+// A mesh matched to itself, also moved, renumbered or of two pieces of a curve, stays where it is: nothing is left of the distance, and the search converges.
+func TestMatchToItself(t *testing.T) {
+	ball := mesh.Icosphere(1)
+	renumbered := &mesh.Mesh{}
+	last := len(ball.Vertices) - 1
+	for i := range ball.Vertices {
+		renumbered.Vertices = append(renumbered.Vertices, ball.Vertices[last-i])
+	}
+	for _, c := range ball.Cells {
+		renumbered.Cells = append(renumbered.Cells, []int{last - c[1], last - c[2], last - c[0]})
+	}
+	space := landmarks.New(len(ball.Vertices), 3, kernels.Gaussian(0.7), geom.Integrator(ode.Heun, 5))
+	for _, k := range []kernels.Kernel{kernels.Gaussian(0.4), kernels.Cauchy(0.4), kernels.Laplace(0, 0.4), kernels.Laplace(1, 0.4)} {
+		for name, term := range map[string]landmarks.DataTerm{
+			"current":    attachment.Current(k, ball, renumbered),
+			"varifold":   attachment.Varifold(k, ball, ball),
+			"renumbered": attachment.Varifold(k, ball, renumbered),
+			"partial":    attachment.PartialVarifold(k, ball, ball),
+		} {
+			m := expect.Must(space.Match(ball.Vertices, term, 0.1))
+			if m.Status != geom.Converged || m.Before != 0 || m.Mismatch != 0 || m.Residual != 0 || m.Length != 0 {
+				t.Errorf("%s, %s: %v, length %g, residual %g, mismatch %g", name, k, m, m.Length, m.Residual, m.Mismatch)
+			}
+		}
+	}
+	// What differs is not taken for equal.
+	moved := ball.Copy()
+	moved.Vertices[0][0] += 1e-4
+	if d := expect.Must(attachment.Varifold(kernels.Gaussian(0.4), ball, moved).Value(ball.Vertices)); !(d > 0) {
+		t.Errorf("the distance of a mesh from one that was moved by 1e-4 is %g", d)
+	}
+}

@@ -46,7 +46,13 @@ import (
 type Option func(*Func)
 
 // Float32 makes arguments of float64 enter the graph as float32, in which the function then computes. The default is float64.
-func Float32() Option { return func(f *Func) { f.dtype = dtypes.Float32 } }
+//
+// A float32 holds seven digits, of points 1e4 of their distances away from the origin three of these distances. If the function depends on
+// differences of points only, as sums of kernels do, name the arguments that are points by their numbers from 0, as Float32(0, 1): the mean of
+// the first is subtracted from all of them before. Each is [..., n, D], with one D.
+func Float32(points ...int) Option {
+	return func(f *Func) { f.dtype, f.points = dtypes.Float32, points }
+}
 
 const unnamed = "anatomy"
 
@@ -58,7 +64,8 @@ type Func struct {
 	name     string
 	step     string // as it is shown while it runs
 	dtype    dtypes.DType
-	inputs   int // -1 for any number
+	points   []int // arguments that are centred together: see Float32
+	inputs   int   // -1 for any number
 	build    buildFunc
 	programs *shelf
 }
@@ -114,6 +121,9 @@ func (f *Func) Call(args ...any) (Values, error) {
 	if f.inputs >= 0 && len(args) != f.inputs {
 		return nil, fmt.Errorf("%s: %d arguments for a function of %d", f.name, len(args), f.inputs)
 	}
+	if args, err = f.centred(args); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.name, err)
+	}
 	in := make([]*tensors.Tensor, len(args))
 	s := make([]shapes.Shape, len(args))
 	for i, a := range args {
@@ -166,6 +176,36 @@ func Run[F graph.ExecGraphFn](fn F, args ...any) (Values, error) {
 
 // Free drops the compiled programs of the function. Functions that cannot be reached any more lose theirs by themselves, later.
 func (f *Func) Free() { f.programs.clear() }
+
+// centred moves the arguments that are points, so that the mean of the first of them is the origin.
+func (f *Func) centred(args []any) ([]any, error) {
+	args = slices.Clone(args)
+	var origin []float64
+	for _, i := range f.points {
+		if i < 0 || i >= len(args) {
+			return nil, fmt.Errorf("Float32(%d): want the numbers of arguments, 0 to %d", i, len(args)-1)
+		}
+		flat, dims, err := Flatten(args[i])
+		if err != nil {
+			return nil, fmt.Errorf("argument %d: %w", i, err)
+		}
+		d := append([]int{0}, dims...)[len(dims)]
+		if len(dims) < 2 || origin != nil && d != len(origin) {
+			return nil, fmt.Errorf("argument %d of shape %v, want points, [..., n, D], with one D for all that Float32 names", i, dims)
+		}
+		if origin == nil {
+			origin = make([]float64, d)
+			for k, v := range flat {
+				origin[k%d] += v / float64(len(flat)/d)
+			}
+		}
+		for k := range flat {
+			flat[k] -= origin[k%d]
+		}
+		args[i] = tensors.FromFlatDataAndDimensions(narrow(flat), dims...)
+	}
+	return args, nil
+}
 
 func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 	switch a := arg.(type) {
@@ -249,7 +289,10 @@ func Backend() (compute.Backend, error) {
 		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so", config, b.Name())
 	}
 	opened = b
-	enterNatives(config)
+	if onCPU(b) {
+		programs.On(b.DeviceDescription(0))
+	}
+	enterNatives(b, config)
 	return opened, nil
 }
 
@@ -257,7 +300,11 @@ func Backend() (compute.Backend, error) {
 func OnCPU() bool {
 	mu.Lock()
 	defer mu.Unlock()
-	return opened != nil && strings.Contains(strings.ToLower(opened.DeviceDescription(0)), "cpu")
+	return opened != nil && onCPU(opened)
+}
+
+func onCPU(b compute.Backend) bool {
+	return strings.Contains(strings.ToLower(b.DeviceDescription(0)), "cpu")
 }
 
 // flags adds to those of the user (XLA_FLAGS) what a plug-in of the project is told, so that programs compile sooner; they run
@@ -294,10 +341,11 @@ func flags(plugin, users string) string {
 
 var keepOnce sync.Once
 
-// keepPrograms makes the CPU plug-in of a configuration keep its compiled programs. Where it cannot, all are compiled anew.
+// keepPrograms makes the plug-in of a configuration keep its compiled programs, if its device is a CPU, which only the open back end tells.
+// Where it cannot, all are compiled anew.
 func keepPrograms(config string) {
-	plugin, ok := cpuPlugin(config)
-	if !ok {
+	plugin, ok := pluginOf(config)
+	if !ok || cuda(plugin) {
 		return
 	}
 	keepOnce.Do(func() {
@@ -323,11 +371,11 @@ var (
 	cpuPlugins  = []string{"fastatomstruct_xla_cpu/libpjrt_cpu.so", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"}
 )
 
-// cpuPlugin is the path of the CPU plug-in of a configuration that names one.
-func cpuPlugin(config string) (path string, ok bool) {
+// pluginOf is the path of the plug-in of a configuration that names one.
+func pluginOf(config string) (path string, ok bool) {
 	path, given := strings.CutPrefix(config, "xla:")
 	path, _, _ = strings.Cut(path, ",")
-	return path, given && filepath.IsAbs(path) && !cuda(path)
+	return path, given && filepath.IsAbs(path)
 }
 
 func cuda(config string) bool {

@@ -289,6 +289,9 @@ func (f *fit) optimiseSteady() *solve.Minimum {
 		if g.Status != geom.Converged {
 			found.Status = max(found.Status, geom.Stalled)
 		}
+		if math.IsNaN(known(g).Length) {
+			found.Value = math.NaN()
+		}
 	}
 	if f.Stopped() { // and perhaps did not look for all that is shorter
 		found.Status = geom.Cancelled

@@ -101,7 +101,7 @@ func (r *run) seeded(x [][]float64, k int, random *rand.Rand) *clustering {
 		try.Do(err)
 		for i, g := range logs {
 			square := g.Length * g.Length
-			if largest = max(largest, square); square < 1e-13*largest { // rounding
+			if largest = max(largest, square); square < 1e-13*largest || vanishes(g.Start, g) { // rounding
 				square = 0
 			}
 			nearest[i] = min(nearest[i], square)

@@ -20,7 +20,7 @@ type Mean[P geom.Point] struct {
 	Velocities []P       // v_i = Log_y(x_i); with Mismatch the v of the minimum in d_σ
 	Momenta    []P       // v_i♭
 	Distances  []float64 // d(y, x_i); with Mismatch d_σ(y, x_i)
-	Variance   float64   // Σ w_i Distances_i², in the unit of lengths squared
+	Variance   float64   // Σ w_i Distances_i², in the unit of lengths squared; NaN where the computation was cancelled before a distance was known
 	Mismatch   float64   // σ of the option; 0 without
 	Median     bool      // the point is that of Median, not of FrechetMean
 
@@ -31,7 +31,8 @@ type Mean[P geom.Point] struct {
 	Imbalance, Unsettled float64
 	Lost                 []int   // with Mismatch, where Status is Stalled: of the samples to which no such geodesic was found, those that failed most often
 	Residual             float64 // the largest |Exp_y(v_i) − x_i|/√d; with Mismatch this is the noise, not an error
-	Iterations           int
+	Starts, Agreed       int     // how many starts were made, and how many of these ended at y: see FrechetMean
+	Iterations           int     // of the start that led to y
 	// Status is Stalled if the gradient or a logarithm did not reach its tolerance; Residual says how far the logarithms
 	// are off.
 	Status geom.Status
@@ -41,8 +42,14 @@ type Mean[P geom.Point] struct {
 //
 //	Σ_i w_i d(y, x_i)²,
 //
-// with the logarithms of the samples at y. If the samples are in a convex ball, there is one such point; otherwise y is a local
-// minimum, which depends on Start.
+// with the logarithms of the samples at y. If the samples are in a convex ball, there is one such point; otherwise the sum may have many
+// local minima, and y is the best that was found, a mean and not the mean. Where the manifold has geom.ClosedForms and no Start is given,
+// the search also starts at up to 12 of the samples if these are far apart. Starts counts all starts, Agreed those that ended at y: where few
+// agreed, there may be a better mean. Starts is 1 where the samples are close together; where there are no closed forms, as for landmarks, since
+// more starts would take too long; and with Mismatch.
+//
+// If all samples are at y up to rounding, the Variance, the Gradient and the logarithms are exactly 0. This is so where each logarithm, as a
+// vector in the ambient space, is at most 1e-14 of y, and its length at most 1e-6 or twice that of this vector.
 //
 // With Mismatch it minimises Σ w_i d_σ(y, x_i)² instead. Use this for landmarks of real outlines; the result is the
 // deterministic atlas of Durrleman et al. (NeuroImage 101, 2014). Points must then be coordinates: a Charted manifold is an
@@ -61,6 +68,9 @@ type Mean[P geom.Point] struct {
 // the second derivative is least. In more than 8 dimensions it looks for this direction among 4 directions, so it may treat a
 // saddle as a minimum if the sum decreases in few directions and slowly.
 //
+// In flat space the sum at a sample x is Variance + d(y, x)², and with negative curvature it is not less. Samples count as far apart where at
+// the furthest one it is less by more than d(y, x)²/10. Then the search starts again at 12 samples, evenly chosen.
+//
 // With Mismatch the iteration ends when Imbalance is at most Tolerance and Unsettled at most Tolerance/100. It ends as Stalled if at three steps in a
 // row the geodesic to some sample is not found. Each step decomposes the n×n matrix of the kernel, which is fast for up to about a thousand
 // landmarks.
@@ -75,7 +85,7 @@ func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...MeanOption) (
 // meanOf turns a mean of lists of numbers into one of points of a space.
 func meanOf[P geom.Point](s *geom.Space[P], m *Mean[geom.Vec]) *Mean[P] {
 	return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.Mismatch, m.Median,
-		m.Gradient, m.Imbalance, m.Unsettled, m.Lost, m.Residual, m.Iterations, m.Status}
+		m.Gradient, m.Imbalance, m.Unsettled, m.Lost, m.Residual, m.Starts, m.Agreed, m.Iterations, m.Status}
 }
 
 // mean is FrechetMean.
@@ -86,17 +96,20 @@ func (r *run) mean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	if r.Tolerance == 0 {
 		r.Tolerance = 1e-8
 	}
-	return r.withWeight(samples, w, func(x [][]float64, w []float64) *Mean[geom.Vec] {
-		m, _ := r.centre(x, w, func(g []*geodesic) level {
-			l := level{weights: w, slope: 2, stiff: 2}
-			for i, g := range g {
-				l.value += w[i] * g.Length * g.Length
-			}
-			l.size = math.Sqrt(l.value)
-			return l
-		})
-		return m
+	return r.withWeight(samples, w, func(x [][]float64, w []float64) *Mean[geom.Vec] { return r.best(x, w, (*run).exactMean) })
+}
+
+// exactMean is the Fréchet mean that one start leads to, of samples that have weight.
+func (r *run) exactMean(samples [][]float64, w []float64) *Mean[geom.Vec] {
+	m, _ := r.centre(samples, w, func(g []*geodesic) level {
+		l := level{weights: w, slope: 2, stiff: 2}
+		for i, g := range g {
+			l.value += w[i] * g.Length * g.Length
+		}
+		l.size = math.Sqrt(l.value)
+		return l
 	})
+	return m
 }
 
 // withWeight computes a centre of the samples that have weight, and takes the geodesics to the others there.
@@ -155,11 +168,42 @@ func (r *run) perhaps(y, x [][]float64) []*geodesic {
 	}
 	for i, g := range logs {
 		if g.Status != geom.Converged {
-			none := slices.Repeat([]float64{math.NaN()}, len(x[i]))
-			logs[i] = &geodesic{Velocity: none, Momentum: none, Length: math.NaN(), Status: g.Status}
+			logs[i] = unknown(len(x[i]))
+			logs[i].Status = g.Status
 		}
 	}
 	return logs
+}
+
+// unknown is a geodesic of which nothing is known.
+func unknown(n int) *geodesic {
+	none := slices.Repeat([]float64{math.NaN()}, n)
+	return &geodesic{Velocity: none, Momentum: none, Length: math.NaN()}
+}
+
+// known is a geodesic, or unknown if its search was cancelled before it had begun.
+func known(g *geodesic) *geodesic {
+	if g.Status == geom.Cancelled && g.Length == 0 && g.Residual > 0 {
+		u := unknown(len(g.Velocity))
+		u.Residual, u.Status = g.Residual, g.Status
+		return u
+	}
+	return g
+}
+
+// rounded are geodesics from y, all 0 where all are lost in rounding: see FrechetMean.
+func rounded(y []float64, logs []*geodesic) []*geodesic {
+	for _, g := range logs {
+		if !vanishes(y, g) {
+			return logs
+		}
+	}
+	return slices.Repeat([]*geodesic{{Velocity: make([]float64, len(y)), Momentum: make([]float64, len(y)), Status: geom.Converged}}, len(logs))
+}
+
+func vanishes(y []float64, g *geodesic) bool {
+	size := floats.Norm(g.Velocity, 2)
+	return g.Status == geom.Converged && size <= 1e-14*floats.Norm(y, 2) && g.Length <= max(1e-6, 2*size)
 }
 
 // reach returns the geodesics from points y_i to samples x_i; with Mismatch those that minimise d_σ, which is their Length, and the y_i
@@ -200,6 +244,9 @@ func (m *Mean[P]) String() string {
 		what = "median"
 	}
 	line := fmt.Sprintf("%s of %d samples, standard deviation %.4g, %s after %d iterations", what, len(m.Weights), math.Sqrt(m.Variance), m.Status, m.Iterations)
+	if m.Starts > 1 {
+		line += fmt.Sprintf(", found by %d of %d starts", m.Agreed, m.Starts)
+	}
 	if len(m.Lost) > 0 {
 		line += fmt.Sprintf("; no best geodesic found to the samples %v, counted from 0: leave them out, or take a larger Mismatch", m.Lost)
 	}
@@ -239,6 +286,7 @@ func (c *candidate) enough(tolerance float64) float64 { return tolerance * c.siz
 
 // newCandidate is the candidate with given logarithms at y.
 func newCandidate(y []float64, logs []*geodesic, sum func(g []*geodesic) level) *candidate {
+	logs = rounded(y, logs)
 	c := &candidate{level: sum(logs), y: y, logs: logs}
 	velocities, momenta := parts(logs)
 	c.step, c.covector = combine(c.weights, velocities), combine(c.weights, momenta)
@@ -354,8 +402,9 @@ func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum f
 // result makes a Mean of a point and the logarithms of the samples; its Status is Stalled if a logarithm was not found.
 func (r *run) result(y []float64, logs []*geodesic, w []float64) *Mean[geom.Vec] {
 	m := &Mean[geom.Vec]{Point: y, Weights: w, Status: geom.Converged}
-	m.Velocities, m.Momenta = parts(logs)
 	for i, g := range logs {
+		g = known(g)
+		m.Velocities, m.Momenta = append(m.Velocities, g.Velocity), append(m.Momenta, g.Momentum)
 		m.Distances = append(m.Distances, g.Length)
 		m.Variance += w[i] * g.Length * g.Length
 		m.Residual = max(m.Residual, g.Residual)

@@ -13,7 +13,8 @@ import (
 //	Σ_i w_i d(y, x_i).
 //
 // It is robust: outliers with less than half of the weight move it only a little. If the median is one of the samples, Point is
-// exactly this sample and Gradient is 0. If distances are not convex, it is a local minimum, as for FrechetMean.
+// exactly this sample and Gradient is 0. If distances are not convex, it is the best of the local minima that were found: Starts and Agreed are
+// as for FrechetMean, and so is what becomes of samples that are all equal.
 //
 // The options are Weights, Start, Tolerance (default 1e-8) and MaxIterations (500). The tolerance is for the Gradient divided by
 // Σ w_i d_i Σ w_i/d_i, a number without unit, in which each d_i counts as at least a tenth of the mean distance Σ w_i d_i.
@@ -29,13 +30,13 @@ func Median[P geom.Point](on geom.Of[P], samples []P, opts ...MedianOption) (_ *
 	r := newRun("geometric median", s, 1e-8)
 	defer r.end(&err)
 	x, w := samplesOf(r, s, samples, opts)
-	return meanOf(s, r.withWeight(x, w, r.median)), nil
+	return meanOf(s, r.withWeight(x, w, func(x [][]float64, w []float64) *Mean[geom.Vec] { return r.best(x, w, (*run).median) })), nil
 }
 
 // nearby is how far, of Σ w_i d_i, a sample is from y at most whose logarithm there is taken for 0.
 const nearby = 1e-9
 
-// median is Median for samples that have weight.
+// median is the median that one start leads to, of samples that have weight.
 func (r *run) median(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	sum := func(g []*geodesic) level {
 		l := level{weights: make([]float64, len(g))}
@@ -80,7 +81,7 @@ func (r *run) median(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	if c.value > value*(1+rounding) || !c.settled(r.Tolerance) {
 		return m
 	}
-	out := r.result(c.y, logs, w)
+	out := r.result(c.y, c.logs, w)
 	out.Median, out.Gradient, out.Iterations = true, c.slope*c.norm, m.Iterations
 	return out
 }

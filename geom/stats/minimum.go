@@ -12,6 +12,63 @@ import (
 	"anatomy/geom/try"
 )
 
+// best returns the best of the centres that several starts lead to, where the samples are far apart and their logarithms have closed forms.
+func (r *run) best(samples [][]float64, w []float64, search func(r *run, samples [][]float64, w []float64) *Mean[geom.Vec]) *Mean[geom.Vec] {
+	best := search(r, samples, w)
+	best.Starts, best.Agreed = 1, 1
+	if _, closed := r.space.M.(geom.ClosedForms); !closed || r.from != nil || best.Status == geom.Cancelled || !r.wide(best, samples) {
+		return best
+	}
+	found, n := []*Mean[geom.Vec]{best}, min(len(samples), 12)
+	for k := range n {
+		other := *r
+		other.Task, other.from = r.Quiet(), samples[k*len(samples)/n]
+		var m *Mean[geom.Vec]
+		err := try.Run(func() { m = search(&other, samples, w) })
+		if r.Stopped() {
+			best.Status = geom.Cancelled
+			return best
+		}
+		if err != nil { // the cut locus of a sample
+			continue
+		}
+		if found = append(found, m); m.Status < best.Status || m.Status == best.Status && m.sum() < (1-1e-9)*best.sum() {
+			best = m
+		}
+	}
+	ends := repeat(best.Point, len(samples)) // as many as in the search, for which there is a program
+	best.Starts, best.Agreed = len(found), 1
+	for k, m := range slices.DeleteFunc(found, func(m *Mean[geom.Vec]) bool { return m == best }) {
+		ends[k] = m.Point
+	}
+	for _, g := range r.perhaps(repeat(best.Point, len(ends)), ends)[:best.Starts-1] {
+		if g.Length <= 1e-3*math.Sqrt(best.Variance) {
+			best.Agreed++
+		}
+	}
+	return best
+}
+
+// sum is what the point minimises.
+func (m *Mean[P]) sum() float64 {
+	if m.Median {
+		return floats.Dot(m.Weights, m.Distances)
+	}
+	return m.Variance
+}
+
+// wide says whether the sum of squares at the sample furthest from m is less than flat space would have it, or has a cut locus.
+func (r *run) wide(m *Mean[geom.Vec], samples [][]float64) bool {
+	far := floats.MaxIdx(m.Distances)
+	logs, err := r.space.LogAll(repeat(samples[far], len(samples)), samples)
+	square := m.Distances[far] * m.Distances[far]
+	less := m.Variance + square - 2*floats.Dot(combine(m.Weights, m.Momenta), m.Velocities[far])
+	for i, g := range logs {
+		less -= m.Weights[i] * g.Length * g.Length
+	}
+	return err != nil || less > 0.1*square
+}
+
 // lower returns a candidate where the sum is lower than at one that is settled: at the same point with shorter logarithms, or away from
 // it, where it is a maximum or a saddle. It is nil where none is found.
 func (r *run) lower(now *candidate, samples [][]float64, sum func(g []*geodesic) level, at evaluation) *candidate {

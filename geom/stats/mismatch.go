@@ -233,13 +233,20 @@ func (b *balance) balanced() bool {
 func (b *balance) result(lost []int) *Mean[geom.Vec] {
 	squares, misses := b.distances()
 	_, norm := b.pull()
-	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, Mismatch: b.sigma, Gradient: 2 * norm, Imbalance: b.imbalance(), Unsettled: b.unsettled(), Iterations: b.iterations}
+	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, Mismatch: b.sigma, Gradient: 2 * norm, Imbalance: b.imbalance(), Unsettled: b.unsettled(), Starts: 1, Agreed: 1, Iterations: b.iterations}
+	var logs []*geodesic
 	for i, root := range b.roots {
 		v := b.cometric.sharp(root.X)
-		m.Momenta, m.Velocities = append(m.Momenta, root.X), append(m.Velocities, v)
-		m.Distances = append(m.Distances, math.Sqrt(math.Max(0, squares[i])))
-		m.Variance += b.weights[i] * squares[i]
-		m.Residual = math.Max(m.Residual, math.Sqrt(misses[i]/float64(len(v))))
+		g := &geodesic{Momentum: root.X, Velocity: v, Length: math.Sqrt(math.Max(0, squares[i])), Residual: math.Sqrt(misses[i] / float64(len(v)))}
+		if floats.Norm(root.X, 1) == 0 && misses[i] > 0 { // its search had not begun
+			g.Length = math.NaN()
+		}
+		logs = append(logs, g)
+	}
+	for i, g := range rounded(b.point, logs) {
+		m.Momenta, m.Velocities, m.Distances = append(m.Momenta, g.Momentum), append(m.Velocities, g.Velocity), append(m.Distances, g.Length)
+		m.Variance += b.weights[i] * g.Length * g.Length
+		m.Residual = math.Max(m.Residual, g.Residual)
 	}
 	switch {
 	case b.ctx.Err() != nil:

@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -28,10 +29,10 @@ type PCA[P geom.Point] struct {
 
 // TangentPCA returns the principal components of the logarithms v_i of the samples at their mean, with respect to the metric at
 // the mean. They are the eigenvectors of v ↦ Σ w_i (v_i − v̄) ⟨v_i − v̄, v⟩_g/(1 − Σ w_i²), v̄ = Σ w_i v_i, for equal weights the sample
-// covariance with the factor 1/(N − 1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004), computed from the N×N matrix
-// of inner products. At a Fréchet mean v̄ is 0; at a median it is not, nor is the mean of the scores ⟨u_k, v_i⟩_g. Variances are the
+// covariance with the factor 1/(N − 1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004), computed from a root of the N×N
+// matrix of inner products, whose rank is at most the dimension. At a Fréchet mean v̄ is 0; at a median it is not, nor is the mean of the scores ⟨u_k, v_i⟩_g. Variances are the
 // eigenvalues, the largest first, and Explained their shares in the sum of all eigenvalues. There are at most N − 1 modes; modes whose
-// standard deviation is below 1e-7 of the largest are left out. The scores of a sample of weight 0 without logarithm are NaN. The sign
+// standard deviation is below 1e-7 of the largest are left out. If all samples are at the mean up to rounding (see FrechetMean), there are none. The scores of a sample of weight 0 without logarithm are NaN. The sign
 // of a mode is chosen so that its component of largest absolute value is positive.
 func TangentPCA[P geom.Point](m *Mean[P]) (_ *PCA[P], err error) {
 	defer try.Catch(&err)
@@ -89,32 +90,35 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 		return out
 	}
 	velocities, momenta := centred(m.Velocities), centred(m.Momenta)
-	gram := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := range i + 1 {
-			if m.Weights[i] == 0 || m.Weights[j] == 0 {
-				continue // they may have no logarithm
-			}
-			inner := (floats.Dot(momenta[i], velocities[j]) + floats.Dot(momenta[j], velocities[i])) / 2
-			if !finite(inner) {
-				try.Fail("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, inner)
-			}
-			gram.SetSym(i, j, math.Sqrt(m.Weights[i]*m.Weights[j])/(1-square)*inner)
+	share := func(i int) float64 { return math.Sqrt(m.Weights[i] / (1 - square)) }
+	inner := func(i, j int) float64 {
+		if m.Weights[i] == 0 || m.Weights[j] == 0 {
+			return 0 // they may have no logarithm
 		}
+		v := share(i) * share(j) * (floats.Dot(momenta[i], velocities[j]) + floats.Dot(momenta[j], velocities[i])) / 2
+		if !finite(v) {
+			try.Fail("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, v)
+		}
+		return v
+	}
+	root, total := rootOf(inner, n, min(n-1, len(velocities[0])))
+	p := &PCA[geom.Vec]{Point: m.Point, Scores: make([][]float64, n), Status: m.Status}
+	if root == nil {
+		return p
 	}
 	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, true) {
+	var small mat.SymDense
+	if small.SymOuterK(1, root); !eigen.Factorize(&small, true) {
 		try.Fail("tangent PCA: the eigenvalues of the matrix of inner products were not found")
 	}
 	values := eigen.Values(nil)
-	var vectors mat.Dense
+	var vectors, parts mat.Dense
 	eigen.VectorsTo(&vectors)
-	total := mat.Trace(gram)
-	p := &PCA[geom.Vec]{Point: m.Point, Scores: make([][]float64, n), Status: m.Status}
-	for k := n - 1; k > 0 && values[k] > 1e-14*values[n-1]; k-- { // ascending; the mean takes one away
-		c := mat.Col(nil, k, &vectors)
+	parts.Mul(root.T(), &vectors)
+	for k := len(values) - 1; k >= 0 && values[k] > 1e-14*values[len(values)-1]; k-- { // ascending
+		c := mat.Col(nil, k, &parts)
 		for i := range c {
-			c[i] *= math.Sqrt(m.Weights[i] / ((1 - square) * values[k]))
+			c[i] *= share(i) / values[k]
 		}
 		u, a := combine(c, velocities), combine(c, momenta)
 		if sign := signOf(u); sign < 0 {
@@ -129,6 +133,40 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 		}
 	}
 	return p
+}
+
+// rootOf returns the R of rank rows, [r, n], with Rᵀ R = G for the matrix of inner products G of n vectors, and the trace of G: Cholesky's
+// decomposition with pivots, which takes r columns of G, r being at most the dimension that the vectors span. R is nil where they are all 0.
+func rootOf(inner func(i, j int) float64, n, rank int) (root *mat.Dense, trace float64) {
+	left := make([]float64, n) // the diagonal of what is left of G
+	for i := range left {
+		left[i] = inner(i, i)
+	}
+	trace = floats.Sum(left)
+	var rows [][]float64
+	for largest := floats.Max(left); len(rows) < rank; {
+		pivot := floats.MaxIdx(left)
+		if !(left[pivot] > 1e-15*largest) {
+			break
+		}
+		row, scale := make([]float64, n), math.Sqrt(left[pivot])
+		for i := range row {
+			row[i] = inner(i, pivot)
+		}
+		for _, r := range rows {
+			floats.AddScaled(row, -r[pivot], r)
+		}
+		floats.Scale(1/scale, row)
+		for i, v := range row {
+			left[i] = max(0, left[i]-v*v)
+		}
+		left[pivot] = 0
+		rows = append(rows, row)
+	}
+	if rows == nil {
+		return nil, trace
+	}
+	return mat.NewDense(len(rows), n, slices.Concat(rows...)), trace
 }
 
 // squares is Σ w_i², of weights of which more than one is not 0.

@@ -26,7 +26,7 @@ type Regression[P geom.Point] struct {
 	Residuals  []float64 // d(γ(c_i), x_i); with Mismatch d_σ
 	Misses     []P       // Log of x_i at γ(c_i), tangent vectors; with Mismatch the v of the minimum in d_σ
 	Variance   float64   // Σ w_i Residuals_i²
-	R2         float64   // R² = 1 − Variance/Σ w_i d(y, x_i)², y the Fréchet mean of the samples
+	R2         float64   // R² = 1 − Variance/Σ w_i d(y, x_i)², y the Fréchet mean of the samples; NaN if they are all at y (see FrechetMean)
 
 	Iterations int
 	Status     geom.Status // the worse of those of the search and of the Fréchet mean, on which R2 depends
@@ -105,7 +105,18 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 			f.shots.tolerance = max(f.shots.tolerance, 1e-3*r.Tolerance*floats.Distance(samples[i], mean.Point, 2))
 		}
 	}
-	found := f.optimise()
+	var found *solve.Minimum
+	if mean.Variance > 0 {
+		found = f.optimise()
+	} else { // all samples are at the mean, or it was cancelled before it was known: the model stays at it
+		found, f.shots, f.points = &solve.Minimum{Status: mean.Status}, nil, repeat(mean.Point, len(samples))
+		for k := range f.m {
+			f.m[k] = make([]float64, len(mean.Point))
+		}
+		for i := range samples {
+			f.logs = append(f.logs, &geodesic{Velocity: mean.Velocities[i], Length: mean.Distances[i]})
+		}
+	}
 	out := &Regression[geom.Vec]{Columns: d.Columns, Origin: d.Origin, Point: f.p, Fitted: f.points, Iterations: found.Iterations, Status: found.Status}
 	out.Velocities, out.Momenta = slopes(d, f)
 	if f.shots != nil {
@@ -119,16 +130,14 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 		}
 	} else {
 		for _, g := range f.logs {
+			g = known(g)
 			out.Residuals, out.Misses = append(out.Residuals, g.Length), append(out.Misses, g.Velocity)
 		}
 	}
 	for i, d := range out.Residuals {
 		out.Variance += w[i] * d * d
 	}
-	out.R2 = 1
-	if mean.Variance > 0 {
-		out.R2 = 1 - out.Variance/mean.Variance
-	}
+	out.R2 = 1 - out.Variance/mean.Variance
 	out.Status = max(out.Status, mean.Status)
 	if without == nil {
 		return out

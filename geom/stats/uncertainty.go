@@ -42,6 +42,7 @@ type Uncertainty[P geom.Point] struct {
 //
 // Where the curvature is positive, H < 1, and the mean is less certain than the logarithms alone say. If H is singular, the mean
 // is no longer normally distributed ("smeary"). If it is nearly so, small changes of the mean change the covariance much.
+// Where points are more than about a right angle from their mean, as on a sphere with standard deviations of 1.3, the covariance is much too small.
 //
 // m is the result of FrechetMean on the same space. Its weights count as known numbers, not as numbers of repeated samples.
 //

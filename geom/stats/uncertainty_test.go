@@ -197,7 +197,7 @@ func TestUncertaintyRefuses(t *testing.T) {
 	}
 	// Across the great circle of two points at 2.8 from their middle, the sum of squared distances falls.
 	north := []float64{0, 0, 1}
-	saddle := &stats.Mean[geom.Vec]{Point: north, Weights: []float64{0.5, 0.5}}
+	saddle := &stats.Mean[geom.Vec]{Point: north, Weights: []float64{0.5, 0.5}, Status: geom.Converged}
 	for _, v := range []float64{2.8, -2.8} {
 		g := expect.Must(space.Log(north, at(v, 0)))
 		saddle.Velocities, saddle.Momenta = append(saddle.Velocities, g.Velocity), append(saddle.Momenta, g.Momentum)

@@ -255,7 +255,7 @@ func flatCells(m *mesh.Mesh) []int {
 }
 
 // Distance returns the squared distance, or that of PartialVarifold, a scalar, of the mesh with vertices x, [n, D], from the target, with
-// the kernel's width multiplied by scale.
+// the kernel's width multiplied by scale. It is a difference of sums: one of less than 1e-14 of them is rounding, and 0.
 func (t *Term) Distance(x, scale *Node, inputs []*Node) *Node {
 	part := func(x, cells *Node) (c, b *Node) {
 		c, b = t.norm.Measure(x, Reshape(cells, -1, len(t.source.Cells[0])))
@@ -264,13 +264,21 @@ func (t *Term) Distance(x, scale *Node, inputs []*Node) *Node {
 	c, b := part(x, inputs[0])
 	d, e := part(inputs[1], inputs[2])
 	if t.partial {
-		excess := ReduceSum(Mul(b, Sub(t.norm.Kernel.Sum(c, c, b), t.norm.Kernel.Sum(c, d, e))), -1) // times |b|
+		sum := func(d, e *Node) *Node { return ReduceSum(Mul(b, t.norm.Kernel.Sum(c, d, e)), -1) } // times |b|
+		own, covered := sum(c, b), sum(d, e)
+		excess := unrounded(Sub(own, covered), Add(Abs(own), Abs(covered)))
 		square := ReduceSum(Square(b), -1)
 		flat := IsZero(square) // a cell without size pays nothing
 		size := Sqrt(Where(flat, OnesLike(square), square))
 		return ReduceAllSum(Where(flat, ZerosLike(size), Div(Square(Max(excess, ZerosLike(excess))), size)))
 	}
-	return Add(Sub(t.norm.Square(c, b), MulScalar(t.norm.Inner(c, b, d, e), 2)), t.norm.Square(d, e))
+	squares := Add(t.norm.Square(c, b), t.norm.Square(d, e))
+	return unrounded(Sub(squares, MulScalar(t.norm.Inner(c, b, d, e), 2)), squares)
+}
+
+// unrounded is a difference of terms of a size, and 0, with the derivative 0, where nothing but their rounding is left.
+func unrounded(difference, size *Node) *Node {
+	return Where(LessOrEqual(Abs(difference), MulScalar(size, 1e-14)), ZerosLike(difference), difference)
 }
 
 // Value returns the squared distance of the source mesh with the vertices x from the target.

@@ -51,6 +51,10 @@ func coverage(b *bench) {
 	for _, c := range []line{
 		{[]row{{"Fréchet mean of 20 points of 0.3, S², ellipse; its distance from the truth", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(flow, pole, 0.3, nil, r) }},
 		{[]row{{"the same, points of 0.7", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(flow, pole, 0.7, nil, r) }},
+		{[]row{{"the same, points of 1.3: too wide", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(flow, pole, 1.3, nil, r) }},
+		{[]row{{"the same, SPD(2), points of 1", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) {
+			return frechet(geom.On(manifold.SPD(2)), []float64{1, 0, 0, 1}, 1, nil, r)
+		}},
 		{[]row{{"the same, H², points of 1", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) {
 			return frechet(geom.On(manifold.Hyperbolic(2)), []float64{1, 0, 0}, 1, nil, r)
 		}},

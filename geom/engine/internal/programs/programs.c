@@ -66,7 +66,7 @@ static void *compile(void *args) {
 		}
 	}
 	void *error = call(clientCompile, a);
-	if (error == NULL) keep(a->loaded, key);
+	if (error == NULL && key != NULL) keep(a->loaded, key);
 	free(key);
 	return error;
 }

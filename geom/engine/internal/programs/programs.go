@@ -38,14 +38,17 @@ const limit = 1 << 30
 // mark begins every file written here; after it come the SHA-256 of key and program together, and the program.
 const mark = "A program compiled by XLA, kept by anatomy.\n"
 
-// What programs are kept in, and what they depend on beside themselves.
+// What programs are kept in, and what they depend on beside themselves. Without a device none are kept.
 var (
-	folder  *os.Root
-	machine string
+	folder          *os.Root
+	machine, device string
 )
 
-// Keep opens a plug-in for go-xla, which finds it by its path from then on, and keeps its programs in a folder below dir
-// that is this user's alone. The error is trusted.ErrUnsafe where somebody else could put machine code there.
+// On says on which device the programs run: from then on they are kept.
+func On(description string) { device = description }
+
+// Keep opens a plug-in for go-xla, which finds it by its path from then on, and keeps its programs, once On has named the device, in a folder
+// below dir that is this user's alone. The error is trusted.ErrUnsafe where somebody else could put machine code there.
 func Keep(plugin, dir string) error {
 	info, err := os.Stat(plugin)
 	if err != nil {
@@ -107,13 +110,24 @@ func processor() string {
 	return strings.Join(kept, "")
 }
 
+// keyOf is the key of a program with its options, "" where none are kept.
+func keyOf(code, options []byte) string {
+	if device == "" {
+		return ""
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %d ", machine, device, len(code))
+	h.Write(code)
+	h.Write(options)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 //export anatomyFind
 func anatomyFind(code *C.char, codeSize C.size_t, options *C.char, optionsSize C.size_t, found **C.char, foundSize *C.size_t) *C.char {
-	h := sha256.New()
-	fmt.Fprintf(h, "%d %s %d ", len(machine), machine, codeSize)
-	h.Write(unsafe.Slice((*byte)(unsafe.Pointer(code)), codeSize))
-	h.Write(unsafe.Slice((*byte)(unsafe.Pointer(options)), optionsSize))
-	key := hex.EncodeToString(h.Sum(nil))
+	key := keyOf(unsafe.Slice((*byte)(unsafe.Pointer(code)), codeSize), unsafe.Slice((*byte)(unsafe.Pointer(options)), optionsSize))
+	if key == "" {
+		return nil
+	}
 	if program := read(key); program != nil {
 		*found, *foundSize = (*C.char)(C.CBytes(program)), C.size_t(len(program))
 	}

@@ -176,3 +176,17 @@ func TestOpen(t *testing.T) {
 		}
 	}
 }
+
+// Programs of different devices have different keys, and none before the device is known.
+func TestKeysHoldTheDevice(t *testing.T) {
+	was := device
+	defer func() { device = was }()
+	keys := map[string]bool{}
+	for _, d := range []string{"TFRT_CPU_0", "another CPU"} {
+		On(d)
+		keys[keyOf([]byte("code"), []byte("options"))] = true
+	}
+	if On(""); len(keys) != 2 || keys[""] || keyOf([]byte("code"), nil) != "" {
+		t.Errorf("keys %v", keys)
+	}
+}
