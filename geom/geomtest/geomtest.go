@@ -56,6 +56,7 @@ func Run(t *testing.T, m geom.Manifold, points ...[]float64) {
 type sample struct {
 	points, v, w [][]float64 // points near those given, tangent vectors of length speed
 	ends         [][]float64 // Exp of v, integrated in one tilted chart
+	orbits       bool        // points are orbits: see geom.Quotient
 }
 
 // pattern is a vector of numbers in (−1, 1) that depend on the place and the seed, in the shape of x.
@@ -96,9 +97,11 @@ func (r *residuals) compare(name string, a, b *Node) {
 func pointwise(t *testing.T, m geom.Manifold, points [][]float64) sample {
 	t.Helper()
 	var r residuals
+	var orbits bool
 	out, err := engine.Run(func(in []*Node) []*Node {
 		r = residuals{}
 		centre := geom.At(m, in[0])
+		_, orbits = centre.Manifold.(geom.Quotient)
 		x := centre.X
 		if geom.IsCharted(m) {
 			x = MulScalar(pattern(x, 1.3), 0.25/math.Sqrt(float64(m.Dim())))
@@ -131,7 +134,7 @@ func pointwise(t *testing.T, m geom.Manifold, points [][]float64) sample {
 		}
 	}
 	k := len(r.names)
-	return sample{points: out.Matrix(k), v: out.Matrix(k + 1), w: out.Matrix(k + 2), ends: out.Matrix(k + 3)}
+	return sample{points: out.Matrix(k), v: out.Matrix(k + 1), w: out.Matrix(k + 2), ends: out.Matrix(k + 3), orbits: orbits}
 }
 
 // metric tests g, ♯, ♭ and Γ at x.
@@ -270,6 +273,10 @@ func (s suite) geodesics() {
 		}
 		s.check("Log of Exp", i, g.Velocity, s.v[i])
 	}
+	s.far("", space, still)
+	if ok {
+		s.far(" in closed form", geom.On(s.m), nil)
+	}
 
 	n := len(ends)
 	products, separation := s.measure(slices.Concat(s.points, ends), slices.Concat(s.v, v), slices.Concat(s.w, w), slices.Concat(s.points, s.ends))
@@ -298,6 +305,50 @@ func (s suite) geodesics() {
 		if len(out) > 2 {
 			s.check("Transport of the velocity in closed form", i, out.Matrix(2)[i], v[i])
 			s.check("Transport in closed form", i, out.Matrix(3)[i], w[i])
+		}
+	}
+}
+
+// far tests logarithms to ends about as far as the cut locus of a unit sphere. Log may refuse them; where it says Converged, Exp leads to the end
+// in the ambient space and not in a chart alone, and where the metric is that of the ambient space the length is not below the chord.
+func (s suite) far(form string, space *geom.Space[geom.Vec], still [][]float64) {
+	s.t.Helper()
+	for _, times := range []float64{2, 5} {
+		ends := slices.Clone(s.points)
+		for i, z := range s.points {
+			if g, err := space.Exp(z, floats.ScaleTo(make([]float64, len(s.v[i])), times, s.v[i])); err == nil {
+				ends[i] = g.End
+			}
+		}
+		logs, err := space.LogFrom(s.points, ends, still)
+		if logs == nil {
+			s.t.Fatal(err)
+		}
+		for i, g := range logs {
+			if g == nil || g.Status != geom.Converged {
+				continue
+			}
+			there, err := space.Exp(s.points[i], g.Velocity)
+			if err != nil {
+				s.t.Errorf("Exp of a logarithm%s that has converged, point %d: %v", form, i, err)
+				continue
+			}
+			chord := floats.Distance(s.points[i], ends[i], 2)
+			off := floats.Distance(there.End, ends[i], 2)
+			if s.orbits { // another element of the orbit may stand for the point
+				again, err := space.Log(there.End, ends[i])
+				if err != nil {
+					s.t.Fatal(err)
+				}
+				off = again.Length
+			}
+			if most := 1e-6 * (chord + floats.Norm(ends[i], 2)); !(off <= most) {
+				s.t.Errorf("Log%s at point %d to an end %g away: %s, but Exp leads %.3g beside the end", form, i, times*speed, g, off)
+			}
+			embedded := !s.orbits && math.Max(math.Abs(floats.Norm(s.v[i], 2)-speed), math.Abs(floats.Norm(s.w[i], 2)-speed)) < integration
+			if embedded && !(g.Length >= chord*(1-1e-6)) {
+				s.t.Errorf("Log%s at point %d to an end %g away: %s, below the chord %.6g", form, i, times*speed, g, chord)
+			}
 		}
 	}
 }
