@@ -2,6 +2,7 @@ package geom
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -28,6 +29,7 @@ const (
 // steered is Log on a SubRiemannian manifold: for each pair the shortest of the geodesics found.
 func (s *space) steered(x, y []Vec) ([]*Geodesic[Vec], error) {
 	var starts, ends, momenta []Vec
+	left := make([]float64, len(x)) // how far the best path ends from y
 	for i := range x {
 		apart := floats.Distance(x[i], y[i], 2)
 		out, err := s.call("Log, controls", func(in []*Node) []*Node {
@@ -48,18 +50,23 @@ func (s *space) steered(x, y []Vec) ([]*Geodesic[Vec], error) {
 			}
 			return cmp.Compare(orInf(miss[a]), orInf(miss[b]))
 		})
+		left[i] = orInf(miss[order[0]])
 		starts, ends = append(starts, slices.Repeat(x[i:i+1], finals)...), append(ends, slices.Repeat(y[i:i+1], finals)...)
 		momenta = append(momenta, pick(p, order[:finals])...)
 	}
 	all, err := s.searched(starts, ends, momenta)
-	if err != nil {
+	if all == nil {
 		return nil, err
 	}
-	var best []*Geodesic[Vec]
+	err = nil
+	best := make([]*Geodesic[Vec], len(x))
 	for i := range x {
-		found := all[i*finals : (i+1)*finals]
+		found := slices.DeleteFunc(all[i*finals:(i+1)*finals], func(g *Geodesic[Vec]) bool { return g == nil })
 		// Where a continuum of shortest paths leads to the end, Newton's method comes no closer than the error of the time steps.
 		close := accuracy * floats.Distance(x[i], y[i], 2)
+		if len(found) == 0 {
+			continue
+		}
 		g := slices.MinFunc(found, func(a, b *Geodesic[Vec]) int {
 			if a.Residual <= close && b.Residual <= close {
 				return cmp.Compare(a.Length, b.Length)
@@ -67,12 +74,19 @@ func (s *space) steered(x, y []Vec) ([]*Geodesic[Vec], error) {
 			return cmp.Compare(a.Residual, b.Residual)
 		})
 		if !(g.Residual <= 10*close) {
-			return nil, fmt.Errorf("Log: of %d paths none comes closer to the end than %.3g: brackets of the fields do not span all directions, or the chart at the end does not reach the start",
-				searches, g.Residual)
+			reason := fmt.Errorf("of %d paths none comes closer to the end than %.3g: brackets of the fields do not span all directions, "+
+				"or the chart at the end does not reach the start", searches, g.Residual)
+			if left[i] <= 0.01*floats.Distance(x[i], y[i], 2) {
+				reason = fmt.Errorf("paths lead to within %.2g of the end, but no geodesic was found that comes closer than %.2g: the end is close to points "+
+					"to which many shortest geodesics lead, as on the axis of the Heisenberg group, or to an abnormal path; move it, or go by a point between",
+					left[i], g.Residual)
+			}
+			err = errors.Join(err, failed(i, len(x), reason))
+			continue
 		}
-		best = append(best, g)
+		best[i] = g
 	}
-	return best, nil
+	return best, err
 }
 
 // orInf is a distance, +Inf where it is not a number.

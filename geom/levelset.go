@@ -3,7 +3,6 @@ package geom
 import (
 	"fmt"
 
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
@@ -14,8 +13,9 @@ import (
 // points, [..., a], to [..., k], and treats the leading axes as a batch. Its Jacobian must have rank k at the solutions.
 //
 // The chart at a point c is its tangent plane: coordinates are those of the projection to the plane, and Newton's method moves a point of the plane
-// along the normal space at c to the manifold. It is NaN where this does not converge, as where the manifold bends back over the plane. To move by h
-// v in such a chart is the position step of RATTLE, an integrator with constraints.
+// along the normal space at c to the manifold. It is NaN where this does not converge, as where the manifold bends back over the plane, and of
+// points on another sheet over the plane there are no coordinates. To move by h v in such a chart is the position step of RATTLE, an integrator
+// with constraints.
 func LevelSet(a, k int, f func(x *Node) *Node) Charted {
 	if k < 1 || k >= a {
 		panic(fmt.Sprintf("geom.LevelSet: %d equations in %d dimensions, want 1 to %d", k, a, a-1))
@@ -43,14 +43,29 @@ func (m levelSet) Chart(c *Node) Chart {
 	normal := m.jacobian(StopGradient(c)) // [..., k, a]
 	c = m.along(c, normal)
 	normal = StopGradient(m.jacobian(c))
-	// An eigenbasis of P D P, P the projector to the tangent plane, depends smoothly on c where its eigenvalues are different.
-	p := Sub(linalg.EyeLike(linalg.MatMul(linalg.T(normal), normal)), linalg.MatMul(linalg.T(normal), linalg.Solve(linalg.MatMul(normal, linalg.T(normal)), normal)))
-	weights := AddScalar(Iota(c.Graph(), shapes.Make(c.DType(), m.a), 0), 1)
-	spectrum := linalg.SymEig(linalg.MatMul(Mul(p, ExpandLeftToRank(weights, p.Rank())), p))
-	tangent := StopGradient(SliceAxis(spectrum.Vectors, -1, AxisRange(m.k, m.a)))
-	chart := levelChart{m: m, c: c, normal: normal, tangent: tangent}
-	chart.Metric = FromImmersion(ImmersionFunc(m.Dim(), chart.Point))
-	return chart
+	return levelChart{m, c, normal, StopGradient(m.tangent(normal))}
+}
+
+// tangent is an orthonormal basis of the vectors v with N v = 0, [..., a, d], of a basis N of the normals, [..., k, a]: the last columns of the
+// product of the Householder reflections that take Nᵀ to a triangle.
+func (m levelSet) tangent(normal *Node) *Node {
+	r := linalg.T(normal) // [..., a, k]
+	q := linalg.EyeLike(linalg.MatMul(r, normal))
+	row := func(x *Node) *Node { return Iota(x.Graph(), x.Shape(), x.Rank()-2) }
+	for j := range m.k {
+		v := SliceAxis(r, -1, AxisElem(j))
+		below := GreaterOrEqual(row(v), MulScalar(OnesLike(v), float64(j)))
+		first := Equal(row(v), MulScalar(OnesLike(v), float64(j)))
+		v = Where(below, v, ZerosLike(v))
+		norm := Sqrt(ReduceAndKeep(Square(v), ReduceSum, -2))
+		at := ReduceAndKeep(Where(first, v, ZerosLike(v)), ReduceSum, -2)
+		v = Add(v, Where(first, BroadcastToShape(Where(IsNegative(at), Neg(norm), norm), v.Shape()), ZerosLike(v)))
+		v = Div(v, Sqrt(ReduceAndKeep(Square(v), ReduceSum, -2)))
+		twice := MulScalar(v, 2)
+		r = Sub(r, linalg.MatMul(twice, linalg.MatMul(linalg.T(v), r)))
+		q = Sub(q, linalg.MatMul(linalg.MatMul(q, twice), linalg.T(v)))
+	}
+	return SliceAxis(q, -1, AxisRange(m.k, m.a))
 }
 
 // along moves z along the normal space to the manifold.
@@ -65,7 +80,6 @@ func (m levelSet) along(z, normal *Node) *Node {
 		return []*Node{Sub(y[0], step(y[0]))}, nil
 	}, []*Node{StopGradient(z)}, nil)
 	y := StopGradient(found[0])
-	size := func(x *Node) *Node { return ReduceAndKeep(Abs(x), ReduceSum, -1) }
 	arrived := LessOrEqual(size(step(y)), MulScalar(OnePlus(size(y)), near))
 	y = linalg.NaNWhere(LogicalNot(arrived), y)
 	var end *Node
@@ -78,30 +92,85 @@ func (m levelSet) along(z, normal *Node) *Node {
 	return end
 }
 
-// levelChart has the metric that R^a induces.
+func size(x *Node) *Node { return ReduceAndKeep(Abs(x), ReduceSum, -1) }
+
+// levelChart has the metric that R^a induces, with the derivatives of Point in closed form.
 type levelChart struct {
-	Metric
 	m               levelSet
 	c               *Node // [B..., a]
 	normal, tangent *Node // bases at c, [B..., k, a] and [B..., a, d]
 }
+
+func (c levelChart) Dim() int { return c.m.Dim() }
 
 func (c levelChart) Point(x *Node) *Node {
 	centre, normal, tangent := c.like(x)
 	return c.m.along(Add(centre, linalg.MatVec(tangent, x)), normal)
 }
 
+// Coordinates are NaN of points on another sheet over the tangent plane: Point leads from their coordinates elsewhere.
 func (c levelChart) Coordinates(z *Node) *Node {
+	const near = 1e-6
 	centre, _, tangent := c.like(z)
-	return linalg.MatVec(linalg.T(tangent), Sub(z, centre))
+	x := linalg.MatVec(linalg.T(tangent), Sub(z, centre))
+	off := size(Sub(StopGradient(c.Point(StopGradient(x))), z))
+	return linalg.NaNWhere(LogicalNot(LessOrEqual(off, MulScalar(size(z), near))), x)
 }
 
-// like gives the centre and its bases the leading axes of points x.
+// like gives the centre and its bases the leading axes of points or vectors x.
 func (c levelChart) like(x *Node) (centre, normal, tangent *Node) {
-	lead := x.Shape().Dimensions[:x.Rank()-c.c.Rank()]
-	return BroadcastPrefix(c.c, lead...), BroadcastPrefix(c.normal, lead...), BroadcastPrefix(c.tangent, lead...)
+	return broadcastTo(c.c, x, 1), broadcastTo(c.normal, x, 2), broadcastTo(c.tangent, x, 2)
 }
 
+// broadcastTo gives an array with n last axes of its own the leading axes of vectors x.
+func broadcastTo(a, x *Node, n int) *Node {
+	return BroadcastPrefix(a, x.Shape().Dimensions[:x.Rank()-1-(a.Rank()-n)]...)
+}
+
+// embedding is Point close to z = Point(x): with the Jacobian J of f at z and normals N, [..., k, a], its derivative is
+// E = T − Nᵀ (J Nᵀ)⁻¹ J T, [..., a, d], and the second one is D²Point(u, v) = −Nᵀ (J Nᵀ)⁻¹ D²f(Eu, Ev).
+type embedding struct {
+	m         levelSet
+	z, normal *Node
+	bent, e   *Node // J Nᵀ, [..., k, k], and E
+}
+
+func (c levelChart) embedding(z *Node) embedding {
+	_, normal, tangent := c.like(z)
+	j := c.m.jacobian(z)
+	bent := linalg.MatMul(j, linalg.T(normal))
+	e := Sub(tangent, linalg.MatMul(linalg.T(normal), linalg.SolveGeneral(bent, linalg.MatMul(j, tangent))))
+	return embedding{c.m, z, normal, bent, e}
+}
+
+func (e embedding) metric() *Node { return linalg.MatMul(linalg.T(e.e), e.e) }
+
+// Push is E also at the centre, where E is T: its derivative by the centre, where the bases stay, is not 0.
+func (c levelChart) Push(z, _, v *Node) *Node {
+	return linalg.MatVec(broadcastTo(c.embedding(z).e, v, 2), v)
+}
+
+func (c levelChart) Pull(_, _, v *Node) *Node {
+	return linalg.MatVec(linalg.T(broadcastTo(c.tangent, v, 2)), v)
+}
+
+func (c levelChart) G(x *Node) *Node { return c.embedding(c.Point(x)).metric() }
+
+// Christoffel is g⁻¹ Eᵀ D²Point(u, v), by Gauss's formula.
 func (c levelChart) Christoffel(x, u, v *Node) *Node {
-	return c.Metric.(ClosedChristoffel).Christoffel(x, u, v)
+	e := c.embedding(c.Point(x))
+	u, v = linalg.MatVec(e.e, u), linalg.MatVec(e.e, v)
+	second := push(func(z *Node) *Node { return push(c.m.f, z, v) }, fresh(e.z), u)
+	lambda := linalg.SolveGeneral(e.bent, second)
+	return Neg(linalg.Solve(e.metric(), linalg.MatVec(linalg.T(e.e), linalg.MatVec(linalg.T(e.normal), lambda))))
+}
+
+// Hamilton has p' = ⟨v, D²Point(u, ·)⟩ of the ambient velocity v = E u, u = g⁻¹p.
+func (c levelChart) Hamilton(q, p *Node) (dq, dp *Node) {
+	e := c.embedding(c.Point(q))
+	dq = linalg.Solve(e.metric(), p)
+	v := linalg.MatVec(e.e, dq)
+	mu := linalg.SolveGeneral(linalg.T(e.bent), linalg.MatVec(e.normal, v))
+	slope := transposed(func(z *Node) *Node { return push(c.m.f, z, v) }, e.z, mu)
+	return dq, Neg(linalg.MatVec(linalg.T(e.e), slope))
 }

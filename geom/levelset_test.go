@@ -2,9 +2,11 @@ package geom_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest"
@@ -14,12 +16,7 @@ import (
 )
 
 // level is x² + y²/4 + z²/2.25 = 1.
-func level() geom.Charted {
-	return geom.LevelSet(3, 1, func(x *Node) *Node {
-		weights := ConstAsDType(x.Graph(), x.DType(), []float64{1, 1. / 4, 1 / 2.25})
-		return AddScalar(ReduceAndKeep(Mul(Square(x), ExpandLeftToRank(weights, x.Rank())), ReduceSum, -1), -1)
-	})
-}
+func level() geom.Charted { return levelEllipsoid(1, 2, 1.5) }
 
 // Besides passing the suite, an ellipsoid by its equation has the geodesics of the one by a chart.
 func TestLevelSet(t *testing.T) {
@@ -45,4 +42,81 @@ func TestLevelSetOfTwoEquations(t *testing.T) {
 	x, y := []float64{1, 0, 0, 1}, []float64{math.Cos(0.5), math.Sin(0.5), math.Sin(0.7), math.Cos(0.7)}
 	expect.Abs(t, "end", expect.Must(circles.Exp(x, []float64{0, 0.5, 0.7, 0})).End, y, 1e-8)
 	expect.Abs(t, "scalar curvature", expect.Must(circles.ScalarCurvature(y)), 0, 1e-8)
+}
+
+// levelEllipsoid is Σ (x_i/a_i)² = 1 by its equation.
+func levelEllipsoid(axes ...float64) geom.Charted {
+	weights := make([]float64, len(axes))
+	for i, a := range axes {
+		weights[i] = 1 / (a * a)
+	}
+	return geom.LevelSet(len(axes), 1, func(x *Node) *Node {
+		w := ConstAsDType(x.Graph(), x.DType(), weights)
+		return AddScalar(ReduceAndKeep(Mul(Square(x), ExpandLeftToRank(w, x.Rank())), ReduceSum, -1), -1)
+	})
+}
+
+// joined checks a logarithm in the ambient space: Exp leads to the end, and no curve is shorter than the chord.
+func joined(t *testing.T, what string, g *geom.Geodesic[geom.Vec], err error, x, y []float64) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	if chord := floats.Distance(x, y, 2); g.Err() != nil || !(g.Length >= chord) {
+		t.Errorf("%s: %v, the chord is %.6g long", what, g, chord)
+	}
+	expect.Abs(t, what+": end", g.End, y, 1e-7)
+}
+
+// Over a tangent plane lie two sheets of a circle: beyond a right angle the chart at one end does not hold the other.
+func TestLogOfALevelSetBeyondItsCharts(t *testing.T) {
+	t.Parallel()
+	circle := geom.On(levelEllipsoid(1, 1))
+	for _, angle := range []float64{0.5, 1.4, 2, -2.5, 3} {
+		x, y := []float64{1, 0}, []float64{math.Cos(angle), math.Sin(angle)}
+		g, err := circle.Log(x, y)
+		joined(t, "circle", g, err, x, y)
+		expect.Rel(t, "length", g.Length, math.Abs(angle), 1e-5)
+	}
+	// The other sheet of a hyperboloid is another component.
+	sheets := geom.On(geom.LevelSet(2, 1, func(x *Node) *Node {
+		first, last := Square(SliceAxis(x, -1, AxisElem(0))), Square(SliceAxis(x, -1, AxisElem(1)))
+		return AddScalar(Sub(last, first), -1)
+	}))
+	gs, err := sheets.LogAll([][]float64{{0, 1}, {0, 1}}, [][]float64{{math.Sinh(0.5), math.Cosh(0.5)}, {0, -1}})
+	expect.Refused(t, err, "pair 1:", "no curve over other charts was found")
+	if gs[0] == nil || gs[0].Err() != nil || gs[1] != nil {
+		t.Errorf("%v", gs)
+	}
+}
+
+// Lengths are those of the chart of an ellipsoid, from guesses, too.
+func TestLogOfALevelSetIsThatOfItsChart(t *testing.T) {
+	t.Parallel()
+	axes := []float64{0.5, 1, 2}
+	x, y := [][]float64{}, [][]float64{}
+	random := rand.New(rand.NewPCG(102, 5))
+	point := func() []float64 {
+		v := []float64{random.NormFloat64(), random.NormFloat64(), random.NormFloat64()}
+		floats.Scale(1/floats.Norm(v, 2), v)
+		floats.Mul(v, axes)
+		return v
+	}
+	for range 8 {
+		x, y = append(x, point()), append(y, point())
+	}
+	s := geom.On(levelEllipsoid(axes...))
+	gs := expect.Must(s.LogAll(x, y))
+	want := expect.Must(geom.On(manifold.Ellipsoid(axes...)).LogAll(x, y))
+	var guess [][]float64
+	for i, g := range gs {
+		expect.Rel(t, "length", g.Length, want[i].Length, 1e-4)
+		end, err := s.Exp(x[i], g.Velocity)
+		joined(t, "ellipsoid", end, err, x[i], y[i])
+		guess = append(guess, floats.ScaleTo(make([]float64, 3), 1+1e-3, g.Velocity))
+	}
+	for i, g := range expect.Must(s.LogFrom(x, y, guess)) {
+		expect.Rel(t, "length from a guess", g.Length, gs[i].Length, 1e-7)
+	}
 }

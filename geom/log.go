@@ -1,6 +1,7 @@
 package geom
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -25,20 +26,21 @@ type Regulariser interface {
 //
 // Geodesic.Status is Converged if two conditions hold:
 //
-//   - the distance |γ(1) − y|, which is √d times the Residual, is at most 1e-8 of |y − x|, or as small as rounding allows;
+//   - the distance |γ(1) − y| in the ambient space, which is √d times the Residual, is at most 1e-8 of |y − x|, or as small as rounding allows;
 //   - the steps are enough: the end does not move with more steps or, with a given Integrator, the energy changes by at most 1
 //     %.
 //
 // A search that does not converge is not an error: Log returns the best geodesic found, and Geodesic.Err says what is wrong
 // with it. The result is a shortest geodesic if y is within the injectivity radius of x, and usually a little beyond;
-// Geodesic.Conjugate says whether it has a conjugate point.
+// Geodesic.Conjugate says whether it has a conjugate point. Where several shortest geodesics lead to y, as to an antipode, closed forms refuse
+// the pair, and a search returns one of the geodesics.
 //
 // On a SubRiemannian manifold Log solves for the momentum. The derivative of Exp at momentum 0 reaches the distribution only, so the
 // search begins with paths of 24 random controls, which the end point map leads to y, and continues with Newton's method from their
 // momenta. The result is the shortest of the geodesics found; Geodesic.Corank tells where the end point map is singular.
 //
 // It is an error if x or y is not a point, if the metric is singular at x or y, if a closed form shows that y is in the cut
-// locus of x, or if the chart at y does not contain x. The options of the space apply: Integrator, Context, OnProgress.
+// locus of x, or if no curve from x to y is found. The options of the space apply: Integrator, Context, OnProgress.
 //
 // # Algorithm
 //
@@ -53,8 +55,9 @@ type Regulariser interface {
 //
 // In up to 8 dimensions and without closed forms, Log looks for shorter geodesics if the first search fails, if its geodesic
 // has a conjugate point, or if another curve from x to y is shorter, such as the straight line of a chart. On surfaces it also
-// shoots geodesics from x and from y in all directions, and keeps those that arrive close to the other end and are less than a
-// fifth longer. It relaxes these candidates to geodesics until none is shorter.
+// shoots 48 geodesics from x and from y in all directions, and keeps those that arrive close to the other end and are less than a
+// fifth longer. It relaxes these candidates to geodesics until none is shorter. In any dimension such curves over the charts on the way are
+// where it starts from if the chart at y does not contain x.
 func (s *Space[P]) Log(x, y P) (*Geodesic[P], error) { return converted(s, s.log, x, y) }
 
 func (s *space) log(x, y any) (*Geodesic[Vec], error) {
@@ -77,17 +80,20 @@ func (s *space) log(x, y any) (*Geodesic[Vec], error) {
 }
 
 // LogAll computes Log for many pairs (x_i, y_i) in the same compiled calls. It returns one geodesic for each pair; they have no
-// End, Path and Momenta. The errors are those of Log.
+// End, Path and Momenta. Where a pair has none, its geodesic is nil and the error, which names the pair, is joined to those of other such
+// pairs (errors.Join): the geodesics of all others are returned with it. If x or y has a point that is not on the manifold, all are nil.
 func (s *Space[P]) LogAll(x, y []P) ([]*Geodesic[P], error) { return s.LogFrom(x, y, nil) }
 
 // LogFrom is LogAll with an initial guess of the velocity for each pair; nil means no guesses. A guess is used if its geodesic
 // ends closer to y_i than that of velocity 0. With guesses, Log does not look for other, shorter geodesics.
 func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 	gs, err := s.logFrom(given(x), given(y), s.Vectors(guess))
-	if err != nil {
-		return nil, err
-	}
-	return each(gs, s.geodesic), nil
+	return each(gs, func(g *Geodesic[Vec]) *Geodesic[P] {
+		if g == nil {
+			return nil
+		}
+		return s.geodesic(g)
+	}), err
 }
 
 func (s *space) logFrom(starts, ends []any, guess []Vec) ([]*Geodesic[Vec], error) {
@@ -134,17 +140,21 @@ func (s *space) searched(x, y, guess []Vec) ([]*Geodesic[Vec], error) {
 	gs := make([]*Geodesic[Vec], len(x))
 	for i, r := range roots {
 		f := l.found[i]
-		if k, bad := notFinite(f.momentum); bad {
-			return nil, fmt.Errorf("Log: %scoordinate %d of the momentum is %g: the metric is singular at the starting point", l.pair(i), k, f.momentum[k])
+		if k, bad := notFinite(f.momentum); bad && l.lost[i] == nil {
+			l.lost[i] = fmt.Errorf("coordinate %d of the momentum is %g: the metric is singular at the starting point", k, f.momentum[k])
+		}
+		if bad := l.lost[i]; bad != nil && r.Status != Converged {
+			err = errors.Join(err, failed(i, len(x), bad))
+			continue
 		}
 		gs[i] = &Geodesic[Vec]{Start: x[i], Velocity: f.velocity, Momentum: f.momentum, Length: f.length,
 			Steps: l.times[i] * s.steps, Drift: f.drift, StepError: f.stepError,
-			Residual: l.distance[i] / math.Sqrt(float64(s.M.Dim())), Iterations: r.Iterations, Status: r.Status}
+			Residual: f.miss / math.Sqrt(float64(s.M.Dim())), Iterations: r.Iterations, Status: r.Status}
 		if l.conjugate != nil {
 			gs[i].Conjugate = l.conjugate[i]
 		}
 	}
-	return gs, nil
+	return gs, err
 }
 
 // logarithms names the computation of n logarithms.
@@ -178,11 +188,12 @@ type logarithm struct {
 	task  *Task
 	x, y  []Vec
 	most  float64 // geodesics that are not shorter than this, by the steps of the space, are of no use
+	far   bool    // the charts at the ends do not reach the starts
 
-	apart    []float64 // |y − x|
-	scale    []float64 // the factors of the residuals
-	shrunk   []float64 // what is left of |Exp_x(v) − y| in a residual, times its factor: about this share, if not more
-	distance []float64 // |Exp_x(v) − y| at the end, if not less: see shrinking
+	apart  []float64 // |y − x|
+	scale  []float64 // the factors of the residuals
+	shrunk []float64 // what is left of |Exp_x(v) − y| in a residual, times its factor: about this share, if not more
+	lost   []error   // why a pair has no geodesic
 
 	times       []int    // the multiples of the steps of the space
 	last        []flown  // of each pair, the geodesic that was computed last
@@ -193,17 +204,17 @@ type logarithm struct {
 	conjugate []float64 // times of conjugate points, where they were looked for
 }
 
-// pair begins what is said of one pair of several.
-func (l *logarithm) pair(i int) string {
-	if len(l.x) == 1 {
-		return ""
+// failed is the error of pair i of n.
+func failed(i, n int, err error) error {
+	if n > 1 {
+		err = fmt.Errorf("pair %d: %w", i, err)
 	}
-	return fmt.Sprintf("pair %d: ", i)
+	return fmt.Errorf("Log: %w", err)
 }
 
 func newLogarithm(s *space, task *Task, x, y []Vec, most float64) *logarithm {
 	n := len(x)
-	return &logarithm{space: s, task: task, x: x, y: y, most: most, scale: make([]float64, n), shrunk: make([]float64, n), distance: make([]float64, n),
+	return &logarithm{space: s, task: task, x: x, y: y, most: most, scale: make([]float64, n), shrunk: make([]float64, n), lost: make([]error, n),
 		times: slices.Repeat([]int{1}, n), last: make([]flown, n), found: make([]result, n)}
 }
 
@@ -217,37 +228,53 @@ type flown struct {
 type result struct {
 	velocity, momentum       Vec
 	length, drift, stepError float64
+	miss                     float64 // |Exp_x(v) − y|
 	rough                    float64 // the length by the steps of the space
 }
 
-// gap returns the residual of the end point of a geodesic from z, as a tangent vector at z: the coordinates of the end point in
-// the chart centred at y, as a vector of that chart at z. It is zero if the end point is y, and for end = Exp_z(v) close to
-// v − Log_z(y). It also returns end − y.
-func gap(m Manifold, z, y, end *Node) (tangent, off *Node) {
-	if !IsCharted(m) {
-		off = Sub(end, y)
-		return off, off
+// gap returns the residual of the end point of a geodesic from z to y, where at is, as a tangent vector at z: the coordinates of the end
+// point in the chart centred at y, as a vector of that chart at z. It is zero if the end point is y, and for end = Exp_z(v) close to
+// v − Log_z(y). From far, where that chart does not reach z, they are taken for coordinates of the chart at z.
+func gap(m Manifold, z *Node, at Local, end *Node, far bool) *Node {
+	if at.chart == nil {
+		return Sub(end, at.Z)
 	}
-	at := At(m, y)
 	x := at.Coordinates(end)
+	if far {
+		return At(m, z).Leave(Vector, x)
+	}
 	there := at.Moved(at.Coordinates(fresh(z)))
-	tangent = there.push(x)
+	tangent := there.push(x)
 	if _, ok := at.chart.(Quotient); ok { // there.Z may be another element of the orbit of z
 		here := At(m, z)
 		tangent = here.Leave(Vector, here.Through(there.Z).Enter(Vector, tangent))
 	}
-	return tangent, Sub(at.Point(x), y)
+	return tangent
+}
+
+// offset is z − y of points z and y, where at is: of the element of the orbit of z next to y where points are orbits.
+func offset(z *Node, at Local) *Node {
+	direct := Sub(z, at.Z)
+	if _, ok := at.chart.(Quotient); !ok {
+		return direct
+	}
+	// Where the chart does not reach z, and this is not a number, the numbers that stand for points say alone how far these are from each other.
+	aligned := Sub(at.Point(at.Coordinates(z)), at.Z)
+	return Where(LessThan(euclidean(aligned), euclidean(direct)), aligned, direct)
 }
 
 func euclidean(v *Node) *Node { return Sqrt(ReduceSum(Square(v), -1)) }
 
 // shrinking is the share of a short distance from y that its gap has at z, [...], the least along a coordinate of the chart centred at y:
 // its derivative is much smaller at z than at y where these are nearly as far apart as the chart reaches.
-func shrinking(m Manifold, z, y *Node) *Node {
-	at := At(m, y)
+func shrinking(m Manifold, z *Node, at Local, far bool) *Node {
 	unit := basisAt(at.X)
 	lengths := func(at Local) *Node { return Sqrt(ReduceSum(Square(at.push(unit)), -1)) } // [d, ...]
-	return ReduceMin(Div(lengths(at.Moved(at.Coordinates(fresh(z)))), lengths(at)), 0)
+	there := at.Moved(at.Coordinates(fresh(z)))
+	if far {
+		there = At(m, z)
+	}
+	return ReduceMin(Div(lengths(there), lengths(at)), 0)
 }
 
 // stations returns the states (q, p) at the ends of equal parts of the time, [k, B, a] each, of the geodesics from z with momenta p.
@@ -272,13 +299,13 @@ func (l *logarithm) momentum(z, v *Node) *Node {
 // begin returns the roots at 0.
 func (l *logarithm) begin() ([]*solve.Root, error) {
 	s := l.space
-	out, err := s.Call(operation{name: "Log, start"}, func(in []*Node) []*Node {
-		start, off := gap(s.M, in[0], in[1], in[0])
-		apart := euclidean(off)
+	out, err := s.Call(operation{name: l.named("Log, start")}, func(in []*Node) []*Node {
+		at := At(s.M, in[1])
+		start, apart := gap(s.M, in[0], at, in[0], l.far), euclidean(offset(in[0], at))
 		if !IsCharted(s.M) {
 			return []*Node{start, apart, OnesLike(apart)}
 		}
-		return []*Node{start, apart, shrinking(s.M, in[0], in[1])}
+		return []*Node{start, apart, shrinking(s.M, in[0], at, l.far)}
 	}, l.x, l.y)
 	if err != nil {
 		return nil, err
@@ -287,16 +314,15 @@ func (l *logarithm) begin() ([]*solve.Root, error) {
 	roots := make([]*solve.Root, len(l.x))
 	l.apart = apart
 	for i, f := range start {
-		if far := floats.Distance(l.x[i], l.y[i], 2); !IsCharted(s.M) && 0 < far && far < 1e-140 {
-			return nil, fmt.Errorf("%sthe points are %.3g apart, and the squares of such numbers vanish in double precision: take another unit", l.pair(i), far)
-		}
-		if _, bad := notFinite(append(f, apart[i])); bad {
-			return nil, fmt.Errorf("%sthe chart at the end point does not reach the starting point: one is in the cut locus of the other, "+
-				"or farther than a chart goes, or no curve leads to it: move one of them, or go by a point between them", l.pair(i))
+		if apart := floats.Distance(l.x[i], l.y[i], 2); !IsCharted(s.M) && 0 < apart && apart < 1e-140 {
+			l.lost[i] = fmt.Errorf("the points are %.3g apart, and the squares of such numbers vanish in double precision: take another unit", apart)
+		} else if _, bad := notFinite(append(f, l.apart[i])); bad && !l.far {
+			l.lost[i] = errors.New("the chart at the end point does not reach the starting point, and no curve over other charts was found: " +
+				"one is in the cut locus of the other, or no curve leads to it: move one of them, or go by a point between them")
 		}
 		// The chart shrinks vectors far from its centre: scaled, the first step is as long as the points are apart.
 		l.scale[i] = 1
-		if norm := floats.Norm(f, 2); norm > 0 {
+		if norm := floats.Norm(f, 2); norm > 0 && apart[i] > 0 && !l.far {
 			l.scale[i] = apart[i] / norm
 		}
 		floats.Scale(l.scale[i], f)
@@ -304,6 +330,9 @@ func (l *logarithm) begin() ([]*solve.Root, error) {
 		still := make(Vec, len(f))
 		l.last[i] = flown{still, arc{l.x[i], slices.Repeat([]Vec{l.x[i]}, parts(s.steps)), slices.Repeat([]Vec{still}, parts(s.steps)), 0}}
 		roots[i] = solve.NewRoot(l.last[i].v, f, l.shrunk[i]*(1e-10*apart[i]+4*rounding*floats.Norm(l.y[i], 2)))
+		if l.lost[i] != nil {
+			roots[i].Norm, roots[i].Done, roots[i].Status = math.Inf(1), true, Stalled
+		}
 	}
 	return roots, nil
 }
@@ -329,7 +358,9 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := s.M.(SubRiemannian); !ok { // where the derivative is no identity anywhere
+	// Broyden's method begins with the identity, which is no derivative on a SubRiemannian manifold, or where gap takes coordinates of one chart
+	// for those of another.
+	if _, ok := s.M.(SubRiemannian); !ok && !l.far {
 		if err := eq.Broyden(l.task.Context(), roots, 80); err != nil {
 			return nil, err
 		}
@@ -338,7 +369,7 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 		r.Done = r.Done || l.arrived(i, r, 1e-10)
 	}
 	// Whole Jacobians of more unknowns would take too long.
-	if d := s.M.Dim(); fanned < d && d <= 1500 {
+	if d := s.M.Dim(); fanned < d && d <= 1500 && !l.far {
 		err = l.polished(roots)
 	} else {
 		err = eq.Newton(l.task.Context(), roots, 30)
@@ -358,23 +389,27 @@ func (l *logarithm) search(guess []Vec, anew bool) ([]*solve.Root, error) {
 	}
 	// Exp may end where it should while the steps are too long, or one of them leads over a singularity of the metric.
 	for i, r := range roots {
-		r.Status = r.Status.Certified(l.arrived(i, r, onManifold) && s.enough(l.found[i].drift, l.found[i].stepError))
+		there := l.found[i].miss <= l.allowed(i, onManifold)
+		r.Status = r.Status.Certified(there && s.enough(l.found[i].drift, l.found[i].stepError))
+	}
+	if err := l.bridge(roots, guess); err != nil {
+		return nil, err
 	}
 	// A guess says which of the geodesics is wanted.
 	if guess == nil && s.M.Dim() <= fanned {
-		if err := l.shorten(roots); err != nil {
-			return nil, err
-		}
+		err = l.shorten(roots)
 	}
-	for i, r := range roots {
-		l.distance[i] = r.Norm / l.shrunk[i]
-	}
-	return roots, nil
+	return roots, err
+}
+
+// allowed is how far from y the geodesic of pair i may end: a share of the distance, or as rounding allows.
+func (l *logarithm) allowed(i int, tolerance float64) float64 {
+	return tolerance*l.apart[i] + 1e-13*floats.Norm(l.y[i], 2)
 }
 
 // arrived says whether the geodesic of a root ends at the point where it should, to a share of the distance or to rounding.
 func (l *logarithm) arrived(i int, r *solve.Root, tolerance float64) bool {
-	return r.Norm <= l.shrunk[i]*(tolerance*l.apart[i]+1e-13*floats.Norm(l.y[i], 2))
+	return r.Norm <= l.shrunk[i]*l.allowed(i, tolerance)
 }
 
 // double gives twice the steps to the geodesics that end elsewhere with them, and searches for their roots anew, from what they were,
@@ -469,7 +504,7 @@ func (l *logarithm) retry(roots []*solve.Root, guess []Vec) error {
 	for k, i := range lost {
 		if again[k].Status == Converged {
 			again[k].Iterations += roots[i].Iterations
-			roots[i], l.found[i], l.distance[i], l.times[i] = again[k], other.found[k], other.distance[k], 4*other.times[k]
+			roots[i], l.found[i], l.times[i] = again[k], other.found[k], 4*other.times[k]
 			if l.conjugate != nil {
 				l.conjugate[i] = other.conjugate[k]
 			}
@@ -506,20 +541,16 @@ func from(eq solve.System, roots []*solve.Root, guess []Vec) error {
 	return err
 }
 
-// closed takes the roots from a closed form. Where the chart centred at an end does not reach the other, as one of hyperbolic
-// space to a distance of 37, the numbers that stand for points say alone how far these are from each other.
+// closed takes the roots from a closed form.
 func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 	out, err := l.space.call("Log, closed form", func(in []*Node) []*Node {
 		v := m.Log(in[0], in[1])
 		end := m.Exp(in[0], v)
-		_, off := gap(l.space.M, in[0], in[1], end)
-		direct := Sub(end, in[1])
-		off = Where(LessThan(euclidean(off), euclidean(direct)), off, direct) // also where the first is not a number
 		at, there := At(l.space.M, in[0]), At(l.space.M, in[1])
 		way := Sub(in[1], in[0])
 		w := at.Enter(Vector, v)
 		p := Flat(at.Manifold, at.X, w)
-		return []*Node{v, off, euclidean(way), at.Leave(Vector, w), at.Leave(Covector, p), Norm(at.Manifold, at.X, w), there.scale(way), there.scale(in[1])}
+		return []*Node{v, offset(end, there), euclidean(way), at.Leave(Vector, w), at.Leave(Covector, p), Norm(at.Manifold, at.X, w), there.scale(way), there.scale(in[1])}
 	}, l.x, l.y)
 	if err != nil {
 		return nil, err
@@ -528,21 +559,19 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 	off, way, size := out.Matrix(1), out.Matrix(6), out.Matrix(7)
 	roots := make([]*solve.Root, len(l.x))
 	for i, v := range out.Matrix(0) {
-		if math.IsInf(apart[i], 1) {
-			return nil, fmt.Errorf("%sthe points are too far apart, or the numbers that stand for them too large, for double precision", l.pair(i))
-		}
-		if _, bad := notFinite(v); bad {
-			return nil, fmt.Errorf("%sthere is no one shortest geodesic: the end point is in the cut locus of the starting point, "+
-				"or no curve leads to it: move one of them", l.pair(i))
+		if _, bad := notFinite(v); math.IsInf(apart[i], 1) {
+			l.lost[i] = errors.New("the points are too far apart, or the numbers that stand for them too large, for double precision")
+		} else if bad {
+			l.lost[i] = errors.New("there is no one shortest geodesic: the end point is in the cut locus of the starting point, " +
+				"or no curve leads to it: move one of them")
 		}
 		roots[i] = &solve.Root{X: v, Done: true}
-		l.distance[i] = floats.Norm(off[i], 2)
 		tolerance := make(Vec, len(off[i]))
 		for k := range tolerance { // no number is off by more than on a manifold without sizes
 			tolerance[k] = min(onManifold*way[i][k]+1e-12*size[i][k], onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2))
 		}
 		roots[i].Status = roots[i].Status.Certified(within(off[i], make(Vec, len(off[i])), tolerance))
-		l.found[i] = result{velocity: velocities[i], momentum: momenta[i], length: lengths[i]}
+		l.found[i] = result{velocity: velocities[i], momentum: momenta[i], length: lengths[i], miss: floats.Norm(off[i], 2)}
 	}
 	return roots, nil
 }
@@ -568,7 +597,7 @@ func (l *logarithm) equations(which []int) solve.System {
 }
 
 func (l *logarithm) residual(which []int, v [][]float64) ([][]float64, error) {
-	gaps, states, shares := make([][]float64, len(which)), make([][]float64, len(which)), make([][]float64, len(which))
+	ends, states, shares := make([][]float64, len(which)), make([][]float64, len(which)), make([][]float64, len(which))
 	for k, i := range which {
 		l.last[i] = flown{v: slices.Clone(v[k]), arc: arc{start: l.x[i]}}
 		shares[k] = v[k]
@@ -585,28 +614,28 @@ func (l *logarithm) residual(which []int, v [][]float64) ([][]float64, error) {
 		}
 		if on == nil {
 			l.evaluated()
-			return gaps, nil
+			return l.gaps(which, ends, nil)
 		}
 		// The geodesics of these shares of the velocities follow each other.
 		var out [][]float64
 		var err error
 		if step == 1 {
-			out, err = l.call("Log", func(in []*Node) *Node { return l.part(in[0], in[1], in[0], l.momentum(in[0], in[2])) },
-				pick(which, on), pick(shares, on))
+			out, err = l.call("Log", func(in []*Node) *Node { return l.part(in[0], l.momentum(in[0], in[2])) }, pick(which, on), pick(shares, on))
 		} else {
 			out, err = l.call("Log, next part", func(in []*Node) *Node {
 				a := in[0].Shape().Dim(-1)
-				return l.part(in[0], in[1], SliceAxis(in[2], -1, AxisRange(0, a)), SliceAxis(in[2], -1, AxisRange(a)))
+				return l.part(SliceAxis(in[2], -1, AxisRange(0, a)), SliceAxis(in[2], -1, AxisRange(a)))
 			}, pick(which, on), pick(states, on))
 		}
 		if err != nil {
 			return nil, err
 		}
 		for j, k := range on {
-			i, a, f := which[k], len(v[k]), out[j]
-			path := engine.Unflatten(f[a:], a)
+			i := which[k]
+			path := engine.Unflatten(out[j], len(v[k]))
 			points, momenta := path[:len(path)/2], path[len(path)/2:]
-			gaps[k], states[k] = f[:a:a], slices.Concat(points[len(points)-1], momenta[len(momenta)-1])
+			ends[k] = points[len(points)-1]
+			states[k] = slices.Concat(ends[k], momenta[len(momenta)-1])
 			l.last[i].points, l.last[i].momenta = append(l.last[i].points, points...), append(l.last[i].momenta, momenta...)
 			if step == l.times[i] {
 				l.last[i].thin(step)
@@ -615,13 +644,37 @@ func (l *logarithm) residual(which []int, v [][]float64) ([][]float64, error) {
 	}
 }
 
-// part returns the residual of the end of a geodesic from z with the momentum p, for a logarithm from x to y, and its stations: the points,
-// then the momenta.
-func (l *logarithm) part(x, y, z, p *Node) *Node {
+// part returns the stations of a geodesic from z with the momentum p: the points, then the momenta.
+func (l *logarithm) part(z, p *Node) *Node {
 	q := l.stations(z, p)
 	rows := func(x *Node) *Node { return Reshape(Transpose(x, 0, 1), x.Shape().Dim(1), -1) }
-	f, _ := gap(l.space.M, x, y, Squeeze(SliceAxis(q[0], 0, AxisElem(q[0].Shape().Dim(0)-1)), 0))
-	return Concatenate([]*Node{f, rows(q[0]), rows(q[1])}, -1)
+	return Concatenate([]*Node{rows(q[0]), rows(q[1])}, -1)
+}
+
+// gaps returns the scaled residuals of the ends of geodesics or, with vectors at the ends, their derivatives along these. It is a program of
+// its own, so that geodesics are the same programs from near and far.
+func (l *logarithm) gaps(which []int, ends, along [][]float64) ([][]float64, error) {
+	m := l.space.M
+	out := along
+	var err error
+	switch {
+	case IsCharted(m) && along == nil:
+		out, err = l.call(l.named("Log, gap"), func(in []*Node) *Node { return gap(m, in[0], At(m, in[1]), in[2], l.far) }, which, ends)
+	case IsCharted(m):
+		out, err = l.call(l.named("Log, slope of gap"), func(in []*Node) *Node {
+			at := At(m, in[1])
+			return push(func(end *Node) *Node { return gap(m, in[0], at, end, l.far) }, fresh(in[2]), in[3])
+		}, which, ends, along)
+	case along == nil:
+		out = make([][]float64, len(which))
+		for k, i := range which {
+			out[k] = floats.SubTo(make(Vec, len(ends[k])), ends[k], l.y[i])
+		}
+	}
+	for k, f := range out {
+		floats.Scale(l.scale[which[k]], f)
+	}
+	return out, err
 }
 
 // thin leaves one in so many of the points and momenta, and multiplies the momenta by this number.
@@ -641,25 +694,37 @@ func (f *flown) thin(times int) {
 func (l *logarithm) derivative(which []int, v, dv [][]float64) ([][]float64, error) {
 	s := l.space
 	defer l.evaluated()
-	if IsCharted(s.M) {
-		return l.call("DExp", func(in []*Node) *Node {
-			_, df := autodiff.Pushforward(func(v []*Node) []*Node {
-				end := Flow(s.M, Geodesics, s.method, s.steps, ode.State{in[0], l.momentum(in[0], v[0])}, Covector)[0]
-				f, _ := gap(s.M, in[0], in[1], end)
-				return []*Node{f}
-			}, in[2:3], in[3:4])
-			return df[0]
-		}, which, v, dv)
-	}
-	return l.call("DExp", func(in []*Node) *Node {
+	// The end, and its derivative.
+	out, err := l.call("DExp", func(in []*Node) *Node {
 		z, v, dv := in[0], in[2], in[3]
-		state := ode.State{z, l.momentum(z, v), ZerosLike(z), l.momentum(z, dv)}
-		return ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)[2]
+		if !IsCharted(s.M) {
+			state := ode.State{z, l.momentum(z, v), ZerosLike(z), l.momentum(z, dv)}
+			y := ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)
+			return Concatenate([]*Node{y[0], y[2]}, -1)
+		}
+		y, dy := autodiff.Pushforward(func(v []*Node) []*Node {
+			return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, l.momentum(z, v[0])}, Covector)[:1]
+		}, []*Node{v}, []*Node{dv})
+		return Concatenate([]*Node{y[0], dy[0]}, -1)
 	}, which, v, dv)
+	if err != nil {
+		return nil, err
+	}
+	half := func(from int) [][]float64 {
+		return each(out, func(row []float64) []float64 { return row[from*len(row)/2 : (from+1)*len(row)/2] })
+	}
+	return l.gaps(which, half(0), half(1))
 }
 
-// call evaluates a graph function of (x, y, rows…) for some of the pairs, and scales the vectors that it returns, which other numbers
-// may follow, as residuals are. In high dimension, where every pair costs, it takes them in blocks of 64 and then of 8, the last one
+// named is the name of a program that calls gap.
+func (l *logarithm) named(name string) string {
+	if l.far {
+		return name + " from far"
+	}
+	return name
+}
+
+// call evaluates a graph function of (x, y, rows…) for some of the pairs. In high dimension, where every pair costs, it takes them in blocks of 64 and then of 8, the last one
 // padded: these two sizes are compiled. In low dimension, where the loop around costs, it takes all.
 func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, rows ...[][]float64) ([][]float64, error) {
 	size := len(l.x)
@@ -688,11 +753,7 @@ func (l *logarithm) call(name string, fn func(in []*Node) *Node, which []int, ro
 		if err != nil {
 			return nil, err
 		}
-		for k, f := range values.Matrix(0)[:min(n, len(which)-from)] {
-			i := which[from+k]
-			floats.Scale(l.scale[i], f[:len(l.x[i])])
-			out = append(out, f)
-		}
+		out = append(out, values.Matrix(0)[:min(n, len(which)-from)]...)
 		from += n
 	}
 	return out, nil
@@ -719,15 +780,16 @@ func (l *logarithm) measure(roots []*solve.Root) error {
 		v := Sharp(at.Manifold, at.X, covector)
 		square := ReduceSum(Mul(v, covector), -1)
 		return []*Node{at.Leave(Vector, v), at.Leave(Covector, covector), Sqrt(square),
-			drift(square, squares(s.M, ode.State{Transpose(in[2], 0, 1), Transpose(in[3], 0, 1)}))}
-	}, l.x, velocities(roots), each(l.last, func(f flown) []Vec { return f.points }), each(l.last, func(f flown) []Vec { return f.momenta }))
+			drift(square, squares(s.M, ode.State{Transpose(in[2], 0, 1), Transpose(in[3], 0, 1)})),
+			euclidean(offset(Squeeze(SliceAxis(in[2], 1, AxisElem(in[2].Shape().Dim(1)-1)), 1), At(s.M, in[4])))}
+	}, l.x, velocities(roots), each(l.last, func(f flown) []Vec { return f.points }), each(l.last, func(f flown) []Vec { return f.momenta }), l.y)
 	if err != nil {
 		return err
 	}
-	velocities, momenta, lengths, drifts := out.Matrix(0), out.Matrix(1), out.Vector(2), out.Vector(3)
+	velocities, momenta, lengths, drifts, misses := out.Matrix(0), out.Matrix(1), out.Vector(2), out.Vector(3), out.Vector(4)
 	for i := range l.found {
 		f := &l.found[i]
-		f.velocity, f.momentum, f.length, f.drift = velocities[i], momenta[i], lengths[i], drifts[i]
+		f.velocity, f.momentum, f.length, f.drift, f.miss = velocities[i], momenta[i], lengths[i], drifts[i], misses[i]
 		l.last[i].length = lengths[i]
 	}
 	return nil

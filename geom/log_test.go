@@ -2,6 +2,7 @@ package geom_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -9,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -90,5 +92,29 @@ func TestLogFarFromTheOrigin(t *testing.T) {
 	}
 	if g := expect.Must(s.Log(there[1], beside)); g.Status != geom.Converged {
 		t.Error(g)
+	}
+}
+
+// A pair without a geodesic does not lose those of the others: its own is nil, and the error says which pair it is and why.
+func TestLogAllWithPairsThatFail(t *testing.T) {
+	t.Parallel()
+	north, south, east := []float64{0, 0, 1}, []float64{0, 0, -1}, []float64{1, 0, 0}
+	s := geom.On(manifold.Sphere(2))
+	gs, err := s.LogAll([][]float64{north, north, east, east}, [][]float64{east, south, {-1, 0, 0}, north})
+	expect.Refused(t, err, "pair 1:", "pair 2:", "cut locus")
+	if strings.Contains(err.Error(), "pair 0") || strings.Contains(err.Error(), "pair 3") {
+		t.Error(err)
+	}
+	for i, g := range gs {
+		if (g == nil) != (i == 1 || i == 2) {
+			t.Errorf("pair %d: %v", i, g)
+		} else if g != nil {
+			expect.Rel(t, "length", g.Length, math.Pi/2, 1e-12)
+		}
+	}
+	none, err := s.LogAll([][]float64{north, north}, [][]float64{east, {0, 0, 2}})
+	expect.Refused(t, err, "not on the manifold")
+	if none != nil {
+		t.Errorf("%v with an error about a point", none)
 	}
 }

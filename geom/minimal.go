@@ -238,8 +238,65 @@ const fanned = 8
 
 const (
 	relaxing = 8    // curves at most are relaxed at a time
-	distinct = 0.25 // of its length lie between a curve and another that runs elsewhere
+	distinct = 0.15 // of its length lie between a curve and another that runs elsewhere
 )
+
+// bridge searches where the chart at y does not reach x: from guesses, or along curves of the fan over the charts on the way.
+func (l *logarithm) bridge(roots []*solve.Root, guess []Vec) (err error) {
+	defer try.Catch(&err)
+	s := l.space
+	var which []int
+	for i := range roots {
+		if l.lost[i] != nil {
+			which = append(which, i)
+		}
+	}
+	if len(which) == 0 || l.far {
+		return nil
+	}
+	if guess != nil {
+		none := slices.Repeat([]Vec{slices.Repeat(Vec{math.NaN()}, len(l.x[0]))}, len(l.x))
+		for _, i := range which {
+			none[i] = guess[i]
+		}
+		other := newLogarithm(s, l.task, l.x, l.y, l.most) // of all: programs are compiled for their number
+		other.far = true
+		for i, r := range try.Get(other.search(none, true)) {
+			if l.lost[i] != nil && r.Status == Converged {
+				roots[i], l.found[i], l.times[i] = r, other.found[i], other.times[i]
+			}
+		}
+	}
+	for _, i := range which {
+		// From the distance in the ambient space on, in the largest unit that the metric has of it.
+		const most = 64
+		length := 1.05 * l.apart[i] * try.Get(s.unit(l.x[i]))
+		for times := 1.0; times <= most && roots[i].Status != Converged && !l.stopped(roots[i]); times *= 2 {
+			curves := elsewhere(s.fan(l.x[i], l.y[i], times*length), nil)
+			if len(curves) == 0 {
+				continue
+			}
+			if better, _ := l.shorter(i, curves, math.Inf(1)); better != nil {
+				roots[i] = better
+			}
+		}
+	}
+	return nil
+}
+
+// unit is the largest length that a coordinate of the chart at z has of a vector of the ambient length 1.
+func (s *space) unit(z Vec) (float64, error) {
+	out, err := s.Call(operation{name: "unit"}, func(in []*Node) []*Node {
+		at := At(s.M, in[0])
+		e := basisAt(at.X)
+		ambient := Sqrt(ReduceSum(Square(at.Leave(Vector, e)), -1))
+		return []*Node{ReduceAllMax(Div(Norm(at.Manifold, BroadcastPrefix(at.X, s.M.Dim()), e), ambient))}
+	}, z)
+	if err != nil {
+		return 0, err
+	}
+	return out.Scalar(0), nil
+}
 
 // shorten replaces roots by shorter ones and stores the times of their conjugate points. It searches where no root was found, where
 // its geodesic has a conjugate point, where a straight line with the same ends is shorter, and where on a surface a curve of the fan
@@ -273,7 +330,7 @@ func (l *logarithm) shorten(roots []*solve.Root) (err error) {
 		if minimal {
 			known = []curve{{resampled(paths[i], len(paths[i])-1), length, 0}}
 		}
-		if minimal && s.M.Dim() > 2 {
+		if minimal && s.M.Dim() > 2 && l.lost[i] == nil {
 			continue // a fan of few geodesics leaves gaps there
 		}
 		for reach = min(reach, length); !math.IsInf(reach, 1); reach = length {
@@ -325,7 +382,7 @@ func resampled(path []Vec, last int) []Vec {
 
 // elsewhere returns the shortest of the curves, at most relaxing of them, none of which runs along another or a known one.
 func elsewhere(curves, known []curve) []curve {
-	curves = slices.DeleteFunc(curves, func(c curve) bool { return !(c.length < math.Inf(1)) })
+	curves = slices.DeleteFunc(slices.Clone(curves), func(c curve) bool { return !(c.length < math.Inf(1)) })
 	slices.SortFunc(curves, func(a, b curve) int { return cmp.Compare(a.length, b.length) })
 	var out []curve
 	for _, c := range curves {
@@ -369,12 +426,12 @@ func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.
 		most = l.found[i].rough * (1 - 1e-9) // else it is the same geodesic
 	}
 	other := newLogarithm(s, l.task, repeat(l.x[i]), repeat(l.y[i]), most)
+	other.far = l.lost[i] != nil
 	found := try.Get(other.search(guess, true))
 	shortest = length * (1 - 1e-9)
 	for k, f := range found {
 		if f.Status == Converged && other.found[k].rough < most && other.found[k].length < shortest {
 			best, shortest, l.found[i], l.times[i] = f, other.found[k].length, other.found[k], other.times[k]
-			best.Norm *= l.scale[i] / other.scale[k]
 		}
 	}
 	return best, shortest
@@ -383,10 +440,7 @@ func (l *logarithm) shorter(i int, curves []curve, length float64) (best *solve.
 // fan returns curves from x to y: geodesics of one length from x and from y, in directions all around, up to where they come closest to
 // the other end, each with a last step to it.
 func (s *space) fan(x, y Vec, length float64) []curve {
-	rays := 24 // from either end
-	if s.M.Dim() > 2 {
-		rays = 48
-	}
+	const rays = 48 // from either end
 	repeat := func(z Vec) []Vec { return slices.Repeat([]Vec{z}, rays) }
 	from, to := append(repeat(x), repeat(y)...), append(repeat(y), repeat(x)...)
 	around := slices.Repeat(directions(rays, s.M.Dim()), 2)
@@ -399,7 +453,8 @@ func (s *space) fan(x, y Vec, length float64) []curve {
 		v = at.Leave(Vector, Mul(v, ExpandAxes(Div(in[3], Norm(at.Manifold, at.X, v)), -1)))
 		path := Path(s.M, Geodesics, s.method, s.steps, ode.State{at.Z, flatAt(s.M, at.Z, v)}, Covector)[0]
 		here := At(s.M, path)
-		hop := Norm(here.Manifold, here.X, Sub(here.Coordinates(BroadcastPrefix(in[1], s.steps+1)), here.X))
+		chord := Sub(here.Coordinates(BroadcastPrefix(in[1], s.steps+1)), here.X)
+		hop := Norm(here.Manifold, Add(here.X, MulScalar(chord, 0.5)), chord) // NaN where a gap of the chart lies between, too
 		return []*Node{TransposeAllDims(path, 1, 0, 2), TransposeAllDims(hop, 1, 0)}
 	}, from, to, around, slices.Repeat([]float64{length}, 2*rays)))
 	fan := make([]curve, 2*rays)

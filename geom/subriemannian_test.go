@@ -1,7 +1,9 @@
 package geom_test
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -62,6 +64,26 @@ func TestHeisenbergDistance(t *testing.T) {
 			t.Errorf("Log to %v: %v", ends[i], g)
 		}
 		expect.Rel(t, "distance", g.Length, want[i], 1e-8)
+	}
+}
+
+// Beside the axis the derivative of Exp is nearly singular. Where Log finds no geodesic it does not say that brackets do not span, and it
+// returns the geodesic of the other pair.
+func TestHeisenbergBesideTheAxis(t *testing.T) {
+	t.Parallel()
+	origin := []float64{0, 0, 0}
+	ends := [][]float64{{-0.0059, -0.0161, -1.115}, {0.8, 0.3, 0.1}, {-0.0021, -0.0027, 1.086}}
+	gs, err := geom.On(manifold.Heisenberg()).LogAll([][]float64{origin, origin, origin}, ends)
+	for i, g := range gs {
+		if g == nil {
+			expect.Refused(t, err, fmt.Sprintf("pair %d: paths lead to within", i), "many shortest geodesics")
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "do not span") {
+		t.Error(err)
+	}
+	if gs[1] == nil || gs[1].Err() != nil {
+		t.Errorf("%v: %v", gs[1], err)
 	}
 }
 

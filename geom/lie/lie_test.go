@@ -195,3 +195,20 @@ func TestManifolds(t *testing.T) {
 		})
 	}
 }
+
+// The logarithm of a point to itself is 0, with the residual 0, also where rounding moves the coordinates of a point in its own chart.
+func TestLogOfAPointToItself(t *testing.T) {
+	t.Parallel()
+	group := lie.SO(3)
+	s := geom.On(expect.Must(group.LeftInvariant(diagonal(1, 2, 3))))
+	random := rand.New(rand.NewPCG(1, 2))
+	var x [][]float64
+	for range 20 {
+		x = append(x, expm(group, []float64{random.NormFloat64(), random.NormFloat64(), random.NormFloat64()}))
+	}
+	for i, g := range expect.Must(s.LogAll(x, x)) {
+		if g.Status != geom.Converged || !(g.Length <= 1e-14) || !(g.Residual <= 1e-14) {
+			t.Errorf("point %d: %v", i, g)
+		}
+	}
+}

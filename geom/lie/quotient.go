@@ -42,8 +42,9 @@ type Homogeneous interface {
 //
 // If G/H is naturally reductive, A([x, y], z) = A(x, [y, z]) for x, y, z in 𝔪, it has closed forms: geodesics are g exp tξ, ξ in 𝔪, and
 // parallel transport along them is ω ↦ exp(−½ [ξ, ·]_𝔪) ω. Bi-invariant A and all symmetric spaces are so (S. Kobayashi and K. Nomizu,
-// Foundations of differential geometry II, 1969, chapter X). Log searches the fibre of the end until the vector is horizontal. It is the
-// shortest such vector unless the end is near the cut locus of the start.
+// Foundations of differential geometry II, 1969, chapter X). Log searches the fibre of the end from 2 dim H + 1 places until the vector is
+// horizontal, and takes the shortest. Where the end is conjugate to the start, to about 1e-8, as antipodes of a sphere are, there is no one
+// shortest vector, and Log is an error.
 func Quotient(m geom.Charted, isotropy [][]float64) (_ Homogeneous, err error) {
 	defer try.Named(&err, "Quotient")
 	total := on(m)
@@ -282,12 +283,10 @@ func (q *quotient) local(k *Node) *Node {
 	count := MulScalar(ReduceAllMax(ConvertDType(far, dtypes.Int32)), steps)
 	zeta = autodiff.Repeat(count, func(i *Node, c []*Node) []*Node {
 		k, zeta := c[0], c[1]
-		basis := linalg.T(constant(zeta, q.vertical))
-		change := linalg.MatMul(constant(zeta, q.dual[d:]), linalg.SolveGeneral(g.DExp(Neg(zeta)), broadcast(basis, zeta)))
 		down := vertical(zeta)
 		first := BroadcastToShape(LessThan(i, Const(i.Graph(), int32(turns))), down.Shape())
-		delta := Where(first, down, linalg.SolveGeneral(change, down))
-		k = g.Mul(k, g.Exp(Neg(linalg.MatVec(basis, delta))))
+		delta := Where(first, down, linalg.SolveGeneral(q.alongFibre(zeta), down))
+		k = g.Mul(k, g.Exp(Neg(linalg.MatVec(linalg.T(constant(zeta, q.vertical)), delta))))
 		return []*Node{k, g.Log(k)}
 	}, []*Node{k, zeta})[1]
 	missed := off(zeta)
@@ -325,7 +324,46 @@ func (q naturallyReductive) Exp(z, v *Node) *Node {
 
 // Log is z x^ with exp x · h = z⁻¹y.
 func (q naturallyReductive) Log(z, y *Node) *Node {
-	return q.m.Mul(z, q.m.Hat(q.lift(q.local(q.m.Mul(q.m.Inverse(z), y)))))
+	return q.m.Mul(z, q.m.Hat(q.lift(q.shortest(q.m.Mul(q.m.Inverse(z), y)))))
+}
+
+// shortest is local from those elements of the fibre of k from which it leads to the shortest x; NaN where the end is conjugate to the start.
+func (q naturallyReductive) shortest(k *Node) *Node {
+	if q.polar {
+		return q.local(k)
+	}
+	const angle, conjugate = 2 * math.Pi / 3, 1e-8
+	g := q.m.Group
+	turns := [][]float64{make([]float64, g.Dim())}
+	for _, v := range q.vertical {
+		xi, _ := q.m.Tangent(v...) // of dim G coordinates
+		by := angle / mat.Norm(mat.NewDense(q.m.size(), q.m.size(), xi), 2)
+		turns = append(turns, floats.ScaleTo(make([]float64, len(v)), by, v), floats.ScaleTo(make([]float64, len(v)), -by, v))
+	}
+	n := len(turns)
+	h := g.Exp(constant(k, turns)) // [n, N²]
+	for h.Rank() <= k.Rank() {
+		h = ExpandAxes(h, 1)
+	}
+	all := BroadcastPrefix(StopGradient(k), n)
+	h = BroadcastToShape(h, all.Shape())
+	squares := ReduceAndKeep(Square(StopGradient(q.local(g.Mul(all, h)))), ReduceSum, -1)
+	of := func(x *Node, i int) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(i)), 0) }
+	best, least := of(h, 0), of(squares, 0)
+	for i := 1; i < n; i++ {
+		shorter := LogicalOr(LessThan(of(squares, i), MulScalar(least, 1-1e-9)), LogicalAnd(Not(IsFinite(least)), IsFinite(of(squares, i))))
+		best, least = Where(BroadcastToShape(shorter, best.Shape()), of(h, i), best), Where(shorter, of(squares, i), least)
+	}
+	x := q.local(g.Mul(k, best))
+	bent := Abs(linalg.Det(StopGradient(q.alongFibre(q.lift(x)))))
+	return linalg.NaNWhere(ExpandAxes(LessOrEqual(bent, MulScalar(OnesLike(bent), conjugate)), -1), x)
+}
+
+// alongFibre is the derivative of the vertical part of log k when k moves along its fibre, where log k is ζ, [..., dim H, dim H]. Where it is
+// singular and ζ is horizontal, the ends of the fibre's horizontal vectors are conjugate to the start.
+func (q *quotient) alongFibre(zeta *Node) *Node {
+	basis := linalg.T(constant(zeta, q.vertical))
+	return linalg.MatMul(constant(zeta, q.dual[q.Dim():]), linalg.SolveGeneral(q.m.DExp(Neg(zeta)), broadcast(basis, zeta)))
 }
 
 // Transport is z exp ξ (exp(−½ [ξ, ·]_𝔪) ω)^, ξ = z⁻¹v, ω = z⁻¹w.

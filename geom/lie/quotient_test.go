@@ -2,6 +2,8 @@ package lie_test
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -321,5 +323,69 @@ func TestLogBetweenFibres(t *testing.T) {
 	}
 	for k, g := range expect.Must(space.LogAll(x, y)) {
 		expect.Rel(t, "distance", g.Length, want[k], 1e-7)
+	}
+}
+
+// The distance of two orthonormal pairs in R⁴ is that between all elements of their fibres: of y turned about 32 angles, the nearest in SO(4)
+// is no nearer, also close to the cut locus; and it is the same both ways.
+func TestLogIsThatOfTheNearestElement(t *testing.T) {
+	t.Parallel()
+	group := lie.SO(4)
+	s := geom.On(quotient(group, nil, rotation4(2, 3)))
+	whole := geom.On(expect.Must(group.LeftInvariant(nil)))
+	random := rand.New(rand.NewPCG(404, 5))
+	point := func() []float64 {
+		z := make([]float64, 16)
+		for i := range z {
+			z[i] = random.NormFloat64()
+		}
+		if mat.Det(mat.NewDense(4, 4, z)) < 0 {
+			floats.Scale(-1, z[:4])
+		}
+		z, _, err := whole.Project(z)
+		return expect.Must(z, err)
+	}
+	var x, y, from, to [][]float64
+	const pairs, turns = 40, 32
+	for range pairs {
+		x, y = append(x, point()), append(y, point())
+	}
+	for i := range pairs {
+		for k := range turns {
+			sin, cos := math.Sincos(2 * math.Pi * (float64(k) + 0.1) / turns)
+			turned := slices.Clone(y[i])
+			for row := range 4 {
+				turned[4*row+2], turned[4*row+3] = cos*y[i][4*row+2]+sin*y[i][4*row+3], cos*y[i][4*row+3]-sin*y[i][4*row+2]
+			}
+			from, to = append(from, x[i]), append(to, turned)
+		}
+	}
+	there, back := expect.Must(s.LogAll(x, y)), expect.Must(s.LogAll(y, x))
+	elements := expect.Must(whole.LogAll(from, to))
+	for i, g := range there {
+		nearest := math.Inf(1)
+		for _, e := range elements[i*turns : (i+1)*turns] {
+			nearest = min(nearest, e.Length)
+		}
+		if !(g.Length <= nearest) {
+			t.Errorf("pair %d: %v, an element of the fibre is %.5g away", i, g, nearest)
+		}
+		expect.Rel(t, "length back", back[i].Length, g.Length, 1e-8)
+	}
+}
+
+// SO(3)/SO(2) refuses antipodes, whichever element of the fibre is given, as the sphere does, and has the points just before.
+func TestAntipodesOfAQuotient(t *testing.T) {
+	t.Parallel()
+	s := geom.On(quotient(lie.SO(3), nil, aboutZ))
+	north := []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
+	for _, turn := range []float64{0, 0.7} {
+		sin, cos := math.Sincos(turn)
+		at := func(angle float64) []float64 { // about x, after the turn about z
+			s, c := math.Sincos(angle)
+			return []float64{cos, -sin, 0, c * sin, c * cos, -s, s * sin, s * cos, c}
+		}
+		expect.Refused(t, expect.Error(s.Log(north, at(math.Pi))), "no one shortest geodesic")
+		expect.Rel(t, "length", expect.Must(s.Log(north, at(math.Pi-1e-6))).Length, expect.Must(s.Log(north, at(1))).Length*(math.Pi-1e-6), 1e-9)
 	}
 }

@@ -11,6 +11,9 @@ import (
 // gives NaN. Its gradient reuses the elimination: B̄ = A⁻ᵀ X̄, Ā = -B̄ Xᵀ.
 func SolveGeneral(a, b *Node) *Node {
 	return columns("SolveGeneral", a, b, func(b *Node) *Node {
+		if a.Shape().Dim(-1) == 1 {
+			return graph.Div(b, graph.Where(graph.IsZero(a), nan(a), a))
+		}
 		inv, _ := gaussJordan(a)
 		return general{a, inv}.solve(b)
 	})

@@ -2,6 +2,7 @@ package manifold_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -83,4 +84,33 @@ func TestTorusHalfATurnAroundTheTube(t *testing.T) {
 	}
 	// Half a turn along the circle both ways are as long.
 	expect.Refused(t, expect.Error(s.Log([]float64{R + r, 0, 0}, []float64{-R - r, 0, 0})), "chart", "does not reach")
+}
+
+// On a thin torus the geodesics over and under the tube are close together, and many lead around the hole. Log finds the shortest, and the same
+// from either end: 2.675276 and 2.445005 are the shortest of 360 geodesics drawn from the first two points.
+func TestLogOnAThinTorus(t *testing.T) {
+	t.Parallel()
+	s := geom.On(manifold.Torus(1, 0.3))
+	project := func(z ...float64) []float64 {
+		z, _, err := s.Project(z)
+		return expect.Must(z, err)
+	}
+	x := [][]float64{project(-1.038878, 0.173853, 0.295223), project(0.844912, -0.950161, -0.127649)}
+	y := [][]float64{project(1.241439, 0.375317, -0.042794), project(-0.609293, 0.350792, 0.042737)}
+	random := rand.New(rand.NewPCG(201, 5))
+	for range 10 {
+		for _, points := range []*[][]float64{&x, &y} {
+			sinU, cosU := math.Sincos(2 * math.Pi * random.Float64())
+			sinV, cosV := math.Sincos(2 * math.Pi * random.Float64())
+			*points = append(*points, []float64{(1 + 0.3*cosV) * cosU, (1 + 0.3*cosV) * sinU, 0.3 * sinV})
+		}
+	}
+	there, back := expect.Must(s.LogAll(x, y)), expect.Must(s.LogAll(y, x))
+	for i, g := range there {
+		if g.Err() != nil || back[i].Err() != nil {
+			t.Errorf("pair %d: %v, %v", i, g, back[i])
+		}
+		expect.Rel(t, "length back", back[i].Length, g.Length, 1e-5)
+	}
+	expect.Rel(t, "length", []float64{there[0].Length, there[1].Length}, []float64{2.675276, 2.445005}, 1e-5)
 }

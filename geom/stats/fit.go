@@ -160,7 +160,10 @@ func (f *fit) geodesics() (needed []*geodesic, err error) {
 	}
 	velocities, _ := parts(f.logs)
 	logs, err := f.exact.LogFrom(f.points, f.samples, velocities)
-	return append(needed, logs...), err
+	if err != nil { // some are nil
+		return needed, err
+	}
+	return append(needed, logs...), nil
 }
 
 // pack lists the variables of a model: the m_k from the number fixed on, p if freePoint is set, and the s if freeScores is set.
