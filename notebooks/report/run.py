@@ -190,8 +190,8 @@ def what_went_wrong(cell, fact):
 
 def ran(*args, **options):
     """The go command about this module, whatever workspace the folder lies in."""
-    # Flags that choose how go.mod is read or which it is are for the user's own modules.
-    flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", ""))
+    # Flags that choose how go.mod is read or which it is are for the user's own modules; of a repository around the folder see setup.py.
+    flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", "")) + " -buildvcs=false"
     return subprocess.run(["go", *map(str, args)], cwd=ROOT, env={**os.environ, "GOWORK": "off", "GOFLAGS": flags},
                           capture_output=True, text=True, **options)
 
@@ -404,11 +404,13 @@ def processor():
 
 
 def committed():
-    """The commit of the project, and whether what runs is another; "" where ROOT is no repository of its own."""
-    if not shutil.which("git") or os.path.realpath(output("git", "rev-parse", "--show-toplevel") or "/") != str(ROOT):
+    """The commit of the project, and whether what runs is another; "" where ROOT is no repository of its own. A repository around it is not
+    asked: it may be somebody else's, and name programs that git runs."""
+    if not shutil.which("git") or not (ROOT / ".git").exists():
         return ""
-    commit = output("git", "rev-parse", "--short=12", "HEAD")
-    changed = output("git", "status", "--porcelain", "-uno") or output("git", "status", "--porcelain", "-unormal", "--", "*.go", "*.ipynb")
+    git = "git", f"--git-dir={ROOT / '.git'}", f"--work-tree={ROOT}"
+    commit = output(*git, "rev-parse", "--short=12", "HEAD")
+    changed = output(*git, "status", "--porcelain", "-uno") or output(*git, "status", "--porcelain", "-unormal", "--", "*.go", "*.ipynb")
     return f"commit {commit}" + (", changed since" if changed else "") if commit else ""
 
 

@@ -485,6 +485,30 @@ if err != nil {
                 (thesis / "anatomy" / "new.go").touch()
                 self.assertRegex(run.committed(), "^commit [0-9a-f]{12}, changed since$")
 
+    def test_a_repository_around_the_project_is_not_asked(self):
+        """Neither by Go nor for the commit, also if it says that the project is its own: git would run the program that it names."""
+        with tempfile.TemporaryDirectory() as folder:
+            around = pathlib.Path(os.path.realpath(folder))
+            root, ran, program = around / "anatomy", around / "ran", around / "program"
+            root.mkdir()
+            (root / "go.mod").write_text("module anatomy\n")
+            (root / "main.go").write_text("package main\n\nfunc main() { println() }\n")
+            program.write_text(f"#!/bin/sh\ntouch '{ran}'\nexit 1\n")
+            program.chmod(0o700)
+            git = ["git", "-C", folder, "-c", "user.name=A", "-c", "user.email=a@b.c"]
+            for args in (["init", "-q"], ["add", "anatomy"], ["commit", "-q", "-m", "x"], ["config", "core.fsmonitor", str(program)], ["config", "core.worktree", str(root)]):
+                subprocess.run([*git, *args], check=True)
+            subprocess.run(["git", "status"], cwd=root, capture_output=True)
+            self.assertTrue(ran.exists(), "the bait is none")
+            ran.unlink()
+            with unittest.mock.patch.object(run, "ROOT", root):
+                self.assertEqual(run.committed(), "")
+                run.go("build", "-o", "/dev/null", ".")
+                for flags in "", "-mod=vendor -buildvcs=true":
+                    subprocess.run(["make", "-f", "-", "build"], input=f"include {run.NOTEBOOKS.parent}/Makefile\nbuild:\n\tgo build -o /dev/null .\n", cwd=root,
+                                   env=dict(os.environ, MAKEFLAGS="", GOFLAGS=flags), capture_output=True, text=True, check=True)
+            self.assertFalse(ran.exists())
+
     def test_provenance_of_standard_data(self):
         with tempfile.TemporaryDirectory() as folder:
             study = run.Study()
