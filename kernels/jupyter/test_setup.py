@@ -132,6 +132,12 @@ class Setup(unittest.TestCase):
                 self.assertRegex(said, f"^anatomy kernel: cells do not have the packages around the notebook: everybody may write to {mine} ")
                 os.chmod(mine, 0o755)
                 self.assertEqual(modules(), (want, ""))
+                for unreadable in "go 1.99", "go 1.26\n\ntoolchain go1.99.1\n\nnonsense", "require":
+                    pathlib.Path(mine, "go.mod").write_text(f"module {name}\n\n{unreadable}\n")
+                    used, said = modules()
+                    self.assertEqual(used, root)
+                    self.assertRegex(said, "^anatomy kernel: cells do not have the packages around the notebook: go: .*go(.mod| 1.99)")
+                pathlib.Path(mine, "go.mod").write_text(f"module {name}\n")
                 if os.geteuid() == 0:  # only root can give a folder away
                     os.chown(mine, 65534, -1)
                     used, said = modules()

@@ -334,6 +334,7 @@ async def execute_cells(nb, path, timeout, folder, study):
                             resources={"metadata": {"path": str(path.parent)}})
     manager = client.create_kernel_manager()
     manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[f"{sys.prefix}/share/jupyter/kernels"])
+    manager.connection_file = str(folder / "connection.json")  # with its key, which goes with the folder whatever ends this run
     with open(folder / "kernel.log", "w+") as log:
         try:
             env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_RECORD=str(record), ANATOMY_PROGRESS=str(folder / "progress"),
@@ -360,14 +361,17 @@ async def execute_cells(nb, path, timeout, folder, study):
             if asyncio.current_task().cancelling():  # nbclient takes the interruption for the kernel's end
                 raise asyncio.CancelledError
             log.seek(0)
-            raise Failure(f"the kernel ended: {e}\n{log.read()[-4000:]}")
+            # Its words, without where in its code it said them.
+            said = re.sub(r"^goroutine \d+ \[.*|^\S+\n\t\S+:\d+\n", "", log.read(), flags=re.M | re.S)
+            raise Failure(f"the kernel ended: {e}\n{said[-4000:].strip()}")
         finally:
             progress.running.pop(path.stem, None)
             if client.kc:
                 client.kc.stop_channels()
             if manager.has_kernel:
                 group = manager.provisioner.pgid
-                await manager.shutdown_kernel(now=True)
+                if await manager.is_alive():  # of one that died at its start nbclient has closed the connection, which this would ask
+                    await manager.shutdown_kernel(now=True)
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(group, signal.SIGKILL)  # a cell that outlived its kernel
 
@@ -606,6 +610,7 @@ def publish(folder, sources, whole):
             page.write_text(without_dead_links(text, lambda name: REPORTS / name in pages or (REPORTS / name).exists()), encoding="utf-8")
         try:
             for f, place, _ in files:
+                remove(place.with_name(f".{place.name}.new"))  # of a run that was killed
                 (shutil.copytree if f.is_dir() else shutil.copyfile)(f, place.with_name(f".{place.name}.new"))
             for _, place, name in files:
                 if place.exists() and name not in ours:
@@ -677,6 +682,9 @@ def workplace():
             folder = stack.enter_context(tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True))
             lock = stack.enter_context(open(f"{folder}/lock", "w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
+            # What the reports need in between goes with the folder, too, whatever ends this run.
+            stack.callback(setattr, tempfile, "tempdir", None)
+            tempfile.tempdir = folder
         yield pathlib.Path(folder)
 
 

@@ -579,6 +579,29 @@ if err != nil {
             self.assertEqual({f.name: f.read_text() for f in reports.iterdir() if not f.name.startswith(".")}, {
                 "01_x.html": "2", "01_x.pdf": "2", "index.html": "2", "02_x--my.html": "own", "my_thesis.pdf": "thesis", "notes.html": "notes"})
 
+    def test_what_a_killed_run_left_is_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reports = pathlib.Path(folder)
+            (reports / ".02_geodesics.new" / "figures").mkdir(parents=True)
+            (reports / ".02_geodesics.html.new").write_text("half")
+            self.published(reports, {"02_geodesics.html": "whole", "02_geodesics.pdf": "whole", "02_geodesics/figures/figure-1.svg": "whole"})
+            self.assertEqual({str(f.relative_to(reports)): f.read_text() for f in reports.rglob("*") if f.is_file() and not f.name.startswith(".l") and f.suffix != ".json"},
+                             {name: "whole" for name in ("02_geodesics.html", "02_geodesics.pdf", "02_geodesics/figures/figure-1.svg")})
+            with run.workplace() as place, tempfile.NamedTemporaryFile() as between:
+                self.assertTrue(pathlib.Path(between.name).is_relative_to(place))
+
+    def test_a_kernel_that_dies_at_its_start_says_why(self):
+        """In its own words; and what it is told of its connection, with the key, lies in the folder of the run."""
+        with tempfile.TemporaryDirectory() as folder, run.workplace() as place, unittest.mock.patch.object(sys, "prefix", folder):
+            spec = pathlib.Path(folder, "share", "jupyter", "kernels", "anatomy", "kernel.json")
+            spec.parent.mkdir(parents=True)
+            for script, want in ("echo 'no Go here' >&2; echo \"$0\" >&2; exit 3", "no Go here\n{}"), ("printf 'F1 main.go] failed\\nmain.run\\n\\t/x/main.go:3\\ngoroutine 1 [running]:\\nmain()\\n' >&2; exit 1", "F1 main.go] failed"):
+                spec.write_text(json.dumps({"argv": ["sh", "-c", script, "{connection_file}"], "display_name": "x", "language": "go", "interrupt_mode": "message"}))
+                with self.subTest(script), self.assertRaises(run.Failure) as failed:
+                    asyncio.run(run.execute_cells(new_notebook(cells=[new_code_cell("1")]), run.NOTEBOOKS / "x.ipynb", 60, place, run.Study()))
+                self.assertEqual(str(failed.exception), "the kernel ended: Kernel died before replying to kernel_info\n" + want.format(place / "connection.json"))
+                self.assertFalse((place / "connection.json").exists())
+
     def test_folders_of_figures(self):
         # They are replaced and removed with their report; a folder of others is moved aside; links follow a new name.
         with tempfile.TemporaryDirectory() as folder:
