@@ -87,13 +87,13 @@ class Study:
     def take(self, folder):
         """Copies the data and the covariates into the folder."""
         if self.covariates:
-            self.table = folder / "covariates" / self.covariates.name
+            self.table = folder / "covariates" / report.readable(self.covariates.name)
             self.table.parent.mkdir()
             shutil.copyfile(self.covariates, self.table)
         if not self.data:
             self.checksum = checksum(*sorted((ROOT / "landmarks" / "morpho" / "data").glob("*.csv")))
             return
-        self.copy = folder / "data" / self.data.name
+        self.copy = folder / "data" / report.readable(self.data.name)  # which cells can name
         self.copy.parent.mkdir()
         if self.data.is_dir():
             folders, files = contents(self.data)
@@ -193,7 +193,7 @@ def ran(*args, **options):
     # Flags that choose how go.mod is read or which it is are for the user's own modules; of a repository around the folder see setup.py.
     flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", "")) + " -buildvcs=false"
     return subprocess.run(["go", *map(str, args)], cwd=ROOT, env={**os.environ, "GOWORK": "off", "GOFLAGS": flags},
-                          capture_output=True, text=True, **options)
+                          capture_output=True, text=True, encoding="utf-8", errors="replace", **options)
 
 
 def go(*args):
@@ -231,7 +231,8 @@ def read(path, fact, study):
     if study.data:
         nb.cells = [c for c in nb.cells if "standard" not in c.metadata.get("tags", [])]
     if study.title or study.data and not report.title(nb, ""):
-        name = re.sub(r"([\\`*_{}\[\]<>()#+.!|~$&^-])", r"\\\1", study.title or study.data.stem)
+        # Nothing of it is Markdown: no link, no reference, no formula.
+        name = re.sub(r"([!-/:-@[-`{-~])", r"\\\1", " ".join(report.readable(study.title or study.data.stem).split()))
         for cell in nb.cells:
             if cell.cell_type == "markdown":
                 cell.source = re.sub(r"^# .*\n*", "", cell.source)
@@ -788,6 +789,7 @@ def main():
     parser.add_argument("--make", action="store_true", help="take DATA, COVARIATES, LANDMARKS, SET, TITLE, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
     parser.add_argument("notebook", nargs="*", type=pathlib.Path, help="default: all of notebooks/, with the index")
     args = parser.parse_args()
+    sys.stdout.reconfigure(errors="replace")  # names of files may be no UTF-8
     if args.make:
         # Of DATA=~/my.csv not every shell makes a path.
         args.data, args.covariates, args.landmarks = (
