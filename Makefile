@@ -87,7 +87,7 @@ test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screensho
 	@$(VENV)/python notebooks/anatomy/browse.py
 	@$(VENV)/python notebooks/anatomy/firefox.py
 
-soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind
+soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind; OPTIONS=race: instead the tests of all packages with Go's race detector
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/soak.py $(OPTIONS)
 
