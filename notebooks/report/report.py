@@ -204,7 +204,7 @@ def prepare(notebook, target, meta):
                     alt = alts.setdefault(cell["id"], {})[number] = text(out["data"].get("text/plain", ""))
                     if metadata.get("paper"):
                         papers.setdefault(cell["id"], {})[number] = metadata["paper"]
-                    out["data"] = best(out["data"], target)
+                    out["data"] = best(readable(out["data"]), target)
                     if target == "html5" and metadata.get("image/png"):
                         widths.setdefault(cell["id"], {})[number] = f"{shown(metadata)}px"
                         leasts.setdefault(cell["id"], {})[number] = f"{least(metadata)}px"

@@ -1017,7 +1017,7 @@ class Report(unittest.TestCase):
         want = "�[31m � � � � � � é 🐭"
         svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><title>{odd}</title><text>{odd}</text></svg>'
         nb = self.notebook(new_markdown_cell(f"## {odd}"), new_code_cell(odd, outputs=[new_output("stream", name="stdout", text=odd), new_output("display_data", data={"text/html": svg, "image/svg+xml": svg, "text/plain": odd}),
-                           new_output("display_data", data={"image/svg+xml": svg, "text/plain": odd}), new_output("display_data", data={"text/markdown": odd})]))
+                           new_output("display_data", data={"image/svg+xml": svg, "text/plain": odd}), new_output("display_data", data={"image/svg+xml": svg}, metadata={"image/png": {"width": 9, "height": 9}, "panels": [0, 0, 1, 1]}), new_output("display_data", data={"text/markdown": odd})]))
         about = dict(ABOUT, authors=[odd], data=odd, provenance=[("data", odd)])
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(ABOUT, about):
             page, folder = self.html(nb), pathlib.Path(folder)
