@@ -789,7 +789,6 @@ def main():
     parser.add_argument("--make", action="store_true", help="take DATA, COVARIATES, LANDMARKS, SET, TITLE, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
     parser.add_argument("notebook", nargs="*", type=pathlib.Path, help="default: all of notebooks/, with the index")
     args = parser.parse_args()
-    sys.stdout.reconfigure(errors="replace")  # names of files may be no UTF-8
     if args.make:
         # Of DATA=~/my.csv not every shell makes a path.
         args.data, args.covariates, args.landmarks = (
@@ -860,4 +859,5 @@ def main():
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="replace")  # names of files may be no UTF-8
     main()

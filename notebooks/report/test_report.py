@@ -817,6 +817,18 @@ if err != nil {
             nbformat.write(new_notebook(cells=[new_markdown_cell(""), new_code_cell("%%", outputs=[picture()])]), full)
             self.assertEqual([(p, n) for p, _, n in run.with_outputs([clean, full])], [(full, 2)])
 
+    def test_a_file_whose_name_is_no_text(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, os.fsdecode(b"caf\xe9.ipynb"))
+            nbformat.write(new_notebook(cells=[new_code_cell("%%", outputs=[picture()])]), path)
+            done = subprocess.run([sys.executable, run.NOTEBOOKS / "report" / "run.py", "--strip", path], capture_output=True, text=True, env=dict(os.environ, PYTHONUTF8="1"))
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "stripped caf?.ipynb\n", ""))
+            data = pathlib.Path(folder, os.fsdecode(b"caf\xe9.csv"))
+            data.write_text("specimen,x,y\n")
+            study = run.Study(data=data, covariates=data)
+            study.take(pathlib.Path(folder))
+            self.assertEqual((study.copy.name, study.table.name), ("caf�.csv", "caf�.csv"))
+
     def test_wide_lines_of_code_are_found(self):
         wide = "\t" + "x" * 87
         with tempfile.TemporaryDirectory() as folder:
