@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .anatomy/venv/bin
 # Without a home directory the caches of Go lie in .anatomy, too.
 export HOME := $(or $(HOME),$(CURDIR)/.anatomy/home)
-# A workspace that the folder lies in, and flags that choose how go.mod is read or which it is, are for the user's own modules.
+# A workspace that the folder lies in, and flags that choose how go.mod is read or which it is, are for the user's own modules. Go asks git
+# of no repository around the folder, which may be somebody else's and name programs that git runs.
 export GOWORK := off
-export GOFLAGS := $(filter-out -mod=% --mod=% -modfile=% --modfile=%,$(GOFLAGS))
+export GOFLAGS := $(filter-out -mod=% --mod=% -modfile=% --modfile=%,$(GOFLAGS)) -buildvcs=false
 SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newer: Debian \`apt-get install python3 python3-venv\`, macOS \`brew install python\`" >&2; exit 1; }; \
 	$(PYTHON) kernels/jupyter/setup.py
 
@@ -103,7 +104,7 @@ test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screensho
 	@$(VENV)/python landmarks/morpho/anatomy/browse.py
 	@$(VENV)/python landmarks/morpho/anatomy/firefox.py
 
-soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind
+soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind; OPTIONS=race: instead the tests of all packages with Go's race detector
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/soak.py $(OPTIONS)
 
@@ -111,12 +112,12 @@ binaries: # the program anatomy in .anatomy/binaries, one file each for Linux, m
 	@mkdir -p .anatomy/binaries
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do \
 		os=$${target%/*} arch=$${target#*/}; file=.anatomy/binaries/anatomy-$$os-$$arch; [ $$os != windows ] || file=$$file.exe; \
-		echo $$file; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -ldflags='-s -w' -o $$file ./landmarks/morpho/anatomy || exit 1; \
+		echo $$file; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags='-s -w' -o $$file ./landmarks/morpho/anatomy || exit 1; \
 	done
 
 page: # .anatomy/page/anatomy.html: the program anatomy in one page for a browser, which needs no server and sends nothing
 	@mkdir -p .anatomy/page
-	@CGO_ENABLED=0 GOOS=js GOARCH=wasm go build -trimpath -buildvcs=false -ldflags='-s -w' -o .anatomy/page/anatomy.wasm ./landmarks/morpho/anatomy
+	@CGO_ENABLED=0 GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o .anatomy/page/anatomy.wasm ./landmarks/morpho/anatomy
 	@go run ./landmarks/morpho/anatomy/page -program .anatomy/page/anatomy.wasm -goroot "$$(go env GOROOT)" -out .anatomy/page/anatomy.html
 	@rm .anatomy/page/anatomy.wasm; echo .anatomy/page/anatomy.html
 

@@ -21,7 +21,7 @@ func TestFromAnotherModule(t *testing.T) {
 		t.Helper()
 		c := exec.Command(name, args...)
 		c.Dir = mine
-		c.Env = append(os.Environ(), "ANATOMY_HOME=", "GOFLAGS=", "GOWORK=off")
+		c.Env = append(os.Environ(), "ANATOMY_HOME=", "GOFLAGS=-buildvcs=false", "GOWORK=off")
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)

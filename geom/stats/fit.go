@@ -39,11 +39,12 @@ type fit struct {
 }
 
 func (f *fit) graph(name string, model model, more []any, fn func(p, m, s, momenta, ends *graph.Node, more []*graph.Node) []*graph.Node) engine.Values {
-	return try.Get(f.space.Call(shooting(name, f.space), func(in []*graph.Node) []*graph.Node {
+	space := f.space // which changes, while the function may be compiled again, for other shapes
+	return try.Get(space.Call(shooting(name, space), func(in []*graph.Node) []*graph.Node {
 		p, m, s := in[0], in[1], in[2]
 		momenta := graph.DotGeneral(s, []int{1}, nil, m, []int{0}, nil)
 		starts := graph.BroadcastToShape(graph.ExpandAxes(p, 0), momenta.Shape())
-		return fn(p, m, s, momenta, f.space.ShootOnGraph(starts, momenta), in[3:])
+		return fn(p, m, s, momenta, space.ShootOnGraph(starts, momenta), in[3:])
 	}, append([]any{model.p, model.m, model.s}, more...)...))
 }
 

@@ -166,3 +166,52 @@ func TestInexactMeanNamesWhatItLoses(t *testing.T) {
 		t.Errorf("converged, and lost %v", m.Lost)
 	}
 }
+
+// What is computed on a space does not depend on what was computed there before: neither on the numbers of samples, for which functions are
+// compiled, nor on the steps that other samples needed. So tasks that share the samples of a bootstrap find the same means bit for bit.
+func TestNothingIsLeftInASpace(t *testing.T) {
+	_, shapes := vertebrae(t)
+	width := 3 * morpho.MeanSpacing(expect.Must(morpho.Procrustes(morpho.MouseVertebrae().Shapes())).Mean, true)
+	mouse := func() *geom.Space[geom.Vec] { return landmarks.New(60, 2, kernels.Gaussian(width)).Flat() }
+	pair := func() *geom.Space[geom.Vec] { return landmarks.New(2, 2, kernels.Gaussian(1)).Flat() }
+	var fast [][]float64 // on a geodesic of two landmarks that pass each other, for which 25 steps are too few
+	for i := range 6 {
+		p := 2.4*float64(i) - 6
+		fast = append(fast, expect.Must(pair().Shoot([]float64{-0.5, 0, 0.5, 0.3}, []float64{p, 0, -p, 0})).End)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	var drawn [2][][]float64
+	for k := range drawn {
+		for range shapes {
+			drawn[k] = append(drawn[k], shapes[random.IntN(len(shapes))])
+		}
+	}
+	mean := func(on *geom.Space[geom.Vec], x [][]float64) []float64 {
+		return expect.Must(stats.FrechetMean(on, x, stats.Mismatch(0.1))).Point
+	}
+	line := func(options ...stats.MeanOption) func(on *geom.Space[geom.Vec], x [][]float64) []float64 {
+		return func(on *geom.Space[geom.Vec], x [][]float64) []float64 {
+			times := make([]float64, len(x))
+			for i := range times {
+				times[i] = float64(i)
+			}
+			r := expect.Must(stats.Regress(on, x, along(times), options...))
+			return slices.Concat(r.Point, r.Velocities[0])
+		}
+	}
+	for name, c := range map[string]struct {
+		space func() *geom.Space[geom.Vec]
+		of    func(on *geom.Space[geom.Vec], x [][]float64) []float64
+		x     [2][][]float64
+	}{
+		"mean":            {mouse, mean, drawn},
+		"line with noise": {pair, line(stats.Mismatch(0.1)), [2][][]float64{fast, fast[2:]}},
+		"line":            {pair, line(), [2][][]float64{fast, fast[2:]}},
+	} {
+		shared := c.space()
+		c.of(shared, c.x[0])
+		if got, want := c.of(shared, c.x[1]), c.of(c.space(), c.x[1]); !slices.Equal(got, want) {
+			t.Errorf("%s: another computation on the space before changes the result by %.2g", name, floats.Distance(got, want, 2))
+		}
+	}
+}

@@ -137,9 +137,10 @@ func (s *shots) newton() {
 	}
 }
 
-// call runs a graph function of (y, σ², x, rows…) for some of the samples. It pads their number to one of a few sizes, so that the
-// function is compiled for these sizes only.
-func (s *shots) call(name string, fn func(y, variance, x *graph.Node, rows []*graph.Node) []*graph.Node, which []int, rows ...[][]float64) engine.Values {
+// call runs a graph function of (y, σ², x, rows…) for some of the samples, with the flow of the present space. It pads their number to one of
+// a few sizes, so that the function is compiled for these sizes only. That may be long after the first call with the same key, and by the function
+// of that call: it may use no field of shots, which change.
+func (s *shots) call(name string, fn func(space *geom.Space[geom.Vec], y, variance, x *graph.Node, rows []*graph.Node) []*graph.Node, which []int, rows ...[][]float64) engine.Values {
 	size := len(s.samples)
 	for size > 1 && (size+2)/3 >= len(which) {
 		size = (size + 2) / 3
@@ -157,8 +158,9 @@ func (s *shots) call(name string, fn func(y, variance, x *graph.Node, rows []*gr
 		}
 		args = append(args, padded)
 	}
-	return try.Get(s.space.Call(shooting(name, s.space), func(in []*graph.Node) []*graph.Node {
-		return fn(in[0], in[1], in[2], in[3:])
+	space := s.space
+	return try.Get(space.Call(shooting(name, space), func(in []*graph.Node) []*graph.Node {
+		return fn(space, in[0], in[1], in[2], in[3:])
 	}, args...))
 }
 
@@ -167,14 +169,14 @@ func (s *shots) equations(which []int) solve.System {
 	rows := func(out engine.Values) ([][]float64, error) { return out.Matrix(0)[:len(which)], nil }
 	return solve.System{
 		Residual: func(p [][]float64) ([][]float64, error) {
-			return rows(s.call("transversality", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
-				q, r := s.space.FlowMap(y, in[0])
+			return rows(s.call("transversality", func(space *geom.Space[geom.Vec], y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
+				q, r := space.FlowMap(y, in[0])
 				return []*graph.Node{graph.Sub(graph.Add(q, graph.Mul(variance, r)), x)}
 			}, which, p))
 		},
 		Derivative: func(p, dp [][]float64) ([][]float64, error) {
-			return rows(s.call("derivative of transversality", func(y, variance, _ *graph.Node, in []*graph.Node) []*graph.Node {
-				dq, dr := s.space.FlowTangent(y, in[0], in[1])
+			return rows(s.call("derivative of transversality", func(space *geom.Space[geom.Vec], y, variance, _ *graph.Node, in []*graph.Node) []*graph.Node {
+				dq, dr := space.FlowTangent(y, in[0], in[1])
 				return []*graph.Node{graph.Add(dq, graph.Mul(variance, dr))}
 			}, which, p, dp))
 		},
@@ -194,9 +196,7 @@ func (s *shots) distances() (squares, misses []float64) {
 	for i, r := range s.roots {
 		all[i], p[i] = i, r.X
 	}
-	out := s.call("distances", func(y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
-		return s.distance(y, variance, x, in[0])
-	}, all, p)
+	out := s.call("distances", distances, all, p)
 	return out.Vector(0), out.Vector(1)
 }
 
@@ -209,10 +209,12 @@ func (s *shots) velocities() [][]float64 {
 	return musical(s.space, "sharp", s.y, p, geom.Covector, geom.Vector, geom.Sharp).Matrix(0)
 }
 
-func (s *shots) distance(y, variance, x, p *graph.Node) []*graph.Node {
-	q, _ := s.space.FlowMap(y, p)
+// distances is the graph function of the method.
+func distances(space *geom.Space[geom.Vec], y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
+	p := in[0]
+	q, _ := space.FlowMap(y, p)
 	misses := graph.ReduceSum(graph.Square(graph.Sub(q, x)), -1)
-	squares := graph.ReduceSum(graph.Mul(p, geom.Sharp(s.space.M, y, p)), -1)
+	squares := graph.ReduceSum(graph.Mul(p, geom.Sharp(space.M, y, p)), -1)
 	return []*graph.Node{graph.Add(squares, graph.Div(misses, variance)), misses}
 }
 

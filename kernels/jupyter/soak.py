@@ -1,8 +1,10 @@
-"""Runs the kernel for long and kills what runs, and reports what is left behind: soak.py [RESTARTS CELLS KILLS]
+"""Runs the kernel for long and kills what runs, and reports what is left behind: soak.py [RESTARTS CELLS KILLS], or soak.py race
 
     restarts    100 restarts of a kernel, each with one cell, every fifth of them killed
     cells       1000 cells in one kernel; a broken one, a picture or a value of another cell now and then
     kills       20 report runs, each killed with all it started at a random moment; then two runs at once
+
+    race        instead of these the tests of all packages with Go's race detector, which take hours
 """
 import contextlib
 import os
@@ -19,6 +21,7 @@ from jupyter_client.manager import start_new_kernel
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUN = [sys.executable, ROOT / "notebooks" / "report" / "run.py"]
+STARTED = time.time()
 TINY = ROOT / "notebooks" / "01_landmark_manifold.ipynb"
 
 
@@ -112,7 +115,8 @@ def left():
     for exe in pathlib.Path("/proc").glob("[0-9]*/exe"):
         with contextlib.suppress(OSError):
             running += os.readlink(exe) == str(ROOT / ".anatomy" / "bin" / "gonb")
-    return f"{len(list((ROOT / '.anatomy').glob('run-*')))} folders in .anatomy, {running} kernels running"
+    files = [f for f in pathlib.Path(tempfile.gettempdir()).glob("tmp*.json") if f.stat().st_mtime > STARTED]  # of connections, with keys
+    return f"{len(list((ROOT / '.anatomy').glob('run-*')))} folders in .anatomy, {running} kernels running, {len(files)} files of connections"
 
 
 def kills(count):
@@ -143,6 +147,8 @@ def kills(count):
 
 
 def main():
+    if sys.argv[1:] == ["race"]:
+        sys.exit(subprocess.run(["go", "test", "-race", "-vet=off", "-timeout=6h", "./..."], cwd=ROOT, env=dict(os.environ, GOWORK="off")).returncode)
     counts = [int(a) for a in sys.argv[1:]] or [100, 1000, 20]
     with tempfile.TemporaryDirectory() as folder:
         restarts(counts[0], pathlib.Path(folder))

@@ -132,12 +132,48 @@ class Setup(unittest.TestCase):
                 self.assertRegex(said, f"^anatomy kernel: cells do not have the packages around the notebook: everybody may write to {mine} ")
                 os.chmod(mine, 0o755)
                 self.assertEqual(modules(), (want, ""))
+                for unreadable in "go 1.99", "go 1.26\n\ntoolchain go1.99.1\n\nnonsense", "require":
+                    pathlib.Path(mine, "go.mod").write_text(f"module {name}\n\n{unreadable}\n")
+                    used, said = modules()
+                    self.assertEqual(used, root)
+                    self.assertRegex(said, "^anatomy kernel: cells do not have the packages around the notebook: go: .*go(.mod| 1.99)")
+                pathlib.Path(mine, "go.mod").write_text(f"module {name}\n")
                 if os.geteuid() == 0:  # only root can give a folder away
                     os.chown(mine, 65534, -1)
                     used, said = modules()
                     self.assertEqual(used, root)
                     self.assertIn(f"{mine} belongs to ", said)
                     os.chown(mine, 0, -1)
+
+    @unittest.skipUnless(shutil.which("git"), "no git here")
+    def test_a_repository_around_the_folder(self):
+        # Of which Go would ask git, which runs the program that it names; and of one that is somebody else's no cell would be compiled.
+        with tempfile.TemporaryDirectory() as around:
+            root, ran, program = (pathlib.Path(around, name) for name in ("anatomy", "ran", "program"))
+            folder = self.copied(root)
+            (root / "go.mod").write_text("module anatomy\n\ngo 1.26\n")
+            (root / "main.go").write_text('package main\n\nfunc main() { println("x") }\n')
+            program.write_text(f"#!/bin/sh\ntouch '{ran}'\nexit 1\n")
+            program.chmod(0o700)
+            git = ["git", "-C", around, "-c", "user.name=A", "-c", "user.email=a@b.c"]
+            for args in ["init", "-q"], ["add", "anatomy"], ["commit", "-q", "-m", "x"], ["config", "core.fsmonitor", str(program)]:
+                subprocess.run([*git, *args], check=True)
+            (root / ".anatomy" / "bin").mkdir(parents=True)
+            for name, does in ("module", ""), ("gonb", f"cd '{root}' && go build -o /dev/null ."):
+                (root / ".anatomy" / "bin" / name).write_text(f"#!/bin/sh\n{does}\n")
+                (root / ".anatomy" / "bin" / name).chmod(0o700)
+            build = ["go", "build", "-o", "/dev/null", "."]
+            env = {name: value for name, value in os.environ.items() if name != "GOFLAGS"}
+            subprocess.run(build, cwd=root, env=dict(env, GOFLAGS="-buildvcs=true"), capture_output=True)
+            self.assertTrue(ran.exists(), "the bait is none")
+            ran.unlink()
+            for owner in [os.geteuid(), 65534][:2 if os.geteuid() == 0 else 1]:  # only root can give a folder away
+                os.chown(pathlib.Path(around, ".git"), owner, -1)
+                for flags in "", "-mod=mod", "-buildvcs=true":
+                    with self.subTest(owner=owner, flags=flags), unittest.mock.patch.dict(os.environ, GOFLAGS=flags):
+                        setup.command(*build, cwd=root)
+                        self.assertEqual(self.said(folder / "launch", "connection.json", cwd=root), (0, ""))
+                        self.assertFalse(ran.exists())
 
     def test_no_loopback(self):
         alone = ["unshare", "--map-root-user", "--net"]

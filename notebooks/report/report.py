@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import urllib.parse
 import zlib
+from xml.parsers import expat
 
 import math_core
 import nbformat
@@ -40,6 +41,19 @@ def text(value):
     return value if isinstance(value, str) else "".join(value)
 
 
+UNREADABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what no XML may hold, and so no drawing and no PDF
+
+
+def readable(value):
+    """A text, or what lists and dictionaries hold, with � in place of letters that XML has none of: of control characters, and of bytes of
+    names that are no UTF-8."""
+    if isinstance(value, str):
+        return UNREADABLE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return type(value)((readable(name), readable(v)) for name, v in value.items())
+    return type(value)(map(readable, value)) if isinstance(value, (list, tuple)) else value
+
+
 SHOWN = re.compile(r"""!\[[^]]*]\(\s*(?:<([^<>\n]+)>|([^\s)]+))|<img\b[^>]*?\bsrc\s*=\s*["']([^"']+)""")  # pictures of Markdown and of HTML
 
 
@@ -56,7 +70,7 @@ def attach(notebook, folder):
 
 
 def pandoc(source, *args):
-    done = subprocess.run([PANDOC, "--wrap=none", "--sandbox", *args], input=source, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run([PANDOC, "--wrap=none", "--sandbox", *args], input=readable(source), capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         message = re.sub(r"\[WARNING\] Could not fetch resource (.*)\n.*", r"the picture \1 is neither attached to the notebook nor a picture file beside it: drag it into the cell, or let a cell show it", done.stderr)
         # Of an error in report.lua its own words.
@@ -71,7 +85,7 @@ def best(data, target):
         data = {k: v for k, v in data.items() if k != "image/svg+xml"}
     for mime in PREFER[target]:
         if mime in data:
-            return {mime: data[mime]}
+            return {mime: text(data[mime])}
     return {}
 
 
@@ -133,6 +147,7 @@ def figures(notebook):
 
 def write_files(notebook, page, folder):
     """The figures of a notebook as SVG, PDF and PNG, and the tables of its page as CSV, in folders of their own."""
+    notebook = readable(notebook)
     for (number, k), name in figures(notebook).items():
         data, file = notebook["cells"][number]["outputs"][k]["data"], folder / "figures" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +174,7 @@ def drawn(data, suffix, target, source='#set page(width: auto, height: auto, mar
 
 
 def prepare(notebook, target, meta):
-    """The notebook as it is to be read: without the lines %% of the kernel, without terminal colours, and with one
+    """The notebook as it is to be read: without the lines %% of the kernel, without terminal colours, readable, and with one
     representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
     nb["nbformat_minor"] = 5  # before, cells had no ids
@@ -189,7 +204,7 @@ def prepare(notebook, target, meta):
                     alt = alts.setdefault(cell["id"], {})[number] = text(out["data"].get("text/plain", ""))
                     if metadata.get("paper"):
                         papers.setdefault(cell["id"], {})[number] = metadata["paper"]
-                    out["data"] = best(out["data"], target)
+                    out["data"] = best(readable(out["data"]), target)
                     if target == "html5" and metadata.get("image/png"):
                         widths.setdefault(cell["id"], {})[number] = f"{shown(metadata)}px"
                         leasts.setdefault(cell["id"], {})[number] = f"{least(metadata)}px"
@@ -204,7 +219,7 @@ def prepare(notebook, target, meta):
     if nb["metadata"].get("part") == len(PARTS):
         meta = dict(meta, template="yes")  # whose code folds away
     nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, widths=widths, leasts=leasts, papers=papers, files=files, pictures=pictures)}
-    return json.dumps(nb)
+    return json.dumps(readable(nb))
 
 
 def convert(notebook, target, name, about, *args):
@@ -234,15 +249,18 @@ def convert(notebook, target, name, about, *args):
 
 def abridged(source):
     """The source with short names in place of its files in base64, which a page only holds and pandoc would read letter by letter, and the
-    function that puts them back. A name is base64, too, and remains the same where it is read and written."""
+    function that puts them back. A name is base64, too, and remains the same where it is read and written. A drawing, which pandoc
+    encodes, stays as it is with the pixels inside it."""
     files = {}
 
     def name(m):
+        if m[0].startswith('"'):
+            return m[0]
         short = hashlib.sha256(m[0].encode()).hexdigest()
         files[short] = m[0]
         return short
 
-    source = re.sub(r"[A-Za-z0-9+/]{1000,}={0,2}", name, source)
+    source = re.sub(r'"image/svg\+xml": "[^"\\]*(?:\\.[^"\\]*)*"|[A-Za-z0-9+/]{1000,}={0,2}', name, source)
     return source, lambda page: re.sub("|".join(files) or "(?!)", lambda m: files[m[0]], page)
 
 
@@ -272,9 +290,54 @@ def mathml(page):
     return re.sub(r'<eq\s+env="(\w+)">(.*?)</eq>', formula, page, flags=re.S)
 
 
+def fault(mime, data):
+    """What is wrong with a picture, and with those inside a drawing; "" if it can be shown."""
+    if mime == "image/svg+xml":
+        drawing = expat.ParserCreate()
+        drawing.UseForeignDTD(True)  # HTML has names for letters
+        try:
+            drawing.Parse(data, True)
+        except expat.ExpatError as e:
+            return str(e)
+        return next(filter(None, map(fault_inside, EMBEDDED.finditer(data.decode()))), "")
+    if mime != "image/png":
+        begins, ends = {"image/jpeg": (b"\xff\xd8", b"\xff\xd9"), "image/gif": (b"GIF8", b";")}.get(mime, (b"", b""))
+        return "" if data.startswith(begins) and data.endswith(ends) and data else f"no whole {mime}"
+    at, packed, kind = 8, b"", b""
+    try:
+        while kind != b"IEND":
+            size, kind = struct.unpack(">I4s", data[at:at + 8])
+            body, [check] = data[at + 8:at + 8 + size], struct.unpack(">I", data[at + 8 + size:at + 12 + size])
+            if check != zlib.crc32(kind + body):
+                return "a checksum is wrong"
+            packed, at = packed + body * (kind == b"IDAT"), at + 12 + size
+        return "" if data.startswith(b"\x89PNG\r\n\x1a\n") and zlib.decompress(packed) else "no PNG"
+    except (struct.error, zlib.error) as e:
+        return f"the PNG is cut: {e}"
+
+
+EMBEDDED = re.compile(r"data:(image/[\w.+-]+);base64,([^\"')\s]*)")
+
+
+def fault_inside(match):
+    try:
+        return fault(match[1], base64.b64decode(urllib.parse.unquote(match[2]), validate=True))
+    except ValueError as e:
+        return f"no base64: {e}"
+
+
+def sound(page):
+    """The page, if a browser can show all its pictures: a broken one is found nowhere else before somebody looks."""
+    for n, match in enumerate(re.finditer(EMBEDDED.pattern + r"|<svg\b.*?</svg>", page, flags=re.S), 1):
+        if why := fault_inside(match) if match[1] else fault("image/svg+xml", match[0].encode()):
+            raise ReportError(f"picture {n} of the page cannot be shown: {why}: {match[0][:60]}…")
+    return page
+
+
 def finished(page, scripts=""):
-    """The page with its style sheet and fonts, and with the order to the browser to fetch nothing and to run no script but
+    """The page, readable and with pictures that can be shown, with its style sheet and fonts, and with the order to the browser to fetch nothing and to run no script but
     its own: those that stand in the template and, word for word, in the text given."""
+    page, scripts = sound(readable(page)), readable(scripts)
     css = (HERE / "report.css").read_text() + mathfont.css(page)
     known = (HERE / "template.html5").read_text() + scripts
     sums = []
@@ -438,7 +501,7 @@ def covering(notebook):
 def cover(notebook):
     """The picture that stands for a notebook, as PNG: what viz drew as one, or of several panels the first, or the second with the tag
     "cover-2"."""
-    if not (best := covering(notebook)):
+    if not (best := covering(readable(notebook))):
         return b""
     tags, out = best
     if COVERED in out["data"]:

@@ -87,13 +87,13 @@ class Study:
     def take(self, folder):
         """Copies the data and the covariates into the folder."""
         if self.covariates:
-            self.table = folder / "covariates" / self.covariates.name
+            self.table = folder / "covariates" / report.readable(self.covariates.name)
             self.table.parent.mkdir()
             shutil.copyfile(self.covariates, self.table)
         if not self.data:
             self.checksum = checksum(*sorted((ROOT / "landmarks" / "morpho" / "data").glob("*.csv")))
             return
-        self.copy = folder / "data" / self.data.name
+        self.copy = folder / "data" / report.readable(self.data.name)  # which cells can name
         self.copy.parent.mkdir()
         if self.data.is_dir():
             folders, files = contents(self.data)
@@ -190,10 +190,10 @@ def what_went_wrong(cell, fact):
 
 def ran(*args, **options):
     """The go command about this module, whatever workspace the folder lies in."""
-    # Flags that choose how go.mod is read or which it is are for the user's own modules.
-    flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", ""))
+    # Flags that choose how go.mod is read or which it is are for the user's own modules; of a repository around the folder see setup.py.
+    flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", "")) + " -buildvcs=false"
     return subprocess.run(["go", *map(str, args)], cwd=ROOT, env={**os.environ, "GOWORK": "off", "GOFLAGS": flags},
-                          capture_output=True, text=True, **options)
+                          capture_output=True, text=True, encoding="utf-8", errors="replace", **options)
 
 
 def go(*args):
@@ -231,7 +231,8 @@ def read(path, fact, study):
     if study.data:
         nb.cells = [c for c in nb.cells if "standard" not in c.metadata.get("tags", [])]
     if study.title or study.data and not report.title(nb, ""):
-        name = re.sub(r"([\\`*_{}\[\]<>()#+.!|~$&^-])", r"\\\1", study.title or study.data.stem)
+        # Nothing of it is Markdown: no link, no reference, no formula.
+        name = re.sub(r"([!-/:-@[-`{-~])", r"\\\1", " ".join(report.readable(study.title or study.data.stem).split()))
         for cell in nb.cells:
             if cell.cell_type == "markdown":
                 cell.source = re.sub(r"^# .*\n*", "", cell.source)
@@ -334,6 +335,7 @@ async def execute_cells(nb, path, timeout, folder, study):
                             resources={"metadata": {"path": str(path.parent)}})
     manager = client.create_kernel_manager()
     manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[f"{sys.prefix}/share/jupyter/kernels"])
+    manager.connection_file = str(folder / "connection.json")  # with its key, which goes with the folder whatever ends this run
     with open(folder / "kernel.log", "w+") as log:
         try:
             env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_RECORD=str(record), ANATOMY_PROGRESS=str(folder / "progress"),
@@ -360,14 +362,17 @@ async def execute_cells(nb, path, timeout, folder, study):
             if asyncio.current_task().cancelling():  # nbclient takes the interruption for the kernel's end
                 raise asyncio.CancelledError
             log.seek(0)
-            raise Failure(f"the kernel ended: {e}\n{log.read()[-4000:]}")
+            # Its words, without where in its code it said them.
+            said = re.sub(r"^goroutine \d+ \[.*|^\S+\n\t\S+:\d+\n", "", log.read(), flags=re.M | re.S)
+            raise Failure(f"the kernel ended: {e}\n{said[-4000:].strip()}")
         finally:
             progress.running.pop(path.stem, None)
             if client.kc:
                 client.kc.stop_channels()
             if manager.has_kernel:
                 group = manager.provisioner.pgid
-                await manager.shutdown_kernel(now=True)
+                if await manager.is_alive():  # of one that died at its start nbclient has closed the connection, which this would ask
+                    await manager.shutdown_kernel(now=True)
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(group, signal.SIGKILL)  # a cell that outlived its kernel
 
@@ -404,11 +409,13 @@ def processor():
 
 
 def committed():
-    """The commit of the project, and whether what runs is another; "" where ROOT is no repository of its own."""
-    if not shutil.which("git") or os.path.realpath(output("git", "rev-parse", "--show-toplevel") or "/") != str(ROOT):
+    """The commit of the project, and whether what runs is another; "" where ROOT is no repository of its own. A repository around it is not
+    asked: it may be somebody else's, and name programs that git runs."""
+    if not shutil.which("git") or not (ROOT / ".git").exists():
         return ""
-    commit = output("git", "rev-parse", "--short=12", "HEAD")
-    changed = output("git", "status", "--porcelain", "-uno") or output("git", "status", "--porcelain", "-unormal", "--", "*.go", "*.ipynb")
+    git = "git", f"--git-dir={ROOT / '.git'}", f"--work-tree={ROOT}"
+    commit = output(*git, "rev-parse", "--short=12", "HEAD")
+    changed = output(*git, "status", "--porcelain", "-uno") or output(*git, "status", "--porcelain", "-unormal", "--", "*.go", "*.ipynb")
     return f"commit {commit}" + (", changed since" if changed else "") if commit else ""
 
 
@@ -604,6 +611,7 @@ def publish(folder, sources, whole):
             page.write_text(without_dead_links(text, lambda name: REPORTS / name in pages or (REPORTS / name).exists()), encoding="utf-8")
         try:
             for f, place, _ in files:
+                remove(place.with_name(f".{place.name}.new"))  # of a run that was killed
                 (shutil.copytree if f.is_dir() else shutil.copyfile)(f, place.with_name(f".{place.name}.new"))
             for _, place, name in files:
                 if place.exists() and name not in ours:
@@ -675,6 +683,9 @@ def workplace():
             folder = stack.enter_context(tempfile.TemporaryDirectory(dir=HOME, prefix="run-", ignore_cleanup_errors=True))
             lock = stack.enter_context(open(f"{folder}/lock", "w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
+            # What the reports need in between goes with the folder, too, whatever ends this run.
+            stack.callback(setattr, tempfile, "tempdir", None)
+            tempfile.tempdir = folder
         yield pathlib.Path(folder)
 
 
@@ -848,4 +859,5 @@ def main():
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="replace")  # names of files may be no UTF-8
     main()

@@ -36,6 +36,12 @@ ABOUT = {"authors": ["A. Name", "B. Other"], "date": "1 May 2026", "data": "my.c
          "pages": ["paper"], "names": {"viz.Show": "func Show(drawings ...Drawing)"}, "provenance": [("data", "my_*file*.csv | 2"), ("time", "3 s")]}
 
 
+def dots():
+    """A picture of some kilobytes, as PNG in base64."""
+    source = b"#set page(width: 200pt, height: 200pt, margin: 0pt)\n#for k in range(40) { place(dx: k * 5pt, dy: calc.rem(k * 37, 200) * 1pt, circle(radius: 3pt)) }"
+    return base64.b64encode(typst.compile(source, format="png")).decode()
+
+
 def picture(**data):
     return new_output("display_data", data={"image/png": PNG, "image/svg+xml": SVG, **data})
 
@@ -176,6 +182,21 @@ class Runner(unittest.TestCase):
         for model in ["`Age (years)` * sex", "é" * 200, "../../x"]:
             self.assertRegex(name(model), r"^x--model=[\w.+=-]+-[0-9a-f]{8}$")
             self.assertLessEqual(len(name(model).encode()), 160)
+
+    def test_titles_are_no_links(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "x.ipynb")
+            nbformat.write(new_notebook(cells=[new_code_cell("1")]), path)
+            for title in "javascript:alert(1)", "https://evil.org/ www.evil.org", "<https://evil.org>", "a@evil.org @cite [x](https://evil.org) ![](/etc/hostname)", "#read(\"/etc/hostname\") `x`{=typst} $\\input{x}$", ":smile: a\n\n# b \x1b":
+                for study in run.Study(title=title), run.Study(data=pathlib.Path(title.replace("/", "⁄") + ".csv")):
+                    nb = run.read(path, {"cells": [{}]}, study)
+                    with self.subTest(title):
+                        shown = " ".join(report.readable(study.title or study.data.stem).split())
+                        page = report.convert(nb, "html5", "x", ABOUT, "--gladtex", "--embed-resources")
+                        self.assertEqual(html.unescape(re.search(r"<h1>(.*?)</h1>", page)[1]), shown)
+                        self.assertNotRegex(page, r"<a [^>]*(evil|javascript)")
+                        report.write_pdf(nb, "x", ABOUT, 0, path.with_suffix(".pdf"))
+                        self.assertNotIn(b"/URI", path.with_suffix(".pdf").read_bytes())
 
     def test_titles(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -485,6 +506,30 @@ if err != nil {
                 (thesis / "anatomy" / "new.go").touch()
                 self.assertRegex(run.committed(), "^commit [0-9a-f]{12}, changed since$")
 
+    def test_a_repository_around_the_project_is_not_asked(self):
+        """Neither by Go nor for the commit, also if it says that the project is its own: git would run the program that it names."""
+        with tempfile.TemporaryDirectory() as folder:
+            around = pathlib.Path(os.path.realpath(folder))
+            root, ran, program = around / "anatomy", around / "ran", around / "program"
+            root.mkdir()
+            (root / "go.mod").write_text("module anatomy\n")
+            (root / "main.go").write_text("package main\n\nfunc main() { println() }\n")
+            program.write_text(f"#!/bin/sh\ntouch '{ran}'\nexit 1\n")
+            program.chmod(0o700)
+            git = ["git", "-C", folder, "-c", "user.name=A", "-c", "user.email=a@b.c"]
+            for args in (["init", "-q"], ["add", "anatomy"], ["commit", "-q", "-m", "x"], ["config", "core.fsmonitor", str(program)], ["config", "core.worktree", str(root)]):
+                subprocess.run([*git, *args], check=True)
+            subprocess.run(["git", "status"], cwd=root, capture_output=True)
+            self.assertTrue(ran.exists(), "the bait is none")
+            ran.unlink()
+            with unittest.mock.patch.object(run, "ROOT", root):
+                self.assertEqual(run.committed(), "")
+                run.go("build", "-o", "/dev/null", ".")
+                for flags in "", "-mod=vendor -buildvcs=true":
+                    subprocess.run(["make", "-f", "-", "build"], input=f"include {run.NOTEBOOKS.parent}/Makefile\nbuild:\n\tgo build -o /dev/null .\n", cwd=root,
+                                   env=dict(os.environ, MAKEFLAGS="", GOFLAGS=flags), capture_output=True, text=True, check=True)
+            self.assertFalse(ran.exists())
+
     def test_provenance_of_standard_data(self):
         with tempfile.TemporaryDirectory() as folder:
             study = run.Study()
@@ -554,6 +599,29 @@ if err != nil {
             self.assertEqual(pages, ["01_x.html", "index.html"])
             self.assertEqual({f.name: f.read_text() for f in reports.iterdir() if not f.name.startswith(".")}, {
                 "01_x.html": "2", "01_x.pdf": "2", "index.html": "2", "02_x--my.html": "own", "my_thesis.pdf": "thesis", "notes.html": "notes"})
+
+    def test_what_a_killed_run_left_is_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reports = pathlib.Path(folder)
+            (reports / ".02_geodesics.new" / "figures").mkdir(parents=True)
+            (reports / ".02_geodesics.html.new").write_text("half")
+            self.published(reports, {"02_geodesics.html": "whole", "02_geodesics.pdf": "whole", "02_geodesics/figures/figure-1.svg": "whole"})
+            self.assertEqual({str(f.relative_to(reports)): f.read_text() for f in reports.rglob("*") if f.is_file() and not f.name.startswith(".l") and f.suffix != ".json"},
+                             {name: "whole" for name in ("02_geodesics.html", "02_geodesics.pdf", "02_geodesics/figures/figure-1.svg")})
+            with run.workplace() as place, tempfile.NamedTemporaryFile() as between:
+                self.assertTrue(pathlib.Path(between.name).is_relative_to(place))
+
+    def test_a_kernel_that_dies_at_its_start_says_why(self):
+        """In its own words; and what it is told of its connection, with the key, lies in the folder of the run."""
+        with tempfile.TemporaryDirectory() as folder, run.workplace() as place, unittest.mock.patch.object(sys, "prefix", folder):
+            spec = pathlib.Path(folder, "share", "jupyter", "kernels", "anatomy", "kernel.json")
+            spec.parent.mkdir(parents=True)
+            for script, want in ("echo 'no Go here' >&2; echo \"$0\" >&2; exit 3", "no Go here\n{}"), ("printf 'F1 main.go] failed\\nmain.run\\n\\t/x/main.go:3\\ngoroutine 1 [running]:\\nmain()\\n' >&2; exit 1", "F1 main.go] failed"):
+                spec.write_text(json.dumps({"argv": ["sh", "-c", script, "{connection_file}"], "display_name": "x", "language": "go", "interrupt_mode": "message"}))
+                with self.subTest(script), self.assertRaises(run.Failure) as failed:
+                    asyncio.run(run.execute_cells(new_notebook(cells=[new_code_cell("1")]), run.NOTEBOOKS / "x.ipynb", 60, place, run.Study()))
+                self.assertEqual(str(failed.exception), "the kernel ended: Kernel died before replying to kernel_info\n" + want.format(place / "connection.json"))
+                self.assertFalse((place / "connection.json").exists())
 
     def test_folders_of_figures(self):
         # They are replaced and removed with their report; a folder of others is moved aside; links follow a new name.
@@ -749,6 +817,18 @@ if err != nil {
             nbformat.write(new_notebook(cells=[new_markdown_cell(""), new_code_cell("%%", outputs=[picture()])]), full)
             self.assertEqual([(p, n) for p, _, n in run.with_outputs([clean, full])], [(full, 2)])
 
+    def test_a_file_whose_name_is_no_text(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, os.fsdecode(b"caf\xe9.ipynb"))
+            nbformat.write(new_notebook(cells=[new_code_cell("%%", outputs=[picture()])]), path)
+            done = subprocess.run([sys.executable, run.NOTEBOOKS / "report" / "run.py", "--strip", path], capture_output=True, text=True, env=dict(os.environ, PYTHONUTF8="1"))
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "stripped caf?.ipynb\n", ""))
+            data = pathlib.Path(folder, os.fsdecode(b"caf\xe9.csv"))
+            data.write_text("specimen,x,y\n")
+            study = run.Study(data=data, covariates=data)
+            study.take(pathlib.Path(folder))
+            self.assertEqual((study.copy.name, study.table.name), ("caf�.csv", "caf�.csv"))
+
     def test_wide_lines_of_code_are_found(self):
         wide = "\t" + "x" * 87
         with tempfile.TemporaryDirectory() as folder:
@@ -820,7 +900,7 @@ class Report(unittest.TestCase):
         self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
 
     def test_large_pictures_are_inside_as_they_are(self):
-        large = base64.b64encode(bytes(range(256)) * 8).decode()
+        large = dots()
         html = new_output("display_data", {"text/html": f'<img alt="x" src="data:image/png;base64,{large}">'})
         page = self.html(self.notebook(new_code_cell("x", outputs=[new_output("display_data", {"image/png": large, "text/plain": "x"}), html])))
         self.assertEqual(page.count(f'src="data:image/png;base64,{large}"'), 2)
@@ -942,6 +1022,56 @@ class Report(unittest.TestCase):
                 page = self.html(nb)
                 self.assertEqual(html.unescape(page).count(name), 4)
                 self.assertTrue(self.pdf(nb).startswith(b"%PDF"))
+
+    def test_letters_that_no_xml_has(self):
+        """Of names that no XML, and so no drawing and no PDF, may hold: pages, drawings and PDFs have � in their place."""
+        odd = "\x1b[31m \x01 \ufffe \x0c \ud800 \udce9 \x00 é 🐭"
+        want = "�[31m � � � � � � é 🐭"
+        svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><title>{odd}</title><text>{odd}</text></svg>'
+        nb = self.notebook(new_markdown_cell(f"## {odd}"), new_code_cell(odd, outputs=[new_output("stream", name="stdout", text=odd), new_output("display_data", data={"text/html": svg, "image/svg+xml": svg, "text/plain": odd}),
+                           new_output("display_data", data={"image/svg+xml": svg, "text/plain": odd}), new_output("display_data", data={"image/svg+xml": svg}, metadata={"image/png": {"width": 9, "height": 9}, "panels": [0, 0, 1, 1]}), new_output("display_data", data={"text/markdown": odd})]))
+        about = dict(ABOUT, authors=[odd], data=odd, provenance=[("data", odd)])
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(ABOUT, about):
+            page, folder = self.html(nb), pathlib.Path(folder)
+            self.assertIn(want, page)
+            self.assertNotRegex(page, report.UNREADABLE.pattern)
+            self.assertIn(b"%%EOF", self.pdf(nb))
+            report.write_files(nb, page, folder)
+            self.assertIn(f"<title>{want}</title>", (folder / "figures" / "picture-2.svg").read_text(encoding="utf-8"))
+            report.write_checks([("a", nb)], ABOUT, folder / "checks.html")
+            report.write_index([("a", nb)], ABOUT, folder / "index.html")
+            self.assertIn("�", (folder / "index.html").read_text(encoding="utf-8"))
+
+    def test_a_drawing_of_many_marks_is_there(self):
+        """Of more than 3,000 marks viz draws the points as pixels inside the drawing: these are in the page, whatever encodes the drawing."""
+        pixels = dots()
+        self.assertGreater(len(pixels), 1000)
+        svg = f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="200" height="200"><text>a "quote" \\</text><image width="200" height="200" xlink:href="data:image/png;base64,{pixels}"/></svg>'
+        size = {"image/png": {"width": 9, "height": 9}}
+        outputs = [new_output("display_data", data={"image/svg+xml": svg}, metadata=metadata) for metadata in ({}, dict(size, panels=[0, 0, 1, 1]))]
+        listed = new_output("display_data", data={"image/svg+xml": svg.splitlines(keepends=True), "image/png": pixels})
+        page = self.html(self.notebook(new_code_cell("x", outputs=[*outputs, listed, new_output("display_data", data={"image/png": pixels})])))
+        drawings = [base64.b64decode(data).decode() for data in re.findall(r'src="data:image/svg\+xml;base64,([^"]*)"', page)]
+        self.assertEqual([drawing.count(pixels) for drawing in drawings], [1, 1, 1])
+        self.assertIn(f'src="data:image/png;base64,{pixels}"', page)
+
+    def test_a_broken_picture_ends_the_report(self):
+        def uri(data, mime="image/png"):
+            return f"data:{mime};base64,{base64.b64encode(data).decode()}"
+
+        png, svg = base64.b64decode(PNG), SVG.encode()
+        gif = base64.b64decode("R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=")
+        sound = [uri(png), uri(svg, "image/svg+xml"), uri(gif, "image/gif"), uri(b"\xff\xd8x\xff\xd9", "image/jpeg"), uri(f'<svg><image href="{uri(png)}"/></svg>'.encode(), "image/svg+xml")]
+        for picture in sound + [SVG, "<svg>&nbsp;</svg>", f"<svg><image xlink:href='{uri(png)}'/></svg>"]:
+            page = picture if picture.startswith("<svg") else f'<img src="{picture}">'
+            self.assertEqual(report.sound(page), page)
+        changed = png[:45] + bytes([png[45] ^ 1]) + png[46:]
+        for data, want in ((uri(png[:-20]), "cut"), (uri(b""), "cut"), (uri(changed), "checksum"), (uri(gif[:-1], "image/gif"), "no whole image/gif"), (uri(b"<svg>&x", "image/svg+xml"), "token"), ("data:image/png;base64,1ebb9085", "cut"),
+                           ("data:image/png;base64,1ebb908", "no base64"), ("data:image/png;base64,%%", "no base64"), (uri(b"\x1b", "image/svg+xml"), "token"), (uri(f'<svg><image href="{uri(changed)}"/></svg>'.encode(), "image/svg+xml"), "checksum")):
+            with self.subTest(data[:60]), self.assertRaisesRegex(report.ReportError, f"^picture 2 of the page cannot be shown: .*{want}"):
+                report.sound(f'<img src="{sound[0]}"><img src="{data}">')
+        with self.assertRaisesRegex(report.ReportError, "^picture 1 .* cannot be shown: mismatched tag"):
+            self.html(self.notebook(new_code_cell("x", outputs=[new_output("display_data", data={"image/svg+xml": "<svg><g></svg>"})])))
 
     def test_nobody_is_the_author(self):
         with unittest.mock.patch.dict(ABOUT, authors=[]):

@@ -239,12 +239,20 @@ func read(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
+// nowhere is the error of reading a file, and says so where a link leads to what is not there: nothing can be written in its place.
+func nowhere(path string, err error) error {
+	if _, link := os.Lstat(path); link == nil && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is a link that leads nowhere", path)
+	}
+	return err
+}
+
 // stored reads what is kept of a study into k, which says what is wanted. An error other than fs.ErrNotExist says that the file is
 // not this.
 func stored(out, id string, k kept) error {
 	called, path := k.called(), filepath.Join(out, k.file())
 	have, err := read(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err = nowhere(path, err); errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err == nil {
@@ -370,7 +378,7 @@ func claim(out string, s settings) (id string, err error) {
 		return "", err
 	}
 	have, err := read(path)
-	if err == nil && !bytes.Equal(have, want) {
+	if err = nowhere(path, err); err == nil && !bytes.Equal(have, want) {
 		err = fmt.Errorf("%s is of a study with other data or settings: give it a folder of its own\n%s\nis not\n%s", path, have, want)
 	}
 	return checksum(want), err
@@ -433,7 +441,8 @@ func place(path string, text []byte, bring func(from, to string) error) error {
 // tasks left over.
 func collect(out string) {
 	var s settings
-	text := try.Get(read(filepath.Join(out, "study.json")))
+	text, err := read(filepath.Join(out, "study.json"))
+	try.Do(nowhere(filepath.Join(out, "study.json"), err))
 	if err := json.Unmarshal(text, &s); err != nil {
 		refuse("%s: %w", filepath.Join(out, "study.json"), err)
 	}
@@ -470,12 +479,16 @@ func collect(out string) {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// tidy removes what killed tasks left over.
+// tidy removes what killed tasks left over. What has such a name and is no file is not theirs: it stays, and is told.
 func tidy(out string) error {
 	files, err := os.ReadDir(out)
 	for _, f := range files {
-		if strings.HasPrefix(f.Name(), part) {
-			err = errors.Join(err, os.Remove(filepath.Join(out, f.Name())))
+		switch path := filepath.Join(out, f.Name()); {
+		case !strings.HasPrefix(f.Name(), part):
+		case f.Type().IsRegular():
+			err = errors.Join(err, os.Remove(path))
+		default:
+			fmt.Fprintf(os.Stderr, "study: %s is no file that a task began, and stays: names that begin with %s are those of such files\n", path, part)
 		}
 	}
 	return err

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -167,7 +169,7 @@ func TestInterrupted(t *testing.T) {
 func TestBootstrap(t *testing.T) {
 	data, one, many := skulls(t, 4), t.TempDir(), t.TempDir()
 	args := func(out string, more ...string) []string {
-		return append([]string{"bootstrap", "-data", data, "-out", out, "-samples", "2", "-mismatch", "5"}, more...)
+		return append([]string{"bootstrap", "-data", data, "-out", out, "-samples", "4", "-mismatch", "0.1"}, more...)
 	}
 	run(t, args(one)...)
 	t.Setenv("SLURM_ARRAY_TASK_COUNT", "2")
@@ -273,17 +275,25 @@ func TestResultsOfOthers(t *testing.T) {
 	if err := os.Remove(file(out, 1)); err != nil {
 		t.Fatal(err)
 	}
-	for name, put := range map[string]func(path string) error{
-		"a pipe":            func(path string) error { return syscall.Mkfifo(path, 0o600) },
-		"an endless device": func(path string) error { return os.Symlink("/dev/zero", path) },
-		"a folder":          func(path string) error { return os.Mkdir(path, 0o755) },
+	for name, put := range map[string]struct {
+		there func(path string) error
+		want  string
+	}{
+		"a pipe":            {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "no regular file"},
+		"an endless device": {func(path string) error { return os.Symlink("/dev/zero", path) }, "no regular file"},
+		"a folder":          {func(path string) error { return os.Mkdir(path, 0o755) }, "no regular file"},
+		"a link to nowhere": {func(path string) error { return os.Symlink("nothing", path) }, "leads nowhere"},
+		"a link to itself":  {func(path string) error { return os.Symlink(filepath.Base(path), path) }, "too many"},
+		"a link to such a link": {func(path string) error {
+			return errors.Join(os.Symlink("nothing", path+"~"), os.Symlink(path+"~", path))
+		}, "leads nowhere"},
 	} {
 		for _, path := range []string{file(out, 1), filepath.Join(t.TempDir(), "study.json")} {
-			if err := put(path); err != nil {
+			if err := put.there(path); err != nil {
 				t.Fatal(name, err)
 			}
 			for _, args := range [][]string{{"collect", "-out", filepath.Dir(path)}, {"register", "-data", data, "-out", filepath.Dir(path)}} {
-				expect.Refused(t, runStudy(args), path, "no regular file")
+				expect.Refused(t, runStudy(args), path, put.want)
 			}
 			if err := os.Remove(path); err != nil {
 				t.Fatal(name, err)
@@ -294,6 +304,17 @@ func TestResultsOfOthers(t *testing.T) {
 	run(t, "collect", "-out", out)
 	if read(file(out, 1)) != good {
 		t.Error("computed again, the result is another one")
+	}
+
+	// What is called as the files of killed tasks are, and is none, hinders nobody.
+	folder, link, left := filepath.Join(out, part+"x"), filepath.Join(out, part+"y"), filepath.Join(out, part+"7")
+	if err := errors.Join(os.MkdirAll(filepath.Join(folder, "mine"), 0o755), os.Symlink("nothing", link), os.WriteFile(left, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "collect", "-out", out)
+	names := expect.Must(filepath.Glob(filepath.Join(out, part+"*")))
+	if !slices.Equal(names, []string{folder, link}) {
+		t.Errorf("after collect there are %s", names)
 	}
 }
 

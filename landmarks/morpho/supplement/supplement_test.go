@@ -179,6 +179,12 @@ func TestRepeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect.Refused(t, d.Write(foreign), "it holds other files, such as thesis.tex: name a new folder")
+	if err := os.Rename(filepath.Join(foreign, "thesis.tex"), filepath.Join(foreign, crateFile+".0123abcd.tmp")); err != nil { // a killed process
+		t.Fatal(err)
+	}
+	if err := d.Write(foreign); err != nil {
+		t.Error(err)
+	}
 }
 
 // Every embedded data set, and data as people have them, have a document that can be written.

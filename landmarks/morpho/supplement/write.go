@@ -133,7 +133,7 @@ func checkFolder(folder string) {
 	}
 	try.Do(err)
 	for _, e := range entries {
-		if !slices.Contains([]string{pageFile, questionFile, crateFile, "data", "figures", "tables"}, e.Name()) {
+		if !slices.Contains([]string{pageFile, questionFile, crateFile, "data", "figures", "tables"}, replace.Name(e.Name())) {
 			try.Do(fmt.Errorf("it holds other files, such as %s: name a new folder", e.Name()))
 		}
 	}
