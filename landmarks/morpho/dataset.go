@@ -61,7 +61,7 @@ func (d *Dataset) String() string {
 	if least < most {
 		count = fmt.Sprintf("%d to %d", least, most)
 	}
-	about := fmt.Sprintf("%s: %s of %s landmarks in %d dimensions", d.Name, text.Counted(len(d.Specimens), "specimens"), count, dim)
+	about := fmt.Sprintf("%s: %s of %s landmarks in %d dimensions", clipped(d.Name), text.Counted(len(d.Specimens), "specimens"), count, dim)
 	if d.Unit != "" {
 		about += ", " + d.Unit
 	}
@@ -70,12 +70,19 @@ func (d *Dataset) String() string {
 	}
 	if groups := d.Groups(); len(groups) > 1 {
 		var words []string
+		count := map[string]int{}
+		for _, s := range d.Specimens {
+			count[s.Group]++
+		}
 		for _, g := range groups {
-			words = append(words, fmt.Sprintf("%s (%d)", g, len(d.Group(g).Specimens)))
+			words = append(words, fmt.Sprintf("%s (%d)", clipped(g), count[g]))
 		}
 		about += "; groups " + listed(words)
 	}
 	if names := d.Covariates(); len(names) > 0 {
+		for i := range names {
+			names[i] = clipped(names[i])
+		}
 		about += "; covariates " + listed(names)
 	}
 	return about
@@ -136,10 +143,12 @@ func (d *Dataset) Shapes() [][][]float64 {
 // Groups returns the distinct groups in order of appearance.
 func (d *Dataset) Groups() []string {
 	var groups []string
+	seen := map[string]bool{}
 	for _, s := range d.Specimens {
-		if !slices.Contains(groups, s.Group) {
+		if !seen[s.Group] {
 			groups = append(groups, s.Group)
 		}
+		seen[s.Group] = true
 	}
 	return groups
 }
@@ -520,6 +529,14 @@ func listNames(names []string) string {
 		quoted[i] = text.Clip(n)
 	}
 	return listed(quoted)
+}
+
+// clipped is a name for a message, without quotation marks as long as it is short.
+func clipped(name string) string {
+	if len(name) > 40 {
+		return text.Clip(name)
+	}
+	return name
 }
 
 // listed joins words, at most twenty of them.
