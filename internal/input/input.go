@@ -4,6 +4,7 @@ package input
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -137,9 +138,8 @@ func (in *Reader) ReadAt(p []byte, at int64) (int, error) { return in.file.ReadA
 
 func (in *Reader) Close() error { return in.file.Close() }
 
-// Open opens a file for reading up to the size that it has now, within a new budget or that of other files. Only a regular file, or a link to
-// one, is opened: a device need not end, and a pipe would wait for its writer.
-func Open(path string, within ...*Budget) (*Reader, error) {
+// Regular opens a regular file, or a link to one, for reading: a device need not end, and a pipe would wait for its writer.
+func Regular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -156,15 +156,25 @@ func Open(path string, within ...*Budget) (*Reader, error) {
 		}
 		return nil, Advise("copy it into one", "%s is %s: data are read from regular files", path, kind)
 	}
-	in := &Reader{Budget: append(within, new(Budget))[0], Size: int(info.Size())}
-	ahead := *in.Budget
-	if err := ahead.Spend(Bytes, in.Size); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if in.file, err = os.Open(path); err != nil {
+	return os.Open(path)
+}
+
+// Open opens a file that Regular opens for reading up to the size that it has now, within a new budget or that of other files.
+func Open(path string, within ...*Budget) (*Reader, error) {
+	file, err := Regular(path)
+	if err != nil {
 		return nil, err
 	}
-	in.r = io.LimitReader(in.file, info.Size())
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	in := &Reader{Budget: append(within, new(Budget))[0], Size: int(info.Size()), r: io.LimitReader(file, info.Size()), file: file}
+	ahead := *in.Budget
+	if err := ahead.Spend(Bytes, in.Size); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	return in, nil
 }
 

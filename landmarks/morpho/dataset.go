@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -119,7 +120,7 @@ func (d *Dataset) Find(name string) ([][]float64, error) {
 
 // none is the error of a name that is not there.
 func (d *Dataset) none(what, name string, names []string) error {
-	return fmt.Errorf("%s: %w", d.Name, text.Advise("there are: "+listNames(names), "no %s %q", what, name))
+	return fmt.Errorf("%s: %w", d.Name, text.Advise("there are: "+listNames(names), "no %s %s", what, text.Clip(name)))
 }
 
 // Shape is Find for a notebook: it panics with Find's error, which lists the names that there are.
@@ -559,6 +560,26 @@ func (d *Dataset) numbered() *Dataset {
 		if d.Specimens[i].Name == "" {
 			d.Specimens[i].Name = fmt.Sprintf("specimen%02d", i+1)
 		}
+	}
+	var odd []string
+	look := func(words ...string) {
+		for _, word := range words {
+			if input.Printable(word) != word {
+				odd = append(odd, text.Clip(word))
+			}
+		}
+	}
+	for _, s := range d.Specimens {
+		look(s.Name, s.Group)
+		for _, value := range s.Covariates {
+			look(value)
+		}
+	}
+	look(d.Labels...)
+	look(d.Covariates()...)
+	slices.Sort(odd)
+	if odd = slices.Compact(odd); len(odd) > 0 {
+		d.note("control characters, or bytes that are no UTF-8, are in names, which pages and pictures show with � in their place: %s", listed(odd))
 	}
 	return d
 }
