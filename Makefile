@@ -86,9 +86,10 @@ test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screensho
 	@$(VENV)/python notebooks/anatomy/browse.py
 	@$(VENV)/python notebooks/anatomy/firefox.py
 
-soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind
+soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind; about 100 hostile files, with the memory and time of each
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/soak.py $(OPTIONS)
+	@go test ./notebooks/anatomy -run '^TestHostile$$' -v -timeout 1h -hostile -table
 
 binaries: # the program anatomy in .anatomy/binaries, one file each for Linux, macOS and Windows, which need nothing else; equal sources give equal bytes
 	@mkdir -p .anatomy/binaries

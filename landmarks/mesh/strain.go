@@ -36,6 +36,9 @@ func (s Strain) Anisotropy() float64 {
 // is not finite, or does not keep the orientation: then it is not the derivative of a diffeomorphism that moves from the identity.
 func StrainOf(f [][]float64) (Strain, error) {
 	d := len(f)
+	if d == 0 {
+		return Strain{}, errors.New("a derivative has no rows: give one for each coordinate")
+	}
 	m := mat.NewDense(d, d, nil)
 	for a, row := range f {
 		if len(row) != d {
@@ -73,6 +76,11 @@ func Strains(before, after *Mesh) ([]Strain, error) {
 	if len(before.Vertices) != len(after.Vertices) || len(before.Cells) != len(after.Cells) {
 		return nil, fmt.Errorf("strains: %d vertices and %d cells before, %d and %d after, want the same mesh with other vertices",
 			len(before.Vertices), len(before.Cells), len(after.Vertices), len(after.Cells))
+	}
+	for _, m := range []*Mesh{before, after} {
+		if err := m.wellFormed(); err != nil {
+			return nil, fmt.Errorf("strains: %w", err)
+		}
 	}
 	out := make([]Strain, len(before.Cells))
 	for i, cell := range before.Cells {

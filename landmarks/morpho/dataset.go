@@ -220,8 +220,14 @@ var sizes = regexp.MustCompile(`(?i)size|length|mass|weight|^(cs|svl|sl|tl)$`)
 // LogSizes returns the logarithms of the centroid sizes. It is an error if the shapes were scaled to one size before, so that only rounding or
 // the method of scaling is left of them.
 func (d *Dataset) LogSizes() ([]float64, error) {
+	if len(d.Specimens) == 0 {
+		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("see what was left out", "no specimens"))
+	}
 	sizes := make([]float64, len(d.Specimens))
 	for i, s := range d.Specimens {
+		if len(s.Points) == 0 {
+			return nil, fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i), text.Advise("digitise it, or leave it out", "no landmarks"))
+		}
 		sizes[i] = math.Log(CentroidSize(s.Points))
 	}
 	least, most := slices.Min(sizes), slices.Max(sizes)

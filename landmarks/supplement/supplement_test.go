@@ -165,12 +165,12 @@ func TestRepeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = Open(other)
-	expect.Refused(t, err, "tables/anova.csv was changed since it was written")
+	expect.Refused(t, err, "tables/anova.csv\" was changed since it was written")
 	foreign := t.TempDir()
 	if err := os.WriteFile(filepath.Join(foreign, "thesis.tex"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expect.Refused(t, d.Write(foreign), "it holds other files, such as thesis.tex: name a new folder")
+	expect.Refused(t, d.Write(foreign), "holds other files, such as thesis.tex: name a new folder")
 }
 
 // Every embedded data set, and data as people have them, have a document that can be written.
