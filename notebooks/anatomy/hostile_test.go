@@ -275,10 +275,10 @@ var hostiles = []hostile{
 	{"an NPY of 250 MB", true, sparse("x.npy", npy("1, 16000000, 2", "<f8"), 256000128), inspects("x.npy"), "numbers"},
 	{"an NPY of 64 MB that announces 2 GB", false, sparse("x.npy", npy("1, 134217728, 2", "<f8"), 64<<20), inspects("x.npy"), "more than the 16777216"},
 	{"an NPY of 64 MB in 4 million specimens", true, sparse("x.npy", npy("4000000, 1, 2", "<f8"), 64000128), inspects("x.npy"), "cells"},
-	{"an NPY of one specimen with 4 million landmarks", true, sparse("x.npy", npy("1, 4000000, 2", "<f8"), 64000128), inspects("x.npy"), ""},
+	{"an NPY of one specimen with 4 million landmarks", true, sparse("x.npy", npy("1, 4000000, 2", "<f8"), 64000128), inspects("x.npy"), "landmarks coincide"},
 	// Text without end.
 	{"200 MB of a TPS comment", true, file("x.tps", "LM=1\n1 2\nCOMMENT=", "a", 200<<20, "\n"), inspects("x.tps"), "longer than 16 MiB"},
-	{"TPS comments of 200 MB", true, file("x.tps", "LM=1\n1 2\n", "COMMENT=a\n", 20<<20, "ID=a\n"), inspects("x.tps"), ""},
+	{"TPS comments of 200 MB", true, file("x.tps", "LM=1\n1 2\n", "COMMENT=a\n", 20<<20, "ID=a\n"), inspects("x.tps"), "landmarks coincide"},
 	{"TPS records without landmarks", true, file("x.tps", "", "LM=0\n", 40<<20, ""), inspects("x.tps"), "cells or elements"},
 	{"TPS that announces 2³⁰ points", false, file("x.tps", "LM=1073741824\n", "1 2\n", 9, ""), inspects("x.tps"), "more than the"},
 	{"TPS of 16 million numbers", true, file("x.tps", "LM=8000000\n", "1 2\n", 8000000, "ID=a\n"), inspects("x.tps"), ""},
