@@ -104,9 +104,10 @@ test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screensho
 	@$(VENV)/python landmarks/morpho/anatomy/browse.py
 	@$(VENV)/python landmarks/morpho/anatomy/firefox.py
 
-soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind; OPTIONS=race: instead the tests of all packages with Go's race detector
+soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind; about 100 hostile files, with the memory and time of each; OPTIONS=race: instead the tests of all packages with Go's race detector
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/soak.py $(OPTIONS)
+	@[ "$(OPTIONS)" = race ] || go test ./landmarks/morpho/anatomy -run '^TestHostile$$' -v -timeout 1h -hostile -table
 
 binaries: # the program anatomy in .anatomy/binaries, one file each for Linux, macOS and Windows, which need nothing else; equal sources give equal bytes
 	@mkdir -p .anatomy/binaries

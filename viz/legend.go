@@ -2,7 +2,6 @@ package viz
 
 import (
 	"fmt"
-	"html"
 	"math"
 	"reflect"
 	"slices"
@@ -112,7 +111,7 @@ func (l *Layer) key(label string) (key, error) {
 		}
 	}
 	indent := width + keySpace
-	return key{l, label, []string{label}, c.marks, indent, indent + style(keyText).Width(label)}, c.check()
+	return key{l, label, []string{clipped(label, 200)}, c.marks, indent, indent + style(keyText).Width(clipped(label, 200))}, c.check()
 }
 
 // within returns the entry no wider than a width, its text in several lines if need be.
@@ -121,7 +120,7 @@ func (k key) within(width vg.Length) key {
 		return k
 	}
 	sty := style(keyText)
-	k.lines, k.width = broken(k.text, sty, width-k.indent), 0
+	k.lines, k.width = broken(k.lines[0], sty, width-k.indent), 0
 	for _, line := range k.lines {
 		k.width = max(k.width, k.indent+sty.Width(line))
 	}
@@ -261,7 +260,7 @@ func (a legend) html() string {
 		one := legend{keys: []key{sample}}
 		s := &sheet{size: vg.Point{X: k.indent, Y: rim + one.height(k.indent)}, legend: one}
 		fmt.Fprintf(&out, "<span class=\"viz-ink\"><svg viewBox=\"0 4 %.2f %.2f\" width=\"%.0f\" aria-hidden=\"true\">%s</svg>%s</span>\n",
-			float64(k.indent), float64(keyRow), zoom*float64(k.indent), s.elements(), html.EscapeString(k.text))
+			float64(k.indent), float64(keyRow), zoom*float64(k.indent), s.elements(), escaped(k.text))
 	}
 	out.WriteString("</div>\n")
 	return out.String()

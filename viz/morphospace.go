@@ -3,7 +3,6 @@ package viz
 import (
 	"cmp"
 	"fmt"
-	"html"
 	"math"
 	"slices"
 	"strings"
@@ -94,7 +93,7 @@ func (s *sheet) hovers() string {
 			if stamp.name != "" {
 				at := stamp.at[0]
 				fmt.Fprintf(&out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"none\" pointer-events=\"all\"><title>%s</title></circle>\n",
-					float64(at.X), float64(s.size.Y-at.Y), math.Max(3, float64(stamp.radius)), html.EscapeString(stamp.name))
+					float64(at.X), float64(s.size.Y-at.Y), math.Max(3, float64(stamp.radius)), escaped(stamp.name))
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"html"
 	"image"
 	"image/color"
 	"image/png"
@@ -266,10 +265,10 @@ func (s *sheet) svg() []byte {
 	open, drawing, _ := strings.Cut(file, "<g ")
 	open = strings.Replace(open, "<svg ", "<svg class=\"viz-figure\" role=\"img\" ", 1)
 	if title := s.title(); title != "" {
-		open += "<title>" + html.EscapeString(title) + "</title>\n"
+		open += "<title>" + escaped(title) + "</title>\n"
 	}
 	drawing = strings.Replace(drawing, "</svg>", s.hovers()+"</svg>", 1)
-	return []byte(open + "<desc>" + html.EscapeString(s.alt()) + "</desc>\n<g " + drawing)
+	return []byte(open + "<desc>" + escaped(s.alt()) + "</desc>\n<g " + drawing)
 }
 
 // elements returns what the sheet draws as elements of SVG.
@@ -297,7 +296,7 @@ func (s *sheet) inline(role, alt, more string) string {
 <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="%s" aria-label="%s" viewBox="0 0 %.2f %.2f" style="display:block;width:100%%;height:auto;background:#fff">
 %s%s</svg>
 </div>
-`, s.class(), role, html.EscapeString(alt), float64(s.size.X), float64(s.size.Y), s.elements(), more)
+`, s.class(), role, escaped(alt), float64(s.size.X), float64(s.size.Y), s.elements(), more)
 }
 
 // Pictures are drawn on white. Where a page is dark the pictures of HTML, inside the class viz-ink, turn light and dark over

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html"
 	"image"
 	"image/gif"
 	"math"
@@ -190,7 +189,7 @@ func (a *animation) html() string {
 			hidden = " hidden"
 		}
 		fmt.Fprintf(&images, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n",
-			hidden, html.EscapeString(texts[i]), width, base64.StdEncoding.EncodeToString(data))
+			hidden, escaped(texts[i]), width, base64.StdEncoding.EncodeToString(data))
 	}
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
 	return fmt.Sprintf(`<figure class="viz-slider" aria-label="%s" style="margin:0">
@@ -199,7 +198,7 @@ func (a *animation) html() string {
 %s%s<script>
 %s</script>
 </figure>
-`, html.EscapeString(a.alt()), pageStyle, a.frames[first].class(), images.String(), keys, controls(width, len(frames)-1, first, a.quantity), sliderScript)
+`, escaped(a.alt()), pageStyle, a.frames[first].class(), images.String(), keys, controls(width, len(frames)-1, first, a.quantity), sliderScript)
 }
 
 // apart returns the animation without the entries of its legend, and these as HTML; or as it is, if they change from frame to frame.
@@ -222,7 +221,7 @@ func controls(width, last, at int, quantity string) string {
 <input type="range" min="0" max="%d" value="%d" aria-label="%s">
 <output style="min-width:5.5em"></output>
 </figcaption>
-`, width, last, at, html.EscapeString(quantity))
+`, width, last, at, escaped(quantity))
 }
 
 func (a *animation) pngs() [][]byte {

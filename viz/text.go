@@ -2,6 +2,7 @@ package viz
 
 import (
 	"fmt"
+	"html"
 	"math"
 	"slices"
 	"sort"
@@ -15,6 +16,8 @@ import (
 	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+
+	"anatomy/internal/input"
 )
 
 // outlines is the text handler of every figure. It fills the outlines of the letters, so a picture looks the same on
@@ -213,10 +216,21 @@ func (h outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 	}
 }
 
+// escaped is a text as XML and HTML can hold it.
+func escaped(text string) string { return html.EscapeString(input.Printable(text)) }
+
+// clipped is the beginning of a text that is longer than anybody reads in a picture.
+func clipped(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most]) + "…"
+	}
+	return text
+}
+
 // broken breaks a text into lines no wider than a width: at spaces, and inside of words that are wider.
 func broken(line string, sty text.Style, width vg.Length) (lines []string) {
 	last := ""
-	for i, word := range strings.Split(line, " ") {
+	for i, word := range strings.Split(clipped(line, 1000), " ") {
 		if longer := last + " " + word; i > 0 && sty.Width(longer) <= width {
 			last = longer
 			continue

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html"
 	"image/color"
 	"math"
 	"slices"
@@ -154,14 +153,14 @@ func (t *turntable) html() string {
 	texts := ""
 	if a := t.frames; a != nil {
 		list := try.Get(json.Marshal(moments(a.quantity, a.values)))
-		texts = fmt.Sprintf(" data-texts=\"%s\"", html.EscapeString(string(list)))
+		texts = fmt.Sprintf(" data-texts=\"%s\"", escaped(string(list)))
 	}
-	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, html.EscapeString(t.alt()), width(t.size.X), pageStyle)
+	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, escaped(t.alt()), width(t.size.X), pageStyle)
 	fmt.Fprintf(&out, "<div class=\"%s\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(180px,calc((100%% - %dpx)/%d))),1fr))\">\n", t.class(), 13*(columns-1), columns)
 	picture := func(s *sheet, hidden, alt string) {
 		colours := s.raster(screenDots)
 		data := encodePNG(indexed(colours, paletteOf(colours)), screenDots)
-		fmt.Fprintf(&out, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, html.EscapeString(alt), width(s.size.X), base64.StdEncoding.EncodeToString(data))
+		fmt.Fprintf(&out, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, escaped(alt), width(s.size.X), base64.StdEncoding.EncodeToString(data))
 	}
 	for _, p := range t.panels {
 		page, seen := vg.Rectangle{Max: p.at.Size()}, readable(p.scene.alt())
@@ -178,7 +177,7 @@ func (t *turntable) html() string {
 			}
 			data := p.turnData(t.frames)
 			fmt.Fprintf(&out, "<canvas tabindex=\"0\" role=\"img\" aria-label=\"%s Drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets.\" style=\"position:absolute;inset:0;width:100%%;height:100%%;clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
-				html.EscapeString(seen), 100*above/page.Max.Y, 100*below/page.Max.Y, data)
+				escaped(seen), 100*above/page.Max.Y, 100*below/page.Max.Y, data)
 		}
 		out.WriteString("</div>\n")
 	}

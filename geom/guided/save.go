@@ -10,13 +10,13 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
-	"os"
 	"time"
 
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/internal/replace"
 )
 
@@ -71,7 +71,7 @@ func (s *sampler[P]) resume() *run[P] {
 	if s.options.Save == "" {
 		return nil
 	}
-	data, err := os.ReadFile(s.options.Save)
+	data, err := input.ReadFile(s.options.Save)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

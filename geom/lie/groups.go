@@ -48,8 +48,9 @@ func rotationForm(n int) form {
 }
 
 func atLeast(name string, n, least int) {
-	if n < least {
-		panic(fmt.Sprintf("lie.%s: dimension %d, want at least %d", name, n, least))
+	const most = 16 // the brackets of its d vectors are d³ numbers, up to 20 million
+	if n < least || n > most {
+		panic(fmt.Sprintf("lie.%s: dimension %d, want %d to %d", name, n, least, most))
 	}
 }
 

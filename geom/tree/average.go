@@ -24,6 +24,8 @@ func Average(names []string, distances [][]float64) (*Tree, error) {
 		if len(row) != len(names) {
 			return nil, fmt.Errorf("tree: row %d has %d distances, want %d", i, len(row), len(names))
 		}
+	}
+	for i, row := range distances {
 		for j, d := range row {
 			if !(d >= 0) || math.IsInf(d, 0) || d != distances[j][i] {
 				return nil, fmt.Errorf("tree: the distance from %s to %s is %g, and back %g", names[i], names[j], d, distances[j][i])

@@ -37,6 +37,9 @@ func (t *Tree) Shared() ([][]float64, error) {
 // negative: in each branching point the estimates from its children are averaged, so w is a product of shares along the path. On a
 // curved space the phylogenetic mean is the Fréchet mean with these weights.
 func (t *Tree) Weights() ([]float64, error) {
+	if err := t.CheckLengths(); err != nil {
+		return nil, err
+	}
 	leaves := t.Leaves()
 	up, err := t.sweepUp(grid(len(leaves), 1))
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,16 +14,13 @@ import (
 	"golang.org/x/text/transform"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 )
 
 // Read reads a file that holds one tree in Newick's format, see Parse. Errors have the form path:line:column: what.
 func Read(path string) (_ *Tree, err error) {
 	defer try.Catch(&err)
-	info := try.Get(os.Stat(path))
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path)
-	}
-	f := try.Get(os.Open(path))
+	f := try.Get(input.Open(path))
 	defer f.Close()
 	// A byte-order mark says that the text is UTF-16, or UTF-8 by a program of Windows.
 	text, err := io.ReadAll(transform.NewReader(f, unicode.BOMOverride(encoding.Nop.NewDecoder())))
@@ -179,7 +175,9 @@ func (r *reader) tree() *Tree {
 		t  Tree
 		at []int // where the parenthesis of a node begins, or else its name
 	)
+	var budget input.Budget
 	add := func(parent int) int {
+		try.Do(budget.Elements(1))
 		t.Parent = append(t.Parent, parent)
 		t.Length = append(t.Length, math.NaN())
 		t.Name = append(t.Name, "")

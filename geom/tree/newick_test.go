@@ -136,7 +136,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %q", name, tree.Name)
 		}
 	}
-	expect.Refused(t, expect.Error(Read(dir)), "not a regular file")
+	expect.Refused(t, expect.Error(Read(dir)), "is a folder: data are read from regular files")
 	expect.Refused(t, expect.Error(Read(filepath.Join(dir, "none.nwk"))), "none.nwk")
 }
 

@@ -127,6 +127,7 @@ func (r *Rates) String() string {
 // It has the errors of Prune, and is one if a value is missing, or a group has fewer than two species or does not vary.
 func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p linear.Permutations) (_ *Rates, err error) {
 	defer try.Catch(&err)
+	try.Do(t.CheckLengths())
 	if l := len(t.Leaves()); len(values) != l {
 		return nil, fmt.Errorf("values of %d leaves, but the tree has %d", len(values), l)
 	}

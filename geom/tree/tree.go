@@ -43,8 +43,11 @@ func New(parent []int, length []float64, name []string) (*Tree, error) {
 // Star returns the tree of n ≥ 1 leaves that part at the root, each on an edge of this length: of specimens that were made independently from
 // one.
 func Star(n int, length float64) (*Tree, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("tree: a star of %d leaves: give at least one", n)
+	if most := 1 << 24; n < 1 || n > most {
+		return nil, fmt.Errorf("tree: a star of %d leaves: give at least one, and at most %d", n, most)
+	}
+	if math.IsNaN(length) {
+		return nil, fmt.Errorf("tree: the edges of a star have no length")
 	}
 	lengths := slices.Repeat([]float64{length}, n+1)
 	lengths[0] = 0
@@ -89,12 +92,31 @@ func checkLength(l float64) error {
 
 // CheckLengths returns an error if the length of an edge is not known, or there are no nodes.
 func (t *Tree) CheckLengths() error {
-	if len(t.Parent) == 0 {
-		return fmt.Errorf("tree: it has no nodes: make it with New or Parse")
+	if err := t.formed(); err != nil {
+		return err
 	}
 	for i, l := range t.Length {
 		if math.IsNaN(l) {
 			return fmt.Errorf("tree: the edge above %s has no length", t.Label(i))
+		}
+		if err := checkLength(l); err != nil {
+			return fmt.Errorf("tree: the edge above %s: %w", t.Label(i), err)
+		}
+	}
+	return nil
+}
+
+// formed returns an error about a tree that was made by hand.
+func (t *Tree) formed() error {
+	if t == nil || len(t.Parent) == 0 {
+		return fmt.Errorf("tree: it has no nodes: make it with New or Parse")
+	}
+	if n := len(t.Parent); len(t.Length) != n || len(t.Name) != n {
+		return fmt.Errorf("tree: %d parents, %d lengths and %d names: make it with New or Parse", n, len(t.Length), len(t.Name))
+	}
+	for i, p := range t.Parent {
+		if p >= i || i > 0 && p < 0 || p < -1 {
+			return fmt.Errorf("tree: the parent of node %d is %d, not one of the nodes before it: make it with New or Parse", i, p)
 		}
 	}
 	return nil
@@ -113,8 +135,11 @@ func (t *Tree) links() (first, next []int) {
 	return first, next
 }
 
-// Leaves returns the nodes without children, in order; of a tree of one node this is the root.
+// Leaves returns the nodes without children, in order; of a tree of one node this is the root, of one that no function of this package made none.
 func (t *Tree) Leaves() []int {
+	if t.formed() != nil {
+		return nil
+	}
 	inner := make([]bool, len(t.Parent))
 	for _, p := range t.Parent[1:] {
 		inner[p] = true
@@ -207,6 +232,7 @@ func (t *Tree) Clade(leaves ...string) (_ []int, err error) {
 
 // paths returns, for every node, how many of its children lead to leaves with these names; 1 for these leaves.
 func (t *Tree) paths(names []string) []int {
+	try.Do(t.formed())
 	leaf := map[string]int{}
 	for _, i := range t.Leaves() {
 		if t.Name[i] != "" {

@@ -2,22 +2,37 @@ package morpho
 
 import (
 	"archive/zip"
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"anatomy/internal/input"
 	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
 
 const (
 	archive     = ".zip"
-	archiveMost = 1 << 30 // bytes that an archive may unpack to
+	archiveList = 16 << 20 // bytes of the list of its files: they take ten times that
 )
+
+// archiveHead reads the list of an archive.
+type archiveHead struct {
+	*input.Reader
+	read int
+}
+
+func (a *archiveHead) ReadAt(p []byte, at int64) (int, error) {
+	if a.read += len(p); a.read > archiveList {
+		return 0, text.Advise("unpack it, and read the folder", "the list of its files is longer than %d bytes", archiveList)
+	}
+	return a.Reader.ReadAt(p, at)
+}
 
 // writeArchive writes a file for each specimen, of its name, in the format that stands before .zip.
 func writeArchive(path string, d *Dataset) error {
@@ -66,47 +81,60 @@ func writeArchive(path string, d *Dataset) error {
 
 // readArchive reads the files of an archive as those of a folder, or the one file that there is as a file.
 func readArchive(path string) (*Dataset, error) {
-	in, err := zip.OpenReader(path)
+	file, err := input.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, text.Advise("the file may have been cut off: save it again", "%w", err))
+		return nil, err
 	}
-	defer in.Close()
+	defer file.Close()
+	head := &archiveHead{Reader: file}
+	in, err := zip.NewReader(head, int64(file.Size))
+	if advice := (*input.Advice)(nil); err != nil && !errors.As(err, &advice) {
+		err = text.Advise("the file may have been cut off: save it again", "%w", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	head.read = math.MinInt // what follows counts as what it unpacks to
 	folder, err := os.MkdirTemp("", "landmarks-*")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	var files []string
-	left := int64(archiveMost)
+	files := map[string]bool{}
+	alone, unpacked, least := "", new(input.Budget), 0
+	for _, f := range in.File {
+		least = int(min(uint64(least)+min(f.UncompressedSize64, math.MaxInt32), math.MaxInt32))
+	}
+	ahead := new(input.Budget) // before anything is unpacked
+	if err := ahead.Spend(input.Bytes, least); err != nil {
+		return nil, fmt.Errorf("%s: unpacked, it has %w", path, err)
+	}
 	for _, f := range in.File {
 		name := filepath.Base(filepath.FromSlash(f.Name))
 		if strings.HasSuffix(f.Name, "/") || strings.HasPrefix(name, ".") || strings.HasPrefix(f.Name, "__MACOSX/") {
 			continue
 		}
-		if slices.Contains(files, name) {
+		if files[name] {
 			return nil, fmt.Errorf("%s: %w", path, text.Advise("give each a name of its own", "two files %s", text.Clip(name)))
 		}
 		r, err := f.Open()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", path, text.Clip(name), err)
 		}
-		var content bytes.Buffer
-		n, err := io.Copy(&content, io.LimitReader(r, left+1))
+		out, err := os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			_, err = io.Copy(out, input.Of(r, unpacked))
+			err = errors.Join(err, out.Close())
+		}
 		r.Close()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", path, text.Clip(name), err)
 		}
-		if left -= n; left < 0 {
-			return nil, fmt.Errorf("%s: %w", path, text.Advise("unpack it, and read the folder", "it unpacks to more than %d bytes", archiveMost))
-		}
-		if err := os.WriteFile(filepath.Join(folder, name), content.Bytes(), 0o600); err != nil {
-			return nil, err
-		}
-		files = append(files, name)
+		files[name], alone = true, name
 	}
 	var d *Dataset
 	if len(files) == 1 {
-		d, err = readFile(filepath.Join(folder, files[0]))
+		d, err = readFile(filepath.Join(folder, alone), new(input.Budget))
 	} else {
 		d, err = readFolder(folder)
 	}

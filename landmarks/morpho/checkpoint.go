@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -46,6 +47,7 @@ func readCheckpoint(in *lineReader, name string) *Dataset {
 		switch key {
 		case "NumberOfPoints":
 			announced = try.Get(text.Count("points", value))
+			in.Spend(input.Numbers, 3*announced)
 			continue
 		case "Units":
 			if list.unit = unitIn(value); list.unit == "" {
@@ -63,10 +65,7 @@ func readCheckpoint(in *lineReader, name string) *Dataset {
 			refuse("save the file again by Checkpoint",
 				"landmark %d after %d of the %d that are announced", landmark, len(list.points), announced)
 		}
-		for len(list.points) < landmark {
-			d.note("landmark %d is not in the file: missing", len(list.points))
-			list.add(missingPoint(), "")
-		}
+		list.lack(landmark, d)
 		point := missingPoint()
 		switch m[2] {
 		case "M":
@@ -87,14 +86,24 @@ func readCheckpoint(in *lineReader, name string) *Dataset {
 		refuse("save the file again by Checkpoint",
 			"the file ends within [Landmarks], after %d of %d points", len(list.points), announced)
 	}
-	for len(list.points) < announced {
-		d.note("landmark %d is not in the file: missing", len(list.points))
-		list.add(missingPoint(), "")
-	}
+	list.lack(announced, d)
 	out := list.dataset(name)
 	if list.unit == "" {
 		out.Unit = ""
 	}
 	out.Notes = d.Notes
 	return out
+}
+
+// lack adds missing landmarks up to one, and notes them.
+func (s *slicerList) lack(to int, d *Dataset) {
+	const told = 20
+	for from := len(s.points); len(s.points) < to; {
+		if l := len(s.points); l < from+told {
+			d.note("landmark %d is not in the file: missing", l)
+		} else if l == from+told {
+			d.note("landmarks %d to %d are not in the file: missing", l, to-1)
+		}
+		s.add(missingPoint(), "")
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -27,7 +28,7 @@ func (d *Dataset) ReadCovariates(path string) (*Dataset, error) {
 	if spreadsheet(path) {
 		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
 	}
-	f, err := text.Open(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -85,10 +86,12 @@ func readTable(r io.Reader, name string) (header []string, rows []sheetRow) {
 	if len(rows[0].cells) == len(header)+1 { // R's row names
 		header = slices.Concat([]string{"specimen"}, header)
 	}
-	for i, title := range header {
-		if title != "" && slices.Contains(header[:i], title) {
+	titles := map[string]bool{}
+	for _, title := range header {
+		if title != "" && titles[title] {
 			refuseAt(name, above.line, "rename one of them", "two columns are called %s", text.Clip(title))
 		}
+		titles[title] = true
 	}
 	return header, rows
 }

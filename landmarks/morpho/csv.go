@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -43,6 +44,7 @@ func ReadCSV(r io.Reader, name string) (*Dataset, error) {
 
 func (t *csvTable) read(r io.Reader) *Dataset {
 	s := newSheet(r, t.file)
+	t.in = s.in
 	above, header, below := s.header()
 	if header == nil && s.isPlain() {
 		return readPlain(s)
@@ -79,6 +81,7 @@ func (t *csvTable) read(r io.Reader) *Dataset {
 // csvTable gathers rows into specimens.
 type csvTable struct {
 	file    string
+	in      *text.Reader
 	line    int // at hand
 	columns *csvColumns
 	dataset *Dataset
@@ -254,6 +257,7 @@ func csvField(record []string, column int) string {
 }
 
 func (t *csvTable) point(record []string, landmark int, columns []int) []float64 {
+	t.in.Spend(input.Numbers, len(columns))
 	words := make([]string, len(columns))
 	for c, column := range columns {
 		words[c] = csvField(record, column)
@@ -273,6 +277,7 @@ var statistic = regexp.MustCompile(`^(?i:mean|average|median|sd|std|st\.? ?dev\.
 // addSpecimen takes a row of a wide file.
 func (t *csvTable) addSpecimen(record []string) {
 	c := t.columns
+	try.Do(t.in.Elements(1))
 	s := Specimen{Name: csvField(record, c.specimen), Group: csvField(record, c.group), Covariates: c.covariatesOf(record)}
 	if s.Name == "" && t.columns.specimen >= 0 && !t.columns.rowNames {
 		try.Do(errNameless)
@@ -301,6 +306,7 @@ func (t *csvTable) addLandmark(record []string) {
 	}
 	i, known := t.index[name]
 	if !known {
+		try.Do(t.in.Elements(1))
 		i = len(t.dataset.Specimens)
 		t.index[name] = i
 		t.dataset.Specimens = append(t.dataset.Specimens, Specimen{Name: name, Group: group, Covariates: t.columns.covariatesOf(record)})

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -61,7 +62,7 @@ func (d *Dataset) String() string {
 	if least < most {
 		count = fmt.Sprintf("%d to %d", least, most)
 	}
-	about := fmt.Sprintf("%s: %s of %s landmarks in %d dimensions", d.Name, text.Counted(len(d.Specimens), "specimens"), count, dim)
+	about := fmt.Sprintf("%s: %s of %s landmarks in %d dimensions", clipped(d.Name), text.Counted(len(d.Specimens), "specimens"), count, dim)
 	if d.Unit != "" {
 		about += ", " + d.Unit
 	}
@@ -70,12 +71,19 @@ func (d *Dataset) String() string {
 	}
 	if groups := d.Groups(); len(groups) > 1 {
 		var words []string
+		count := map[string]int{}
+		for _, s := range d.Specimens {
+			count[s.Group]++
+		}
 		for _, g := range groups {
-			words = append(words, fmt.Sprintf("%s (%d)", g, len(d.Group(g).Specimens)))
+			words = append(words, fmt.Sprintf("%s (%d)", clipped(g), count[g]))
 		}
 		about += "; groups " + listed(words)
 	}
 	if names := d.Covariates(); len(names) > 0 {
+		for i := range names {
+			names[i] = clipped(names[i])
+		}
 		about += "; covariates " + listed(names)
 	}
 	return about
@@ -112,7 +120,7 @@ func (d *Dataset) Find(name string) ([][]float64, error) {
 
 // none is the error of a name that is not there.
 func (d *Dataset) none(what, name string, names []string) error {
-	return fmt.Errorf("%s: %w", d.Name, text.Advise("there are: "+listNames(names), "no %s %q", what, name))
+	return fmt.Errorf("%s: %w", d.Name, text.Advise("there are: "+listNames(names), "no %s %s", what, text.Clip(name)))
 }
 
 // Shape is Find for a notebook: it panics with Find's error, which lists the names that there are.
@@ -136,10 +144,12 @@ func (d *Dataset) Shapes() [][][]float64 {
 // Groups returns the distinct groups in order of appearance.
 func (d *Dataset) Groups() []string {
 	var groups []string
+	seen := map[string]bool{}
 	for _, s := range d.Specimens {
-		if !slices.Contains(groups, s.Group) {
+		if !seen[s.Group] {
 			groups = append(groups, s.Group)
 		}
+		seen[s.Group] = true
 	}
 	return groups
 }
@@ -210,8 +220,14 @@ var sizes = regexp.MustCompile(`(?i)size|length|mass|weight|^(cs|svl|sl|tl)$`)
 // LogSizes returns the logarithms of the centroid sizes. It is an error if the shapes were scaled to one size before, so that only rounding or
 // the method of scaling is left of them.
 func (d *Dataset) LogSizes() ([]float64, error) {
+	if len(d.Specimens) == 0 {
+		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("see what was left out", "no specimens"))
+	}
 	sizes := make([]float64, len(d.Specimens))
 	for i, s := range d.Specimens {
+		if len(s.Points) == 0 {
+			return nil, fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i), text.Advise("digitise it, or leave it out", "no landmarks"))
+		}
 		sizes[i] = math.Log(CentroidSize(s.Points))
 	}
 	least, most := slices.Min(sizes), slices.Max(sizes)
@@ -522,6 +538,14 @@ func listNames(names []string) string {
 	return listed(quoted)
 }
 
+// clipped is a name for a message, without quotation marks as long as it is short.
+func clipped(name string) string {
+	if len(name) > 40 {
+		return text.Clip(name)
+	}
+	return name
+}
+
 // listed joins words, at most twenty of them.
 func listed(words []string) string {
 	const most = 20
@@ -542,6 +566,26 @@ func (d *Dataset) numbered() *Dataset {
 		if d.Specimens[i].Name == "" {
 			d.Specimens[i].Name = fmt.Sprintf("specimen%02d", i+1)
 		}
+	}
+	var odd []string
+	look := func(words ...string) {
+		for _, word := range words {
+			if input.Printable(word) != word {
+				odd = append(odd, text.Clip(word))
+			}
+		}
+	}
+	for _, s := range d.Specimens {
+		look(s.Name, s.Group)
+		for _, value := range s.Covariates {
+			look(value)
+		}
+	}
+	look(d.Labels...)
+	look(d.Covariates()...)
+	slices.Sort(odd)
+	if odd = slices.Compact(odd); len(odd) > 0 {
+		d.note("control characters, or bytes that are no UTF-8, are in names, which pages and pictures show with � in their place: %s", listed(odd))
 	}
 	return d
 }

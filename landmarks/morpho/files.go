@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
@@ -92,7 +93,7 @@ func Read(path string) (*Dataset, error) {
 	if strings.EqualFold(filepath.Ext(path), archive) {
 		return readArchive(path)
 	}
-	return readFile(path)
+	return readFile(path, new(input.Budget))
 }
 
 // ErrNotLandmarks is what the error of a file of something else is: of another kind, or of a table without coordinates.
@@ -105,8 +106,8 @@ func (e notLandmarks) Error() string { return string(e) }
 
 func (e notLandmarks) Is(target error) bool { return target == ErrNotLandmarks }
 
-func readFile(path string) (*Dataset, error) {
-	f, err := text.Open(path)
+func readFile(path string, within *input.Budget) (*Dataset, error) {
+	f, err := input.Open(path, within)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func readFolder(folder string) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := newDataset(folder)
+	out, within := newDataset(folder), new(input.Budget)
 	files := map[string]string{}   // of the specimens
 	noted := map[string][]string{} // files with the same note
 	var passed, notes []string
@@ -172,7 +173,7 @@ func readFolder(folder string) (*Dataset, error) {
 			passed = append(passed, name)
 			continue
 		}
-		d, err := readFile(path)
+		d, err := readFile(path, within)
 		if errors.Is(err, ErrNotLandmarks) {
 			passed = append(passed, name)
 			continue
@@ -323,6 +324,9 @@ type lineReader struct {
 	text string
 }
 
+// specimen takes one more of the budget.
+func (l *lineReader) specimen() { try.Do(l.Elements(1)) }
+
 // readLines reads a file of lines. An error is one at the line that was read last.
 func readLines(r io.Reader, file string, read func(in *lineReader) *Dataset) (*Dataset, error) {
 	in := &lineReader{Reader: text.NewReader(r, file)}
@@ -457,6 +461,7 @@ func (n *numerals) decimals(file string) {
 
 // coordinates reads the dim coordinates of a landmark, separated by spaces or tabs, from the current line.
 func (l *lineReader) coordinates(landmark, dim int) ([]float64, error) {
+	l.Spend(input.Numbers, dim)
 	var words []string
 	count := 0
 	for word := range strings.FieldsSeq(l.text) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
-	"anatomy/landmarks/internal/text"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/zoo"
 )
 
@@ -14,7 +14,7 @@ import (
 func advised(t *testing.T, err error, words ...string) {
 	t.Helper()
 	expect.Refused(t, err, words...)
-	var advice *text.Advice
+	var advice *input.Advice
 	switch {
 	case err == nil:
 	case !errors.As(err, &advice) || advice.Do == "" || !strings.HasSuffix(err.Error(), "; "+advice.Do):

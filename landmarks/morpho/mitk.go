@@ -43,12 +43,13 @@ type mitkPoints struct {
 // Points are landmarks in the order of their numbers. The file is one specimen of its name, and its unit mm. A geometry that moves the points
 // is an error, and so are several point sets or times.
 func ReadMITK(r io.Reader, name string) (*Dataset, error) {
-	return reading(name, func() int { return 0 }, func() *Dataset { return readMITK(wholeText(r, name), name) })
+	return reading(name, func() int { return 0 }, func() *Dataset { return readMITK(r, name) })
 }
 
-func readMITK(content []byte, name string) *Dataset {
+func readMITK(r io.Reader, name string) *Dataset {
 	var file mitkFile
-	if err := markup.Parse(content, name, &file); err != nil {
+	content, within := try.Get2(text.All(r))
+	if err := markup.Parse(content, name, &file, within); err != nil {
 		try.Do(&placed{err})
 	}
 	var sets []mitkPoints
@@ -95,24 +96,3 @@ func readMITK(content []byte, name string) *Dataset {
 	}
 	return d
 }
-
-// wholeText reads a text file, of bounded size.
-func wholeText(r io.Reader, name string) []byte {
-	in := text.NewReader(r, name)
-	var content []byte
-	for {
-		line, err := in.Line()
-		if err == io.EOF {
-			return content
-		}
-		if err == nil && len(content)+len(line) >= maxWhole {
-			err = text.Advise("save each specimen in a file of its own", "the file is longer than %d MiB", maxWhole>>20)
-		}
-		if err != nil {
-			try.Do(&placed{in.Errorf("%w", err)})
-		}
-		content = append(append(content, line...), '\n')
-	}
-}
-
-const maxWhole = 64 << 20 // bytes

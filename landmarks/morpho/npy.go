@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -25,10 +26,10 @@ var (
 // [n, 2 or 3] is one shape, [N, n, 2 or 3] are N shapes. NaN is a missing coordinate. The specimens are numbered, since the
 // format has no names.
 func ReadNPY(r io.Reader, name string) (*Dataset, error) {
-	return reading(name, func() int { return 0 }, func() *Dataset { return readNPY(bufio.NewReader(r), name) })
+	return reading(name, func() int { return 0 }, func() *Dataset { return readNPY(text.Decode(r), name) })
 }
 
-func readNPY(in *bufio.Reader, name string) *Dataset {
+func readNPY(in text.Decoded, name string) *Dataset {
 	header := npyHeader(in)
 	descr, fortran, shapeText := npyDescr.FindStringSubmatch(header), npyFortran.FindStringSubmatch(header), npyShape.FindStringSubmatch(header)
 	if descr == nil || fortran == nil || shapeText == nil {
@@ -65,11 +66,13 @@ func readNPY(in *bufio.Reader, name string) *Dataset {
 	switch {
 	case count == 0 || landmarks == 0:
 		refuse("save an array with landmarks", "an array of shape %v has no landmarks", shape)
-	case count > text.Most/landmarks/dim:
-		refuse("save fewer specimens", "an array of shape %v is more than the %d numbers that a file may hold", shape, text.Most)
+	case count > input.Numbers.Most()/landmarks/dim:
+		refuse("save fewer specimens", "an array of shape %v is more than the %d numbers that a file may hold", shape, input.Numbers.Most())
 	}
-	// Read no faster than the file holds: a header alone makes nobody allocate.
 	total := count * landmarks * dim
+	try.Do(in.Spend(input.Numbers, total))
+	try.Do(in.Elements(count))
+	// Read no faster than the file holds: a header alone makes nobody allocate.
 	raw := try.Get(io.ReadAll(io.LimitReader(in, int64(total*size))))
 	if len(raw) < total*size {
 		refuse("the file may have been cut off: save it again",

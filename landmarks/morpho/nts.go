@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -51,8 +52,8 @@ func readNTS(in *lineReader, name string) *Dataset {
 		refuse("write DIM=2 or DIM=3", "DIM=%s: shapes are in 2 or 3 dimensions", text.Clip(p[7]))
 	case rows == 0 || columns == 0:
 		refuse("correct the numbers of rows and columns", "a matrix of %d rows and %d columns has no landmarks", rows, columns)
-	case columns > text.Most/rows:
-		refuse("correct the numbers of rows and columns", "%d rows of %d columns are more than the %d numbers that a file may hold", rows, columns, text.Most)
+	case columns > input.Numbers.Most()/rows:
+		refuse("correct the numbers of rows and columns", "%d rows of %d columns are more than the %d numbers that a file may hold", rows, columns, input.Numbers.Most())
 	case columns%dim != 0:
 		refuse("write the number of coordinates, landmarks times DIM", "%d columns are not a multiple of DIM=%d", columns, dim)
 	}
@@ -113,6 +114,7 @@ func readNTS(in *lineReader, name string) *Dataset {
 			label()
 		}
 		if !landmarkPerRow {
+			in.specimen()
 			s := Specimen{Points: points}
 			if labels != "" {
 				s.Name = names[row]
@@ -156,6 +158,7 @@ func (t *ntsWords) next(what func() string) string {
 	if !t.more() {
 		refuse("the file may have been cut off: save it again", "the file ends before all that its parameter line announces: %s", what())
 	}
+	t.in.Spend(input.Cells, 1)
 	word := t.rest
 	if end := strings.IndexFunc(word, unicode.IsSpace); end >= 0 {
 		word = word[:end]

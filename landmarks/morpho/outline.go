@@ -44,6 +44,9 @@ func Resample(points [][]float64, n int, closed bool) ([][]float64, error) {
 	if n < 2 {
 		return nil, fmt.Errorf("resample: %w", text.Advise("ask for at least 2", "%d points are asked for", n))
 	}
+	if most := 1 << 24; n > most {
+		return nil, fmt.Errorf("resample: %w", text.Advise("ask for fewer", "%d points are asked for, and %d are the most", n, most))
+	}
 	lengths := segments(points, closed)
 	total := floats.Sum(lengths)
 	if !(total > 0) || math.IsInf(total, 0) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -120,9 +121,9 @@ func readPlain(s *sheet) *Dataset {
 				"%s stands between landmarks", below[0].quoted())
 		case len(rows) > 0 && (len(point.values) != len(rows[0].values) || (point.label == "") != (rows[0].label == "")):
 			refuseAt(s.file, number, "write the same number of cells in each line", "%s has other columns than line %d", text.Clip(words), lines[0])
-		case len(rows) > text.Most/3:
-			refuseAt(s.file, number, "leave points out", "more than %d landmarks", text.Most/3)
 		}
+		s.in.Spend(input.Cells, 8) // a row of it takes a hundred bytes
+		s.in.Spend(input.Numbers, len(point.values))
 		rows, lines = append(rows, point), append(lines, number)
 	}
 	if announced > 0 && announced != len(rows) {

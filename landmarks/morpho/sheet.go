@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -34,9 +35,8 @@ type sheet struct {
 }
 
 const (
-	maxColumns = 1 << 22
-	lookAhead  = 100     // lines among which the header is
-	lookBytes  = 1 << 20 // beyond which no further line is looked at
+	lookAhead = 100     // lines among which the header is
+	lookBytes = 1 << 20 // beyond which no further line is looked at
 )
 
 // separators of columns, in the order in which they are tried.
@@ -205,9 +205,9 @@ func (s *sheet) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		s.line = parted(line, s.comma) + "\n"
-		if s.begun += len(s.line); s.begun > s.in.MaxLine {
+		if s.begun += len(s.line); s.begun > text.MaxLine {
 			return 0, text.Advise("close the quotation mark with which a cell begins",
-				"the row is longer than %d MiB; is a quotation mark not closed?", s.in.MaxLine>>20)
+				"the row is longer than %d MiB; is a quotation mark not closed?", text.MaxLine>>20)
 		}
 	}
 	if err := tooWide(s.line, string(s.comma)); err != nil {
@@ -220,15 +220,14 @@ func (s *sheet) Read(p []byte) (int, error) {
 
 // tooWide returns an error if a line has more columns than there may be, by one of the separators.
 func tooWide(line, commas string) error {
-	if len(line) <= maxColumns {
+	if len(line) < input.Columns {
 		return nil
 	}
+	most := 0
 	for _, comma := range commas {
-		if n := strings.Count(line, string(comma)); n > maxColumns {
-			return text.Advise("save the table with a row for each landmark", "the row has %d columns, and %d is the most", n+1, maxColumns)
-		}
+		most = max(most, 1+strings.Count(line, string(comma)))
 	}
-	return nil
+	return new(input.Budget).Row(most)
 }
 
 // records calls each with the cells of every row from the line ahead on, and with its line. The next row takes their place.
@@ -249,6 +248,7 @@ func (s *sheet) records(each func(cells []string, line int)) {
 			try.Do(&placed{at(s.file, max(s.first-1, 1), err)})
 		}
 		line, _ := reader.FieldPos(0)
+		s.in.Spend(input.Cells, len(cells)+4)
 		each(cells, s.before+line)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -45,9 +46,7 @@ func readFCSV(in *lineReader, name string) *Dataset {
 	var at [3]int
 	list := slicerList{}
 	for in.next() {
-		if n := strings.Count(in.text, ","); n > maxColumns {
-			refuse("save the list again by 3D Slicer", "the row has %d columns, and %d is the most", n+1, maxColumns)
-		}
+		try.Do(in.Row(strings.Count(in.text, ",") + 1))
 		if comment, ok := strings.CutPrefix(in.text, "#"); ok {
 			key, value, _ := strings.Cut(comment, "=")
 			switch value = strings.TrimSpace(value); strings.TrimSpace(key) {
@@ -427,10 +426,13 @@ type jsonFile struct {
 
 // newJSON reads the text and sees that it is JSON.
 func newJSON(r io.Reader, file string) *jsonFile {
-	j := &jsonFile{file: file, text: wholeText(r, file)}
+	content, within := try.Get2(text.All(r))
+	j := &jsonFile{file: file, text: content}
 	var syntax *json.SyntaxError
-	if err := json.Unmarshal(j.text, new(struct{})); errors.As(err, &syntax) {
+	if err := within.JSON(j.text, new(struct{})); errors.As(err, &syntax) {
 		j.refuse(max(int(syntax.Offset)-1, 0), "the file may have been cut off: save it again", "this is no JSON: %w", err)
+	} else if errors.As(err, new(*input.Advice)) {
+		try.Do(err)
 	}
 	j.Decoder = json.NewDecoder(bytes.NewReader(j.text))
 	return j
@@ -451,7 +453,7 @@ func (j *jsonFile) within(offset int, f func()) {
 // next returns where the next value begins.
 func (j *jsonFile) next() int {
 	at := int(j.InputOffset())
-	for at < len(j.text) && bytes.IndexByte([]byte(" \t\n,:"), j.text[at]) >= 0 {
+	for at < len(j.text) && bytes.IndexByte([]byte(" \t\r\n,:"), j.text[at]) >= 0 {
 		at++
 	}
 	return at

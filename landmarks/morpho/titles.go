@@ -148,8 +148,14 @@ func findColumns(header, above []string) (*csvColumns, error) {
 	if err := c.place(header, above, coordinates); err != nil {
 		return nil, err
 	}
+	placed := map[int]bool{}
+	for _, at := range c.points {
+		for _, i := range at {
+			placed[i] = true
+		}
+	}
 	for i, t := range coordinates { // what they are not of any landmark is known of specimens
-		if slices.ContainsFunc(c.points, func(at []int) bool { return slices.Contains(at, i) }) {
+		if placed[i] {
 			if c.unit == "" {
 				c.unit = t.unit
 			}

@@ -54,6 +54,7 @@ func readTPS(in *lineReader, name string) *Dataset {
 				"%s is neither KEY=value nor one of the %d points announced for the record of line %d", text.Clip(in.text), len(record.points), record.line)
 		case key == "LM" || key == "LM3":
 			record.close(name)
+			in.specimen()
 			record = &tpsRecord{line: in.Number, dim: 2, keys: map[string]int{}}
 			if key == "LM3" {
 				record.dim = 3

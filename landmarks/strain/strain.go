@@ -36,6 +36,9 @@ func (s Tensor) Anisotropy() float64 {
 // is not finite, or does not keep the orientation: then it is not the derivative of a diffeomorphism that moves from the identity.
 func Of(f [][]float64) (Tensor, error) {
 	d := len(f)
+	if d == 0 {
+		return Tensor{}, errors.New("a derivative has no rows: give one for each coordinate")
+	}
 	m := mat.NewDense(d, d, nil)
 	for a, row := range f {
 		if len(row) != d {

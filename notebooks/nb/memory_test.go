@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -281,5 +282,63 @@ func TestTypeNames(t *testing.T) {
 	}
 	if _, err := names.of(reflect.TypeFor[*node]()); err == nil {
 		t.Error("the name of a type that is not exported is written")
+	}
+}
+
+// One flipped bit anywhere in a file of values is told, and the file goes, so that the cell writes it anew; so is a pipe in its place.
+func TestFlippedBits(t *testing.T) {
+	m, x := newMemory(), make([]float64, large/8+100)
+	for i := range x {
+		x[i] = float64(i)
+	}
+	kept := map[string][]float64{"few": {1, 2, 3}, "many": x}
+	if err := m.add(Var("kept", &kept).root); err != nil {
+		t.Fatal(err)
+	}
+	m.groups()
+	chunks, _ := m.write([]int{0})
+	dir := t.TempDir()
+	name, err := save(dir, chunks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, name)
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() error {
+		got := map[string][]float64{}
+		err := load(file, []root{Var("", &got).root}, nil)
+		if err == nil && !reflect.DeepEqual(got, kept) {
+			t.Fatal("another value")
+		}
+		return err
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		if _, err := save(dir, chunks); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(); err != nil {
+			t.Fatal(err)
+		}
+		bad := slices.Clone(good)
+		bad[random.IntN(len(bad))] ^= 1 << random.IntN(8)
+		if err := os.WriteFile(file, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(); !errors.Is(err, errBroken) {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if err := read(); err == nil || !strings.Contains(err.Error(), "is a pipe") {
+		t.Error(err)
+	}
+	if _, err := save(dir, chunks); err != nil || read() != nil {
+		t.Error("a pipe stays in place of the values")
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	opened "anatomy/internal/input"
 )
 
 // Files of what variables hold.
@@ -112,13 +114,18 @@ func (m *memory) write(group []int) (chunks [][]byte, dynamic []reflect.Type) {
 
 var errBroken = errors.New("the file is broken")
 
-// load reads roots from a file: those of the group that was written, and the types that its values have in interfaces.
+// load reads roots from a file, whose name is the checksum of what it holds: those of the group that was written, and the types that its values have in interfaces.
 func load(file string, roots []root, dynamic []reflect.Type) (err error) {
-	f, err := os.Open(file)
+	f, err := opened.Regular(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	defer func() {
+		if errors.Is(err, errBroken) { // so that it is written again
+			os.Remove(file)
+		}
+	}()
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -129,6 +136,9 @@ func load(file string, roots []root, dynamic []reflect.Type) (err error) {
 	data, err := syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)
 	if err != nil {
 		return err
+	}
+	if sum([][]byte{data}) != filepath.Base(file) {
+		return errBroken
 	}
 	for _, r := range roots {
 		reflect.NewAt(r.typ, r.at).Elem().SetZero()
@@ -449,7 +459,7 @@ func (c *codec) error(err error) error {
 func save(folder string, chunks [][]byte) (name string, err error) {
 	name = sum(chunks)
 	file := filepath.Join(folder, name)
-	if _, err := os.Stat(file); err == nil {
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 		return name, nil
 	}
 	return name, replace(file, chunks)

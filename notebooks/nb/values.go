@@ -23,6 +23,7 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
 	"anatomy/geom/watch"
+	opened "anatomy/internal/input"
 )
 
 // The kernel writes the calls of Begin, Load, Make, Input, Bind, By, Set, Var, Type and End into the cells that it compiles;
@@ -129,7 +130,7 @@ func folder() string { return filepath.Join(os.Getenv(protocol.GONB_TMP_DIR_ENV)
 func Begin(cell int) any {
 	session.cell, session.bound, session.recipes = cell, map[string]*bound{}, map[string]*recipe{}
 	session.old = &index{map[string]*entry{}, map[string]*recipe{}}
-	if text, err := os.ReadFile(filepath.Join(folder(), "index.json")); err == nil {
+	if text, err := opened.ReadFile(filepath.Join(folder(), "index.json")); err == nil {
 		json.Unmarshal(text, session.old)
 	}
 	interrupts := make(chan os.Signal, 1)

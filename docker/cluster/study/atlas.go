@@ -19,6 +19,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
 	"anatomy/landmarks/surfaces/study"
@@ -260,7 +261,7 @@ func fingerprint(folder string, cohort *study.Study) string {
 		if !strings.HasSuffix(entry.Name(), ".xml") {
 			continue
 		}
-		text = append(text, try.Get(read(filepath.Join(folder, entry.Name())))...)
+		text = append(text, try.Get(input.ReadFile(filepath.Join(folder, entry.Name())))...)
 	}
 	return checksum(text)
 }

@@ -53,6 +53,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/geom/try"
 	"anatomy/geom/watch"
+	"anatomy/internal/input"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -227,18 +228,6 @@ func keep(out, id string, k kept) error {
 
 func checksum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
-// read is os.ReadFile of a regular file: a pipe would wait for its writer, and a device need not end.
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-}
-
 // nowhere is the error of reading a file, and says so where a link leads to what is not there: nothing can be written in its place.
 func nowhere(path string, err error) error {
 	if _, link := os.Lstat(path); link == nil && errors.Is(err, fs.ErrNotExist) {
@@ -251,7 +240,7 @@ func nowhere(path string, err error) error {
 // not this.
 func stored(out, id string, k kept) error {
 	called, path := k.called(), filepath.Join(out, k.file())
-	have, err := read(path)
+	have, err := input.ReadFile(path)
 	if err = nowhere(path, err); errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -280,7 +269,7 @@ func stored(out, id string, k kept) error {
 // dataChecksum is that of a file, or of the names and checksums of the files in a folder that morpho.Read reads.
 func dataChecksum(path string) (string, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		text, err := os.ReadFile(path)
+		text, err := input.ReadFile(path)
 		return checksum(text), err
 	}
 	entries, err := os.ReadDir(path) // in the order of their names
@@ -289,7 +278,7 @@ func dataChecksum(path string) (string, error) {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		text, err := read(filepath.Join(path, e.Name()))
+		text, err := input.ReadFile(filepath.Join(path, e.Name()))
 		if err != nil {
 			return "", err
 		}
@@ -377,7 +366,7 @@ func claim(out string, s settings) (id string, err error) {
 	if err := place(path, want, os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	have, err := read(path)
+	have, err := input.ReadFile(path)
 	if err = nowhere(path, err); err == nil && !bytes.Equal(have, want) {
 		err = fmt.Errorf("%s is of a study with other data or settings: give it a folder of its own\n%s\nis not\n%s", path, have, want)
 	}
@@ -441,7 +430,7 @@ func place(path string, text []byte, bring func(from, to string) error) error {
 // tasks left over.
 func collect(out string) {
 	var s settings
-	text, err := read(filepath.Join(out, "study.json"))
+	text, err := input.ReadFile(filepath.Join(out, "study.json"))
 	try.Do(nowhere(filepath.Join(out, "study.json"), err))
 	if err := json.Unmarshal(text, &s); err != nil {
 		refuse("%s: %w", filepath.Join(out, "study.json"), err)

@@ -73,10 +73,13 @@ const independent = 1e-7
 // more than 1e-7 of it, and more than rounding. It is an error if nothing of a term does, if a term has no values, or if the samples with
 // weight do not determine the effect of a category that another sample has.
 func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, error) {
-	if n < 1 {
-		return nil, errors.New("no samples: give at least one")
+	if most := 1 << 24; n < 1 || n > most {
+		return nil, fmt.Errorf("%d samples: give at least one, and at most %d", n, most)
 	}
 	d := &Design{source: source{n, data}, terms: slices.Clone(terms), blocks: [][2]int{{0, 1}}}
+	if weights != nil && (len(weights) != n || !(floats.Sum(weights) > 0) || math.IsInf(floats.Sum(weights), 0) || slices.Min(weights) < 0) {
+		return nil, fmt.Errorf("%d weights for %d samples: give each a finite one that is not negative, and not all 0", len(weights), n)
+	}
 	w := slices.Repeat([]float64{1}, n)
 	if weights != nil {
 		w = slices.Clone(weights)
@@ -192,6 +195,14 @@ func (d *Design) relate() error {
 // Slopes returns the u_k, [K][p], with Σ_k q_ik m_k = Σ_k (c_ik − c̄_k) u_k: what the rows of m, [K][p], are by the unit of each column. It is
 // an error if this is no finite number.
 func (d *Design) Slopes(m [][]float64) ([][]float64, error) {
+	if len(m) != len(d.scale) || len(m) == 0 {
+		return nil, fmt.Errorf("slopes of %d rows, for %d columns: give a row for each", len(m), len(d.scale))
+	}
+	for i, row := range m {
+		if len(row) == 0 || len(row) != len(m[0]) {
+			return nil, fmt.Errorf("slopes: row %d has %d numbers, and the first one %d: give each as many, and at least one", i, len(row), len(m[0]))
+		}
+	}
 	var u mat.Dense
 	u.Mul(d.slopes(), stack(m))
 	out := make([][]float64, len(m))

@@ -56,6 +56,11 @@ func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 	if len(rows) != n {
 		return nil, fmt.Errorf("%d rows for %d samples", len(rows), n)
 	}
+	for i, row := range rows {
+		if len(row) != len(rows[0]) || len(row) == 0 {
+			return nil, fmt.Errorf("row %d has %d numbers, and the first one %d: give each as many, and at least one", i, len(row), len(rows[0]))
+		}
+	}
 	if len(d.with) <= len(d.basis) {
 		return nil, fmt.Errorf("%d samples leave no degrees of freedom beside the %d of the terms and the mean; take more samples, or fewer terms", len(d.with), len(d.basis))
 	}
@@ -400,6 +405,9 @@ type Partial struct {
 // Partial tests the terms from number k on, counted from 0, beside those before, as ANOVA tests one.
 func (m *Model) Partial(k int, p Permutations) (*Partial, error) {
 	solve.NotNil(m)
+	if terms := len(m.Design.terms); k < 0 || k >= terms {
+		return nil, fmt.Errorf("partial test from term %d: the model has %d, counted from 0", k, terms)
+	}
 	s, last := m.whole, len(m.whole.blocks)
 	df, left := float64(s.df(k+1, last)), float64(s.left())
 	share := func(f float64) float64 {

@@ -228,9 +228,9 @@ func TestTerms(t *testing.T) {
 		_, err := NewDesign(6, nil, weights, terms...)
 		expect.Refused(t, err, want)
 	}
-	expect.Refused(t, expect.Error(NewDesign(0, nil, nil)), "no samples")
+	expect.Refused(t, expect.Error(NewDesign(0, nil, nil)), "0 samples: give at least one")
 	_, _, err = Cells(0, nil, Factor("sex"))
-	expect.Refused(t, err, "no samples")
+	expect.Refused(t, err, "0 samples: give at least one")
 	few := expect.Must(NewDesign(2, nil, nil, Covariate("x", 1, 2)))
 	expect.Refused(t, expect.Error(few.Fit(y[:2])), "2 samples leave no degrees of freedom beside the 2 of the terms and the mean")
 	expect.Refused(t, expect.Error(few.Fit(y)), "6 rows for 2 samples")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
+	"time"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -21,6 +22,9 @@ type Permutations struct {
 	Seed uint64
 	Task *watch.Task // reports the draws and stops them; nil for a task of its own. On a geom.Space the test has that of the space.
 }
+
+// mostDraws of a test tell p to four digits.
+const mostDraws = 10_000_000
 
 // Exchange is what is exchangeable under the null hypothesis.
 type Exchange int
@@ -97,6 +101,16 @@ func (p Permutations) OnCores(name string, n int, what Exchange, observed []floa
 func (p Permutations) test(name string, n int, what Exchange, observed []float64, cores int, permuted func() statistic, seen func(values []float64)) ([]Test, error) {
 	if p.N < 1 {
 		return nil, fmt.Errorf("%d permutations, want at least 1", p.N)
+	}
+	if p.N > mostDraws {
+		one := newDraw(n)
+		one.Random = rand.New(rand.NewPCG(p.Seed, 0))
+		began := time.Now()
+		if _, err := permuted()(one); err != nil {
+			return nil, err
+		}
+		hours := time.Since(began).Hours() * float64(p.N) / float64(cores)
+		return nil, fmt.Errorf("%d permutations would take about %.2g hours, and %d is the most: 999 are customary", p.N, hours, mostDraws)
 	}
 	task := p.Task
 	if task == nil {

@@ -48,8 +48,11 @@ func (s source) row(i int) string {
 
 // of returns the columns of a term.
 func (s source) of(t Term) ([]column, error) {
-	if s.n < 1 {
-		return nil, errors.New("no samples: give at least one")
+	if most := 1 << 24; s.n < 1 || s.n > most {
+		return nil, fmt.Errorf("%d samples: give at least one, and at most %d", s.n, most)
+	}
+	if t.columns == nil {
+		return nil, errors.New("a term that is none: make it by Factor, Covariate or Interaction")
 	}
 	columns, err := t.columns(s)
 	if err != nil {
@@ -220,9 +223,12 @@ func Interaction(terms ...Term) Term {
 		floats.AddConst(1, ones)
 		products := []column{{values: ones}}
 		for _, t := range terms {
-			columns, err := t.columns(s)
+			columns, err := s.of(t)
 			if err != nil {
 				return nil, err
+			}
+			if most := 1 << 27; len(products)*len(columns) > most/s.n {
+				return nil, fmt.Errorf("%d columns of %d samples are more than the %d numbers that there may be", len(products)*len(columns), s.n, most)
 			}
 			var next []column
 			for _, p := range products {

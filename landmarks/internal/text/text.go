@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strconv"
 	"strings"
 
@@ -17,55 +16,53 @@ import (
 	"golang.org/x/text/transform"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 )
 
 const (
-	Most    = 1 << 27 // numbers or things that a file may announce: a gigabyte of float64
-	maxWord = 256     // bytes of a word
-	empties = 1 << 20 // empty lines in a row
+	MaxLine = 16 << 20 // bytes of a line
+	maxWord = 256      // of a word
+	empties = 1 << 20  // empty lines in a row
 )
 
-// Open opens a data file for reading. Only a regular file, or a link to one, is opened: a device need not end, and a pipe
-// would wait for its writer.
-func Open(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		kind := "a device"
-		switch mode := info.Mode(); {
-		case mode.IsDir():
-			kind = "a folder"
-		case mode&os.ModeNamedPipe != 0:
-			kind = "a pipe"
-		case mode&os.ModeSocket != 0:
-			kind = "a socket"
-		}
-		return nil, Advise("copy it into one", "%s is %s: data are read from regular files", path, kind)
-	}
-	return os.Open(path)
+// Decoded is a text as UTF-8, within the budget of its file.
+type Decoded struct {
+	*bufio.Reader
+	*input.Budget
+	size int // of its file; -1 where it is not known
 }
 
 // Decode returns r as UTF-8, without the byte-order mark that UTF-8 and UTF-16 files begin with. Without a mark it is r as it is.
-func Decode(r io.Reader) *bufio.Reader {
-	in := bufio.NewReaderSize(r, 64<<10)
+func Decode(r io.Reader) Decoded {
+	if in, is := r.(Decoded); is {
+		return in
+	}
+	within := input.Of(r)
+	in := bufio.NewReaderSize(within, 64<<10)
 	head, _ := in.Peek(3)
 	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(head, []byte(mark)) {
-			return bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(transform.Nop)), 64<<10)
+			in = bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(transform.Nop)), 64<<10)
+			break
 		}
 	}
-	return in
+	return Decoded{in, within.Budget, within.Size}
+}
+
+// All returns the whole of a text, with its budget.
+func All(r io.Reader) ([]byte, *input.Budget, error) {
+	in := Decode(r)
+	all, err := in.Whole(in.Reader, in.size)
+	return all, in.Budget, err
 }
 
 // Reader reads a file and knows where it is.
 type Reader struct {
-	MaxLine int   // bytes of a line, by default 64 MiB
 	Number  int   // of the last line or word's line, from 1
 	At      int64 // bytes read
 	Binary  bool  // errors name the byte, not the line
 	Unended bool  // the last line of the file was read, and has no end
+	*input.Budget
 
 	r     *bufio.Reader
 	file  string
@@ -74,7 +71,8 @@ type Reader struct {
 
 // NewReader reads r, decoded; file is its name in errors.
 func NewReader(r io.Reader, file string) *Reader {
-	return &Reader{MaxLine: 64 << 20, r: Decode(r), file: file}
+	in := Decode(r)
+	return &Reader{Budget: in.Budget, r: in.Reader, file: file}
 }
 
 // Errorf returns an error at the current line or byte.
@@ -85,18 +83,15 @@ func (in *Reader) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", in.file, max(in.Number, 1), fmt.Errorf(format, args...))
 }
 
-// Advice is an error about data: what is wrong, and what to do about it. Those who know where it is put that before it.
-type Advice struct {
-	What error
-	Do   string
+// Advise is input.Advise.
+func Advise(do, format string, args ...any) error { return input.Advise(do, format, args...) }
+
+// Spend takes so many of a kind; an error ends the read at the current line or byte.
+func (in *Reader) Spend(kind input.Kind, n int) {
+	if err := in.Budget.Spend(kind, n); err != nil {
+		try.Do(in.Errorf("%w", err))
+	}
 }
-
-func (a *Advice) Error() string { return a.What.Error() + "; " + a.Do }
-
-func (a *Advice) Unwrap() error { return a.What }
-
-// Advise returns an Advice: what to do, and then, as fmt.Errorf has it, what is wrong.
-func Advise(do, format string, args ...any) error { return &Advice{fmt.Errorf(format, args...), do} }
 
 // Advise returns an Advice at the current line or byte.
 func (in *Reader) Advise(do, format string, args ...any) error {
@@ -137,7 +132,7 @@ func (in *Reader) Lines() iter.Seq[string] {
 	}
 }
 
-// Line returns the next line without its end (LF, CRLF or CR); io.EOF after the last. A line longer than MaxLine, one with NUL
+// Line returns the next line without its end (LF, CRLF or CR); io.EOF after the last. A line longer than 16 MiB, one with NUL
 // bytes and more than a million empty ones in a row are errors.
 func (in *Reader) Line() (string, error) {
 	var line []byte
@@ -157,9 +152,9 @@ func (in *Reader) Line() (string, error) {
 		if end < 0 {
 			line = append(line, part...)
 			in.skip(len(part))
-			if len(line) > in.MaxLine {
+			if len(line) > MaxLine {
 				in.Number++
-				return "", Advise("see whether this is a text file of data", "the line is longer than %d MiB", in.MaxLine>>20)
+				return "", Advise("see whether this is a text file of data", "the line is longer than %d MiB", MaxLine>>20)
 			}
 			continue
 		}
@@ -247,13 +242,13 @@ func Format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 // Refuse ends a read by an Advice: see package try.
 func Refuse(do, format string, args ...any) { try.Do(Advise(do, format, args...)) }
 
-// Count reads how many things a header announces, from 0 to Most.
+// Count reads how many things a header announces, from 0 to the most numbers that a file may have.
 func Count(what, text string) (int, error) {
 	text = strings.TrimSpace(text)
 	n, err := strconv.ParseUint(text, 10, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange) || err == nil && n > Most:
-		return 0, Advise("correct it", "%s %s: more than the %d that a file may hold", Clip(text), what, Most)
+	case errors.Is(err, strconv.ErrRange) || err == nil && n > uint64(input.Numbers.Most()):
+		return 0, Advise("correct it", "%s %s: more than the %d that a file may hold", Clip(text), what, input.Numbers.Most())
 	case err != nil:
 		return 0, Advise("write a whole number from 0", "%s: %s is not a whole number", what, Clip(text))
 	}

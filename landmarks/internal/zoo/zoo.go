@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anatomy/landmarks/internal/text"
+	"anatomy/internal/input"
 )
 
 var write = flag.Bool("zoo", false, "write the table of the zoo anew")
@@ -37,7 +37,7 @@ type Outcome struct {
 // Refusal is the outcome of an error about files in a folder. It is a fault of the test's subject if the error does not end in what to do.
 func Refusal(t *testing.T, what, folder string, err error) Outcome {
 	t.Helper()
-	var advice *text.Advice
+	var advice *input.Advice
 	if !errors.As(err, &advice) {
 		t.Errorf("%s: %v does not say what to do", what, err)
 		return Outcome{Kind: Refused}

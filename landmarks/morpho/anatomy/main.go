@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,8 +19,10 @@ import (
 	"anatomy"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/geom/watch"
+	"anatomy/internal/input"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
@@ -85,14 +88,14 @@ func answers(f func(c *cobra.Command, args []string)) func(*cobra.Command, []str
 	}
 }
 
-// input is how data are read.
-type input struct {
+// source is how data are read.
+type source struct {
 	covariates, tree, unit string
 	closed                 bool
 	missing                float64
 }
 
-func (in *input) flags(c *cobra.Command) {
+func (in *source) flags(c *cobra.Command) {
 	c.Flags().StringVar(&in.covariates, "covariates", "", "table with a row for each specimen, such as specimens.csv")
 	c.Flags().StringVar(&in.tree, "tree", "", "phylogeny in Newick's format, whose leaves are the specimens: a file")
 	c.Flags().StringVar(&in.unit, "unit", "", "unit of the coordinates, such as mm, if the file does not say")
@@ -100,7 +103,7 @@ func (in *input) flags(c *cobra.Command) {
 	c.Flags().Float64Var(&in.missing, "missing", math.NaN(), "code of missing landmarks, such as -999")
 }
 
-func (in *input) read(path string) *morpho.Dataset {
+func (in *source) read(path string) *morpho.Dataset {
 	d := try.Get(morpho.Read(path))
 	if !math.IsNaN(in.missing) {
 		d = try.Get(d.MissingAt(in.missing))
@@ -118,12 +121,12 @@ func (in *input) read(path string) *morpho.Dataset {
 // question is what is asked of them.
 type question struct {
 	supplement.Question
-	input
+	source
 	mesh string
 }
 
 func (q *question) flags(c *cobra.Command) {
-	q.input.flags(c)
+	q.source.flags(c)
 	c.Flags().StringVar(&q.Model, "model", "", "terms that explain the shapes, such as \"size + sex*population\"; without: the groups")
 	q.Sums = "I"
 	c.Flags().Var(choice(&q.Sums, "I", "II", "III"), "sums", "type of the sums of squares: I, II or III")
@@ -146,7 +149,7 @@ func (q *question) preparation(c *cobra.Command) {
 // data reads the data of a file, and the tree of the question.
 func (q *question) data(path string) *morpho.Dataset {
 	if q.tree != "" {
-		q.Tree = string(try.Get(os.ReadFile(q.tree)))
+		q.Tree = try.Get(tree.Read(q.tree)).Newick()
 	}
 	if q.mesh != "" {
 		q.Question = try.Get(q.ReadMesh(q.mesh))
@@ -180,6 +183,17 @@ Morphologika, NPY, the text of MorphoJ (.morphoj.txt), and for 3D Slicer a file 
   anatomy convert heads.tps heads.csv`,
 		Version:       anatomy.Version,
 		SilenceErrors: true, SilenceUsage: true,
+	}
+	var large bool
+	root.PersistentFlags().BoolVar(&large, "large", false, "read files that are larger than usual, up to 16 GiB: they take up to four times their size of memory")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if large {
+			return os.Setenv(input.Large, "1")
+		}
+		if os.Getenv(input.Large) == "" && os.Getenv("GOMEMLIMIT") == "" {
+			debug.SetMemoryLimit(900 << 20) // beyond it the memory is cleared more often
+		}
+		return nil
 	}
 	root.AddCommand(report(), repeat(), inspect(), convert(), align(), test(), plot())
 	return root
@@ -245,7 +259,7 @@ func repeat() *cobra.Command {
 }
 
 func inspect() *cobra.Command {
-	var in input
+	var in source
 	format := "text"
 	c := &cobra.Command{
 		Use:   "inspect DATA",
@@ -295,7 +309,7 @@ func inspect() *cobra.Command {
 }
 
 func convert() *cobra.Command {
-	var in input
+	var in source
 	c := &cobra.Command{
 		Use:   "convert FROM TO",
 		Short: "Write landmarks or a mesh in another format, which the extension names",
@@ -343,7 +357,7 @@ func align() *cobra.Command {
 			try.Do(morpho.Write(args[1], d))
 		}),
 	}
-	q.input.flags(c)
+	q.source.flags(c)
 	q.preparation(c)
 	c.Flags().BoolVar(&keep, "keep-size", false, "translate and rotate only")
 	return c

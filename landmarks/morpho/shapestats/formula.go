@@ -8,6 +8,7 @@ import (
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 )
 
@@ -32,8 +33,11 @@ type Formula struct {
 // whose mean square a term is tested (linear.Term.Over). Terms stand in the order of the line, interactions of two behind all single ones, and
 // so on, each once. The empty line is the mean.
 //
-// It is an error if a column is not there, with those that are.
+// It is an error if a column is not there, with those that are, or if there are more terms than specimens.
 func Parse(model string, d *morpho.Dataset) (*Formula, error) {
+	if len(model) > longest {
+		return nil, fmt.Errorf("the model %s has %d letters, and %d are the most", text.Clip(model), len(model), longest)
+	}
 	p := &parser{data: d, words: words(model, append(d.Covariates(), "group")), terms: map[string]linear.Term{}, category: map[string]bool{}}
 	for i, word := range p.words {
 		if word == "factor" && i+2 < len(p.words) && p.words[i+1] == "(" {
@@ -41,7 +45,7 @@ func Parse(model string, d *morpho.Dataset) (*Formula, error) {
 		}
 	}
 	if err := p.sum(); err != nil {
-		return nil, fmt.Errorf("the model %q: %w", model, err)
+		return nil, fmt.Errorf("the model %s: %w", text.Clip(model), err)
 	}
 	slices.SortStableFunc(p.order, func(a, b product) int { return len(a.names) - len(b.names) })
 	out := &Formula{Factors: p.factors, Numbers: p.numbers}
@@ -58,6 +62,8 @@ func Parse(model string, d *morpho.Dataset) (*Formula, error) {
 // product is a term: the names of an interaction, or one.
 type product struct{ names, over []string }
 
+const longest = 10_000 // letters of a model
+
 type parser struct {
 	data             *morpho.Dataset
 	words            []string
@@ -69,9 +75,12 @@ type parser struct {
 
 // words parts a line into names, signs and numbers. What stands between backquotes is a name that begins with one, and so is the longest of some columns.
 func words(line string, columns []string) (out []string) {
+	known := make([][]rune, len(columns))
+	for i, column := range columns {
+		known[i] = []rune(column)
+	}
 	begins := func(rest []rune) (n int) {
-		for _, column := range columns {
-			c := []rune(column)
+		for _, c := range known {
 			if after := len(c); after > n && after <= len(rest) && slices.Equal(rest[:after], c) &&
 				(after == len(rest) || unicode.IsSpace(rest[after]) || strings.ContainsRune("+*:/()", rest[after])) {
 				n = after
@@ -130,13 +139,14 @@ func (p *parser) sum() (err error) {
 		for _, t := range all {
 			if !slices.ContainsFunc(p.order, func(o product) bool { return same(o.names, t.names) }) {
 				p.order = append(p.order, t)
+				p.bound(len(p.order))
 			}
 		}
 		if len(p.words) == 0 {
 			return nil
 		}
 		if !p.next("+") {
-			return fmt.Errorf("%q stands where + should: write size + sex*site", strings.TrimPrefix(p.words[0], "`"))
+			return fmt.Errorf("%s stands where + should: write size + sex*site", text.Clip(strings.TrimPrefix(p.words[0], "`")))
 		}
 	}
 }
@@ -164,10 +174,18 @@ func (p *parser) crossed() []product {
 			continue
 		}
 		before := slices.Clone(all)
+		p.bound(2*len(all) + 1)
 		all = append(all, product{names: names})
 		for _, t := range before {
 			all = append(all, product{names: union(t.names, names)})
 		}
+	}
+}
+
+// bound ends the parsing if there are more terms than specimens, which cannot tell their effects apart.
+func (p *parser) bound(terms int) {
+	if n := len(p.data.Specimens); terms > n {
+		try.Fail("it has at least %d terms, and no more than the %d specimens can be told apart: write fewer, or + in place of *", terms, n)
 	}
 }
 
@@ -198,7 +216,7 @@ func (p *parser) name() string {
 	}
 	word := p.words[0]
 	if strings.ContainsAny(word[:1], "+*:/()") {
-		try.Fail("%q stands where a column should", word)
+		try.Fail("%s stands where a column should", text.Clip(word))
 	}
 	p.words = p.words[1:]
 	name := strings.TrimPrefix(word, "`")
@@ -209,7 +227,7 @@ func (p *parser) name() string {
 		name = strings.TrimPrefix(p.words[0], "`")
 		p.words = p.words[1:]
 		if !p.next(")") {
-			try.Fail("factor(%s has no closing bracket", name)
+			try.Fail("factor( has no closing bracket behind %s", text.Clip(name))
 		}
 	}
 	values, err := p.data.Column(name)

@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 		"+ species":      `"+" stands where a column should`,
 		"species*(site)": `"(" stands where a column should`,
 		"factor(":        "factor( names no column",
-		"factor(species": "factor(species has no closing bracket",
+		"factor(species": `factor( has no closing bracket behind "species"`,
 		"species over":   "it ends where a column should stand",
 		"factor(size)":   `"size"`,
 	} {

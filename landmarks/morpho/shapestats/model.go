@@ -81,6 +81,9 @@ func fit(d *morpho.Dataset, t *tree.Tree, terms []linear.Term) (_ *Model, err er
 // FitRows explains rows of numbers, [N][p], one for each specimen of a data set, by terms, which may name its columns as those of Fit do: other
 // coordinates of the shapes, such as the scores of deformations (stats.TangentPCA). It has the errors of linear.NewDesign and linear.Design.Fit.
 func FitRows(d *morpho.Dataset, rows [][]float64, terms ...linear.Term) (*linear.Model, error) {
+	if len(rows) != len(d.Specimens) {
+		return nil, fmt.Errorf("linear model of rows about %s: %d rows for %d specimens", d.Name, len(rows), len(d.Specimens))
+	}
 	design, err := linear.NewDesign(len(rows), columns{d}, nil, terms...)
 	if err != nil {
 		return nil, fmt.Errorf("linear model of rows about %s: %w", d.Name, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"regexp"
@@ -84,6 +85,7 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 // analyse fills a document; an error of a step ends it.
 func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	a := &analysis{Question: q, given: d}
+	try.Do(morpho.WriteCSV(io.Discard, d)) // what the document cannot keep is refused before the work
 	a.prepare(d)
 	if a.model != nil {
 		a.anova = try.Get(a.model.ANOVAOfType(a.sums, a.draws()))

@@ -7,9 +7,13 @@ import (
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/viz"
 )
+
+// clip quotes a text for a message, where text is one.
+var clip = text.Clip
 
 // part is landmarks with a name.
 type part struct {
@@ -17,27 +21,27 @@ type part struct {
 	landmarks []int
 }
 
-// parseParts reads parts such as "jaw: 0-4, 7; skull: 5, 6, 8-11".
-func parseParts(line string) (out []part, err error) {
+// parseParts reads parts of n landmarks such as "jaw: 0-4, 7; skull: 5, 6, 8-11".
+func parseParts(line string, n int) (out []part, err error) {
 	for _, text := range strings.Split(line, ";") {
 		name, numbers, named := strings.Cut(text, ":")
 		p := part{name: strings.TrimSpace(name)}
 		if !named || p.name == "" {
-			return nil, fmt.Errorf("the part %q: write a name, a colon and landmarks, as jaw: 0-4, 7", strings.TrimSpace(text))
+			return nil, fmt.Errorf("the part %s: write a name, a colon and landmarks, as jaw: 0-4, 7", clip(strings.TrimSpace(text)))
 		}
-		if p.landmarks, err = parseLandmarks(numbers); err != nil {
-			return nil, fmt.Errorf("the part %s: %w", p.name, err)
+		if p.landmarks, err = parseLandmarks(numbers, n); err != nil {
+			return nil, fmt.Errorf("the part %s: %w", clip(p.name), err)
 		}
 		out = append(out, p)
 	}
 	if len(out) < 2 {
-		return nil, fmt.Errorf("the parts %q: want at least two, with a semicolon between them", line)
+		return nil, fmt.Errorf("the parts %s: want at least two, with a semicolon between them", clip(line))
 	}
 	return out, nil
 }
 
-// parseLandmarks reads numbers and ranges of numbers, such as "0-4, 7".
-func parseLandmarks(line string) (out []int, err error) {
+// parseLandmarks reads numbers and ranges of n landmarks, such as "0-4, 7". The last one may be the first again.
+func parseLandmarks(line string, n int) (out []int, err error) {
 	for _, text := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
 		first, last, isRange := strings.Cut(text, "-")
 		if !isRange {
@@ -45,11 +49,16 @@ func parseLandmarks(line string) (out []int, err error) {
 		}
 		from, err := strconv.Atoi(first)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no landmark: write numbers from 0 on, or ranges as 0-4", text)
+			return nil, fmt.Errorf("%s is no landmark: write numbers from 0 on, or ranges as 0-4", clip(text))
 		}
 		to, err := strconv.Atoi(last)
-		if err != nil || to < from || to-from > 1e6 {
-			return nil, fmt.Errorf("%q is no range of landmarks: write it as 0-4", text)
+		switch {
+		case err != nil || to < from:
+			return nil, fmt.Errorf("%s is no range of landmarks: write it as 0-4", clip(text))
+		case from < 0 || to >= n:
+			return nil, fmt.Errorf("%s: landmarks are 0 to %d", clip(text), n-1)
+		case len(out)+to-from > n:
+			return nil, fmt.Errorf("%s is one landmark too many: some are named twice", clip(text))
 		}
 		for l := from; l <= to; l++ {
 			out = append(out, l)
@@ -63,7 +72,7 @@ func (a *analysis) integrate() *Section {
 	if a.Parts == "" {
 		return nil
 	}
-	parts := try.Get(parseParts(a.Parts))
+	parts := try.Get(parseParts(a.Parts, len(a.data.Specimens[0].Points)))
 	var modules [][]int
 	for _, p := range parts {
 		modules = append(modules, p.landmarks)

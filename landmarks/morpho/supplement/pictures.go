@@ -22,7 +22,10 @@ func parseLinks(line string, n int) (links [][2]int, err error) {
 		a, err := strconv.Atoi(first)
 		b, other := strconv.Atoi(second)
 		if err != nil || other != nil || min(a, b) < 0 || max(a, b) >= n {
-			return nil, fmt.Errorf("the link %q: write two landmarks of 0 to %d, as 0-1", text, n-1)
+			return nil, fmt.Errorf("the link %s: write two landmarks of 0 to %d, as 0-1", clip(text), n-1)
+		}
+		if len(links) == n*(n-1)/2 {
+			return nil, fmt.Errorf("more than the %d links that there can be: some are named twice", len(links))
 		}
 		links = append(links, [2]int{a, b})
 	}

@@ -62,13 +62,13 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	}
 	parts := strings.Split(a.Joint, ";")
 	if len(parts) != 3 {
-		try.Do(fmt.Errorf("the joint %q: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 0; 5-10; 1-4", a.Joint))
+		try.Do(fmt.Errorf("the joint %s: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 0; 5-10; 1-4", clip(a.Joint)))
 	}
 	var lists [3][]int
 	for k, part := range parts {
 		var err error
-		if lists[k], err = parseLandmarks(part); err != nil {
-			try.Do(fmt.Errorf("the joint %q: %w", a.Joint, err))
+		if lists[k], err = parseLandmarks(part, len(out.Specimens[0].Points)); err != nil {
+			try.Do(fmt.Errorf("the joint %s: %w", clip(a.Joint), err))
 		}
 	}
 	a.data = try.Get(out.FixJoint(lists[0], lists[1], lists[2]))
@@ -130,12 +130,12 @@ func (j *joint) figure() (*Figure, error) {
 func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
 	var sliding []morpho.Semilandmark
 	for _, text := range strings.Split(q.Curves, ";") {
-		curve, err := parseLandmarks(text)
+		curve, err := parseLandmarks(text, len(d.Specimens[0].Points))
 		if err == nil && len(curve) < 3 {
 			err = errors.New("it has fewer than three landmarks, and the first and the last do not slide: list at least three")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the curve %q: %w", strings.TrimSpace(text), err)
+			return nil, fmt.Errorf("the curve %s: %w", clip(strings.TrimSpace(text)), err)
 		}
 		for k := 1; k+1 < len(curve); k++ {
 			sliding = append(sliding, morpho.Semilandmark{Point: curve[k], Neighbours: []int{curve[k-1], curve[k+1]}})

@@ -173,12 +173,12 @@ func TestRepeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = Open(other)
-	expect.Refused(t, err, "tables/anova.csv was changed since it was written")
+	expect.Refused(t, err, "tables/anova.csv\" was changed since it was written")
 	foreign := t.TempDir()
 	if err := os.WriteFile(filepath.Join(foreign, "thesis.tex"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expect.Refused(t, d.Write(foreign), "it holds other files, such as thesis.tex: name a new folder")
+	expect.Refused(t, d.Write(foreign), "holds other files, such as thesis.tex: name a new folder")
 	if err := os.Rename(filepath.Join(foreign, "thesis.tex"), filepath.Join(foreign, crateFile+".0123abcd.tmp")); err != nil { // a killed process
 		t.Fatal(err)
 	}

@@ -18,12 +18,14 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anatomy"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/geom/watch"
+	"anatomy/internal/input"
 	"anatomy/internal/replace"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
@@ -55,7 +57,8 @@ const (
 // *.pdf and *.png, the landmarks with the covariates, data/landmarks.csv, the mesh, if any, and the question. The folder is a Research Object Crate (version 1.1), whose
 // ro-crate-metadata.json has the checksums of all files. Equal questions about equal data give equal files.
 //
-// It is an error if a folder holds anything else but an earlier document, or if an archive is there.
+// A folder is written beside the earlier one, as folder.new.tmp, and takes its place in the end: an error, or an end of the program, leaves the earlier
+// document as it was. It is an error if a folder holds anything else but an earlier document, or if an archive is there.
 func (d *Document) Write(to ...string) (err error) {
 	defer try.Catch(&err)
 	written := d.files()
@@ -102,12 +105,34 @@ func (d *Document) files() map[string][]byte {
 func sortedNames(files map[string][]byte) []string { return slices.Sorted(maps.Keys(files)) }
 
 func writeFolder(folder string, files map[string][]byte) {
-	checkFolder(folder)
+	folder = try.Get(filepath.Abs(folder))
+	if link, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = link
+	} else if _, err := os.Lstat(folder); err == nil {
+		try.Do(errors.New("it is a link to nothing: remove it, or name another folder"))
+	}
+	if here, err := os.Getwd(); err == nil && here == folder {
+		try.Do(errors.New("it is the folder that you are in: name another one"))
+	}
+	beside, before := folder+".new.tmp", folder+".old.tmp"
+	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
+		_ = os.Rename(before, folder) // a run before ended between the two renames below
+	}
+	for _, f := range []string{folder, beside, before} {
+		checkFolder(f)
+	}
+	try.Do(errors.Join(os.RemoveAll(beside), os.RemoveAll(before)))
+	defer os.RemoveAll(beside)
 	for _, name := range sortedNames(files) {
-		to := filepath.Join(folder, filepath.FromSlash(name))
+		to := filepath.Join(beside, filepath.FromSlash(name))
 		try.Do(os.MkdirAll(filepath.Dir(to), 0o777))
 		try.Do(replace.File(to, func(w io.Writer) error { _, err := w.Write(files[name]); return err }))
 	}
+	if err := os.Rename(folder, before); !errors.Is(err, os.ErrNotExist) {
+		try.Do(err)
+	}
+	try.Do(os.Rename(beside, folder))
+	try.Do(os.RemoveAll(before))
 }
 
 func writeArchive(path string, files map[string][]byte) {
@@ -132,9 +157,10 @@ func checkFolder(folder string) {
 		return
 	}
 	try.Do(err)
+	own := []string{pageFile, questionFile, crateFile, "data", "figures", "tables"}
 	for _, e := range entries {
-		if !slices.Contains([]string{pageFile, questionFile, crateFile, "data", "figures", "tables"}, replace.Name(e.Name())) {
-			try.Do(fmt.Errorf("it holds other files, such as %s: name a new folder", e.Name()))
+		if !slices.Contains(own, replace.Name(e.Name())) {
+			try.Do(fmt.Errorf("%s holds other files, such as %s: name a new folder", filepath.Base(folder), e.Name()))
 		}
 	}
 }
@@ -144,12 +170,20 @@ var prolog = regexp.MustCompile(`(?s)^.*?(<svg)`)
 
 func inline(svg []byte) []byte { return prolog.ReplaceAll(svg, []byte("$1")) }
 
-// CSV returns the table as comma-separated values.
+// CSV returns the table as comma-separated values. A text that a spreadsheet would compute, as =1+1 or @SUM(A1), begins with an apostrophe.
 func (t *Table) CSV() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	_ = w.Write(t.Header) // to memory
-	_ = w.WriteAll(t.Rows)
+	for _, row := range append([][]string{t.Header}, t.Rows...) {
+		row = slices.Clone(row)
+		for i, cell := range row {
+			if _, err := strconv.ParseFloat(cell, 64); cell != "" && (strings.Contains("=+@\t\r", cell[:1]) || cell[0] == '-' && err != nil) {
+				row[i] = "'" + cell
+			}
+		}
+		_ = w.Write(row) // to memory
+	}
+	w.Flush()
 	return b.Bytes()
 }
 
@@ -196,7 +230,7 @@ func (d *Document) page(figure func(*Figure) template.HTML) []byte {
 	}).ParseFS(pages, "page.html"))
 	var b bytes.Buffer
 	try.Do(t.Execute(&b, d))
-	return b.Bytes()
+	return []byte(input.Printable(b.String()))
 }
 
 // crate is the metadata of the folder by the RO-Crate specification, version 1.1.
@@ -253,18 +287,35 @@ func open(folder string) (*morpho.Dataset, Question) {
 			SHA256 string `json:"sha256"`
 		} `json:"@graph"`
 	}
-	read := func(name string) []byte { return try.Get(os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))) }
+	within := new(input.Budget)
+	read := func(name string) []byte {
+		return try.Get(input.ReadFile(filepath.Join(folder, filepath.FromSlash(name)), within))
+	}
 	var r record
-	try.Do(errors.Join(json.Unmarshal(read(crateFile), &crate), json.Unmarshal(read(questionFile), &r)))
+	try.Do(errors.Join(within.JSON(read(crateFile), &crate), within.JSON(read(questionFile), &r)))
+	seen := map[string]bool{}
 	for _, e := range crate.Graph {
 		if e.SHA256 == "" {
 			continue
 		}
+		if seen[e.ID] {
+			try.Do(fmt.Errorf("%s names %s twice", crateFile, clip(e.ID)))
+		}
+		seen[e.ID] = true
 		if !filepath.IsLocal(filepath.FromSlash(e.ID)) {
-			try.Do(fmt.Errorf("%s names the file %s, which is not in the folder", crateFile, e.ID))
+			try.Do(fmt.Errorf("%s names the file %s, which is not in the folder", crateFile, clip(e.ID)))
 		}
 		if fmt.Sprintf("%x", sha256.Sum256(read(e.ID))) != e.SHA256 {
-			try.Do(fmt.Errorf("%s was changed since it was written", e.ID))
+			try.Do(fmt.Errorf("%s was changed since it was written", clip(e.ID)))
+		}
+	}
+	needed := []string{dataFile, questionFile}
+	if r.Surface != "" {
+		needed = append(needed, meshFile)
+	}
+	for _, name := range needed {
+		if !seen[name] {
+			try.Do(fmt.Errorf("%s has no checksum of %s: this is no report, or was changed", crateFile, name))
 		}
 	}
 	d := try.Get(morpho.Read(filepath.Join(folder, filepath.FromSlash(dataFile))))

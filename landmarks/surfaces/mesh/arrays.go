@@ -10,32 +10,19 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
-// A compressed file may hold a thousand times its size, and memory would follow. The plainest mesh, a plane grid with whole
-// coordinates, compresses to one number a byte; a small file may hold someNumbers.
-const (
-	numbersPerByte = 4
-	someNumbers    = 1 << 20
-)
-
-// numbers reads the binary arrays of XML files (VTP, GIfTI) and bounds what they hold.
+// numbers reads the binary arrays of XML files (VTP, GIfTI).
 type numbers struct {
-	order binary.ByteOrder
-	left  int // numbers that may still be read
+	order  binary.ByteOrder
+	budget *input.Budget
 }
 
-// newNumbers is for a file of so many bytes.
-func newNumbers(size int) *numbers {
-	return &numbers{binary.LittleEndian, min(4*text.Most, someNumbers+numbersPerByte*size)}
-}
-
-// spend bounds what a file may hold all together, before it is unpacked: arrays may share their data.
-func (f *numbers) spend(n int) {
-	if f.left -= n; f.left < 0 {
-		text.Refuse(again, "%d numbers are more than a file of this size may hold", n)
-	}
+// Spend takes so many of a kind; numbers are taken before they are unpacked, as arrays may share their data.
+func (f *numbers) Spend(kind input.Kind, n int) {
+	try.Do(f.budget.Spend(kind, n))
 }
 
 // appendNumbers appends the converted numbers of an array of so many bytes.
@@ -57,7 +44,7 @@ func appendNumbers[T any](f *numbers, out []T, r io.Reader, length int, t number
 }
 
 // appendText appends the converted numbers of a text, which are at most so many.
-func appendText[T any](out []T, all string, most int, convert func(float64) (T, error)) []T {
+func appendText[T any](f *numbers, out []T, all string, most int, convert func(float64) (T, error)) []T {
 	for w := range strings.FieldsSeq(all) {
 		v, err := text.Number(w)
 		if err != nil {
@@ -66,6 +53,7 @@ func appendText[T any](out []T, all string, most int, convert func(float64) (T, 
 		if len(out) == most {
 			text.Refuse(again, "more than %d numbers", most)
 		}
+		f.Spend(input.Numbers, 1)
 		out = appendNumber(out, v, convert)
 	}
 	return out
@@ -83,17 +71,17 @@ func asIs(v float64) (float64, error) { return v, nil }
 
 // vertexNumber is v as the number of a vertex or cell.
 func vertexNumber(v float64) (int, error) {
-	if v != math.Trunc(v) || v < 0 || v > 4*text.Most {
+	if v != math.Trunc(v) || v < 0 || v > math.MaxInt32 {
 		return 0, text.Advise(again, "%g is no number of a vertex or cell", v)
 	}
 	return int(v), nil
 }
 
 // wholeFile reads a file of XML.
-func wholeFile(r io.Reader, name string) []byte {
-	all, err := io.ReadAll(io.LimitReader(text.Decode(r), 8<<30))
+func wholeFile(r io.Reader, name string) ([]byte, *numbers) {
+	all, budget, err := text.All(r)
 	try.Do(try.Name(err, "%s", name))
-	return all
+	return all, &numbers{binary.LittleEndian, budget}
 }
 
 // readBytes reads n bytes; memory follows what is there, not what was announced.

@@ -68,14 +68,14 @@ func TestBombs(t *testing.T) {
 		file io.Reader
 		want string
 	}{
-		"three megabytes of VTP that are three gigabytes": {mesh.ReadVTP, bytes.NewReader(zlibVTP(3<<30, 1)), "more than a file of this size may hold"},
-		"a VTP whose arrays share their data":             {mesh.ReadVTP, bytes.NewReader(zlibVTP(32<<20, 100)), "more than a file of this size may hold"},
-		"a GIfTI of three megabytes that is gigabytes":    {mesh.ReadGIfTI, strings.NewReader(strings.ReplaceAll(gifti("GZipBase64Binary", b64(zeros(400)), ""), `Dim0="4"`, `Dim0="33000000"`)), "more than a file of this size may hold"},
-		"an STL line of 300 MB":                           {mesh.ReadSTL, io.MultiReader(strings.NewReader("solid\n"), bomb.Repeat(ones, 150)), "longer than 8 MiB"},
-		"an OFF face of 300 MB":                           {mesh.ReadOFF, io.MultiReader(strings.NewReader("OFF\n1 1 0\n0 0 0\n"), bomb.Repeat(ones, 150)), "longer than 8 MiB"},
-		"an OBJ face of 300 MB":                           {mesh.ReadOBJ, io.MultiReader(strings.NewReader("f "), bomb.Repeat(ones, 150)), "longer than 8 MiB"},
-		"an OBJ line that goes on over millions of lines": {mesh.ReadOBJ, bomb.Repeat(strings.Repeat(" \\\n", 1<<20), 30), "longer than 8 MiB"},
-		"a PLY face of 300 MB":                            {mesh.ReadPLY, io.MultiReader(strings.NewReader(ply), bomb.Repeat(ones, 150)), "longer than 8 MiB"},
+		"three megabytes of VTP that are three gigabytes": {mesh.ReadVTP, bytes.NewReader(zlibVTP(3<<30, 1)), "167772160 bytes are more than a file may hold"},
+		"a VTP whose arrays share their data":             {mesh.ReadVTP, bytes.NewReader(zlibVTP(32<<20, 100)), "numbers, and 16777216 are the most"},
+		"a GIfTI of three megabytes that is gigabytes":    {mesh.ReadGIfTI, strings.NewReader(strings.ReplaceAll(gifti("GZipBase64Binary", b64(zeros(400)), ""), `Dim0="4"`, `Dim0="15000000"`)), "at least 45000000 numbers, and 16777216 are the most"},
+		"an STL line of 300 MB":                           {mesh.ReadSTL, io.MultiReader(strings.NewReader("solid\n"), bomb.Repeat(ones, 150)), "longer than 16 MiB"},
+		"an OFF face of 300 MB":                           {mesh.ReadOFF, io.MultiReader(strings.NewReader("OFF\n1 1 0\n0 0 0\n"), bomb.Repeat(ones, 150)), "longer than 16 MiB"},
+		"an OBJ face of 300 MB":                           {mesh.ReadOBJ, io.MultiReader(strings.NewReader("f "), bomb.Repeat(ones, 150)), "longer than 16 MiB"},
+		"an OBJ line that goes on over millions of lines": {mesh.ReadOBJ, bomb.Repeat(strings.Repeat(" \\\n", 1<<20), 30), "longer than 16 MiB"},
+		"a PLY face of 300 MB":                            {mesh.ReadPLY, io.MultiReader(strings.NewReader(ply), bomb.Repeat(ones, 150)), "longer than 16 MiB"},
 		"the first line of a VTK file that has 300 MB":    {mesh.ReadVTK, bomb.Repeat(ones, 150), "not a legacy VTK file"},
 		"a word of a VTK file that has 300 MB":            {mesh.ReadVTK, io.MultiReader(strings.NewReader("# vtk DataFile Version 3.0\nt\n"), bomb.Repeat(strings.Repeat("1", 1<<20), 300)), "longer than any number"},
 		"a VTP of elements in elements":                   {mesh.ReadVTP, io.MultiReader(strings.NewReader("<VTKFile>"), bomb.Repeat(strings.Repeat("<a>", 1<<18), 40)), "nest more than 100 deep"},

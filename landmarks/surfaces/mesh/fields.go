@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
@@ -94,7 +95,7 @@ func vtpPath(path string) error {
 func ReadFields(path string) (points [][]float64, cells [][]int, fields []Field, err error) {
 	defer try.Catch(&err)
 	try.Do(vtpPath(path))
-	f := try.Get(text.Open(path))
+	f := try.Get(input.Open(path))
 	defer f.Close()
 	b, fields := readVTP(f, path, true)
 	if cells = b.triangles; cells == nil {
@@ -236,13 +237,8 @@ func sequenceFiles(path string) []string {
 // readPVD reads the list of a sequence.
 func readPVD(path string) (_ *pvd, err error) {
 	defer try.Catch(&err)
-	f := try.Get(text.Open(path))
-	defer f.Close()
-	const largest = 64 << 20
-	all, err := io.ReadAll(io.LimitReader(f, largest))
-	try.Do(try.Name(err, "%s", path))
-	doc := new(pvd)
-	try.Do(markup.Parse(all, path, doc))
+	within, doc := new(input.Budget), new(pvd)
+	try.Do(markup.Parse(try.Get(input.ReadFile(path, within)), path, doc, within))
 	if doc.Type != "Collection" {
 		return nil, text.Advise("give a collection, as WriteSequence writes it", "%s: VTKFile type %s, want Collection", path, text.Clip(doc.Type))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
@@ -93,7 +94,7 @@ func Read(path string) (*Mesh, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := text.Open(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -130,13 +131,6 @@ const (
 	number = "write a number, with a decimal point"
 )
 
-// newReader reads a file whose longest lines are polygons or polylines of half a million vertices.
-func newReader(r io.Reader, name string) *text.Reader {
-	in := text.NewReader(r, name)
-	in.MaxLine = 8 << 20
-	return in
-}
-
 // maxCorners bounds a polygon or polyline that stands in one line.
 const maxCorners = 1 << 20
 
@@ -145,6 +139,18 @@ type builder struct {
 	vertices  [][]float64
 	edges     [][]int
 	triangles [][]int
+
+	in interface{ Spend(kind input.Kind, n int) } // whose budget they take
+}
+
+func (b *builder) vertex(x []float64) {
+	b.in.Spend(input.Numbers, len(x))
+	b.vertices = append(b.vertices, x)
+}
+
+func (b *builder) triangle(t []int) {
+	b.in.Spend(input.Numbers, len(t))
+	b.triangles = append(b.triangles, t)
 }
 
 // fan adds a polygon; one of two vertices is an edge, one of less nothing.
@@ -153,7 +159,7 @@ func (b *builder) fan(polygon []int) {
 		b.line(polygon)
 	}
 	for k := 2; k < len(polygon); k++ {
-		b.triangles = append(b.triangles, []int{polygon[0], polygon[k-1], polygon[k]})
+		b.triangle([]int{polygon[0], polygon[k-1], polygon[k]})
 	}
 }
 
@@ -161,15 +167,16 @@ func (b *builder) fan(polygon []int) {
 func (b *builder) strip(s []int) {
 	for k := 2; k < len(s); k++ {
 		if k%2 == 0 {
-			b.triangles = append(b.triangles, []int{s[k-2], s[k-1], s[k]})
+			b.triangle([]int{s[k-2], s[k-1], s[k]})
 		} else {
-			b.triangles = append(b.triangles, []int{s[k-1], s[k-2], s[k]})
+			b.triangle([]int{s[k-1], s[k-2], s[k]})
 		}
 	}
 }
 
 func (b *builder) line(polyline []int) {
 	for k := 1; k < len(polyline); k++ {
+		b.in.Spend(input.Numbers, 2)
 		b.edges = append(b.edges, []int{polyline[k-1], polyline[k]})
 	}
 }

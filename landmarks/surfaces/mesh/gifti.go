@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
@@ -36,14 +37,13 @@ type giftiArray struct {
 // and z up (RAS); its CoordinateSystemTransformMatrix is not applied. Files of values on a surface (.shape.gii, .func.gii) hold none.
 func ReadGIfTI(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
-	all := wholeFile(r, name)
+	all, f := wholeFile(r, name)
 	var doc struct {
 		XMLName xml.Name     `xml:"GIFTI"`
 		Arrays  []giftiArray `xml:"DataArray"`
 	}
-	try.Do(markup.Parse(all, name, &doc))
-	f := newNumbers(len(all))
-	var b builder
+	try.Do(markup.Parse(all, name, &doc, f.budget))
+	b := builder{in: f}
 	seen := map[string]bool{}
 	for i := range doc.Arrays {
 		a := &doc.Arrays[i]
@@ -77,7 +77,7 @@ func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error
 		text.Refuse(again, "%s dimensions, the second %s: want 2 and 3", text.Clip(a.Rank), text.Clip(a.Dim1))
 	}
 	n := try.Get(text.Count("rows", a.Dim0))
-	f.spend(3 * n)
+	f.Spend(input.Numbers, 3*n)
 	switch a.Endian {
 	case "", "LittleEndian":
 		f.order = binary.LittleEndian
@@ -89,7 +89,7 @@ func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error
 	flat := make([]T, 0, 3*n)
 	switch a.Encoding {
 	case "ASCII":
-		if flat = appendText(flat, a.Data, 3*n, convert); len(flat) < 3*n {
+		if flat = appendText(f, flat, a.Data, 3*n, convert); len(flat) < 3*n {
 			text.Refuse(again, "%d of %d numbers", len(flat), 3*n)
 		}
 	case "Base64Binary", "GZipBase64Binary":

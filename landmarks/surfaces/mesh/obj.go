@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -15,8 +17,8 @@ import (
 // the last vertex; what belongs to rendering is passed over.
 func ReadOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
-	in := newReader(r, name)
-	var b builder
+	in := text.NewReader(r, name)
+	b := builder{in: in}
 	for line := range in.Lines() {
 		// A comment ends with its line, whatever that ends with.
 		if line, _, _ = strings.Cut(line, "#"); strings.HasSuffix(line, "\\") {
@@ -24,8 +26,9 @@ func ReadOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 			for more := true; more; {
 				line, more = strings.CutSuffix(line, "\\")
 				whole.WriteString(line)
-				if whole.Len() > in.MaxLine {
-					in.Refuse(again, "the line is longer than %d MiB", in.MaxLine>>20)
+				in.Spend(input.Numbers, 1) // a line that goes on holds a corner
+				if whole.Len() > text.MaxLine {
+					in.Refuse(again, "the line is longer than %d MiB", text.MaxLine>>20)
 				}
 				if more {
 					whole.WriteByte(' ')
@@ -51,7 +54,7 @@ func ReadOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 					in.Refuse(number, "vertex %d: %w", len(b.vertices), err)
 				}
 			}
-			b.vertices = append(b.vertices, x)
+			b.vertex(x)
 		case "f", "l":
 			cell := make([]int, 0, len(words)-1)
 			for _, w := range words[1:] {
@@ -60,7 +63,7 @@ func ReadOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 				switch {
 				case err != nil:
 					in.Refuse(again, "%s: %s is not a whole number", text.Clip(line), text.Clip(number))
-				case v > 0 && v <= text.Most:
+				case v > 0 && v <= math.MaxInt32:
 					v--
 				case v < 0 && -v <= len(b.vertices):
 					v += len(b.vertices)

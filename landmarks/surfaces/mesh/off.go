@@ -15,7 +15,7 @@ import (
 // NOFF, STOFF) are passed over.
 func ReadOFF(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
-	in := newReader(r, name)
+	in := text.NewReader(r, name)
 	// next returns the words of the next line that has some, at most so many.
 	next := func(most int, what string, args ...any) []string {
 		for {
@@ -46,7 +46,7 @@ func ReadOFF(r io.Reader, name string) (_ *Mesh, err error) {
 		in.Refuse(again, "not an OFF file: %s where the numbers of vertices, faces and edges belong", text.Clip(strings.Join(words, " ")))
 	}
 	vertices, faces := in.Count("vertices", words[0]), in.Count("faces", words[1])
-	var b builder
+	b := builder{in: in}
 	for i := range vertices {
 		words = next(3, "vertex %d of %d", i, vertices)
 		if len(words) < 3 {
@@ -58,7 +58,7 @@ func ReadOFF(r io.Reader, name string) (_ *Mesh, err error) {
 				in.Refuse(number, "vertex %d: %w", i, err)
 			}
 		}
-		b.vertices = append(b.vertices, x)
+		b.vertex(x)
 	}
 	for i := range faces {
 		words = next(maxCorners+1, "face %d of %d", i, faces)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -57,10 +58,10 @@ func (e *plyElement) property(names ...string) int {
 // ReadPLY reads the vertices and the faces or edges of a PLY file (Turk 1994), ascii or binary of either byte order.
 func ReadPLY(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
-	in := newReader(r, name)
+	in := text.NewReader(r, name)
 	order, elements := plyHeader(in)
 	in.Binary = order != nil
-	var b builder
+	b := builder{in: in}
 	for i := range elements {
 		plyRead(in, order, &elements[i], &b)
 	}
@@ -118,6 +119,7 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) 
 			if !known {
 				in.Refuse(again, "%s: want property, type and name, or property list, two types and name", text.Clip(line))
 			}
+			in.Spend(input.Cells, 16)
 			e := &elements[len(elements)-1]
 			e.properties = append(e.properties, p)
 		case "end_header":
@@ -183,13 +185,13 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 			for a, k := range columns {
 				x[a] = values[k][0]
 			}
-			b.vertices = append(b.vertices, x)
+			b.vertex(x)
 			continue
 		}
 		var cell []int
 		for _, k := range columns {
 			for _, v := range values[k] {
-				if v != math.Trunc(v) || v < 0 || v >= text.Most {
+				if v != math.Trunc(v) || v < 0 || v > math.MaxInt32 {
 					in.Refuse(again, "%s %d: vertex %g is not a number of a vertex", e.name, i, v)
 				}
 				cell = append(cell, int(v))
@@ -257,7 +259,7 @@ func plyBinary(in *text.Reader, order binary.ByteOrder, e *plyElement, columns [
 		n := 1
 		if p.list {
 			v := take(p.count, p)
-			if v != math.Trunc(v) || v < 0 || v >= text.Most {
+			if v != math.Trunc(v) || v < 0 || v > float64(input.Numbers.Most()/3) {
 				in.Refuse(again, "%s %d: list %s of %g values", e.name, i, p.name, v)
 			}
 			n = int(v)

@@ -3,6 +3,7 @@ package mesh
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -15,8 +16,8 @@ import (
 // coordinates become one vertex. Normals and colours are passed over.
 func ReadSTL(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
-	in := newReader(r, name)
-	b := stlBuilder{at: map[[3]float64]int{}}
+	in := text.NewReader(r, name)
+	b := stlBuilder{builder{in: in}, map[[3]float64]int{}}
 	// Binary files may begin with "solid", too, but their 80 bytes and the number after them have a NUL.
 	head := in.Peek(84)
 	if start := bytes.TrimLeft(head, " \t\r\n"); len(start) >= 5 && strings.EqualFold(string(start[:5]), "solid") && bytes.IndexByte(head, 0) < 0 {
@@ -32,18 +33,18 @@ type stlBuilder struct {
 	at map[[3]float64]int // vertex of these coordinates
 }
 
-func (b *stlBuilder) triangle(corners [3][3]float64) {
+func (b *stlBuilder) facet(corners [3][3]float64) {
 	cell := make([]int, 3)
 	for k, x := range corners {
 		v, known := b.at[x]
 		if !known {
 			v = len(b.vertices)
 			b.at[x] = v
-			b.vertices = append(b.vertices, []float64{x[0], x[1], x[2]})
+			b.vertex([]float64{x[0], x[1], x[2]})
 		}
 		cell[k] = v
 	}
-	b.triangles = append(b.triangles, cell)
+	b.triangle(cell)
 }
 
 // readASCII reads solids of "facet normal a b c outer loop", three "vertex x y z", "endloop endfacet".
@@ -64,7 +65,7 @@ func (b *stlBuilder) readASCII(in *text.Reader) {
 		case inside && word == "facet" && count < 0:
 			count = 0
 		case inside && word == "endfacet" && count == 3:
-			b.triangle(corners)
+			b.facet(corners)
 			count = -1
 		case inside && (word == "outer" && count == 0 || word == "endloop" && count == 3):
 		case inside && word == "vertex" && count >= 0 && count < 3 && len(words) == 4:
@@ -90,10 +91,7 @@ func (b *stlBuilder) readBinary(in *text.Reader) {
 	in.Binary = true
 	var head [84]byte
 	in.Need(in.Bytes(head[:]), "the number of triangles of a binary STL file")
-	n := binary.LittleEndian.Uint32(head[80:])
-	if n > text.Most {
-		in.Refuse("see whether the file is damaged: "+again, "%d triangles: more than the %d that a file may hold", n, text.Most)
-	}
+	n := in.Count("triangles", fmt.Sprint(binary.LittleEndian.Uint32(head[80:])))
 	var facet [50]byte
 	for i := range n {
 		in.Need(in.Bytes(facet[:]), "triangle %d of %d", i, n)
@@ -103,7 +101,7 @@ func (b *stlBuilder) readBinary(in *text.Reader) {
 				corners[k][a] = float64(math.Float32frombits(binary.LittleEndian.Uint32(facet[12+12*k+4*a:])))
 			}
 		}
-		b.triangle(corners)
+		b.facet(corners)
 	}
 	if err := in.Bytes(facet[:1]); err == nil {
 		in.Refuse("correct the number, or "+again, "bytes follow the last of %d triangles", n)

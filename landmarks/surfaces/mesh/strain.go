@@ -17,6 +17,11 @@ func Strains(before, after *Mesh) ([]strain.Tensor, error) {
 		return nil, fmt.Errorf("strains: %d vertices and %d cells before, %d and %d after, want the same mesh with other vertices",
 			len(before.Vertices), len(before.Cells), len(after.Vertices), len(after.Cells))
 	}
+	for _, m := range []*Mesh{before, after} {
+		if err := m.wellFormed(); err != nil {
+			return nil, fmt.Errorf("strains: %w", err)
+		}
+	}
 	out := make([]strain.Tensor, len(before.Cells))
 	for i, cell := range before.Cells {
 		from, to := edges(before, cell), edges(after, cell)

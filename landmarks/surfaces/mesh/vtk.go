@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -29,7 +30,7 @@ var (
 // strips or lines.
 func ReadVTK(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
-	in := newReader(r, name)
+	in := text.NewReader(r, name)
 	head, err := in.Line()
 	if err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version") {
 		in.Refuse(again, "not a legacy VTK file: it begins with %s", text.Clip(head))
@@ -46,7 +47,7 @@ func ReadVTK(r io.Reader, name string) (_ *Mesh, err error) {
 	default:
 		in.Refuse(again, "%s where ASCII or BINARY belongs", text.Clip(kind))
 	}
-	var b builder
+	b := builder{in: in}
 	for {
 		word, err := in.Word()
 		if err == io.EOF {
@@ -151,6 +152,7 @@ func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x
 
 func (v *vtkReader) points(b *builder) {
 	n := v.count("POINTS")
+	v.Spend(input.Numbers, 3*n)
 	var flat []float64
 	v.numbers("POINTS", 3*n, v.kind(), func(_ int, x float64) { flat = append(flat, x) })
 	b.vertices = nil
@@ -197,10 +199,11 @@ func (v *vtkReader) cells(section string, b *builder) {
 }
 
 func (v *vtkReader) ints(what string, n int, t numberType) []int {
+	v.Spend(input.Numbers, n)
 	var out []int
 	bad := -1
 	v.numbers(what, n, t, func(i int, x float64) {
-		if bad < 0 && (x != math.Trunc(x) || x < 0 || x > 4*text.Most) {
+		if bad < 0 && (x != math.Trunc(x) || x < 0 || x > math.MaxInt32) {
 			bad = i
 		}
 		out = append(out, int(x))
@@ -245,7 +248,7 @@ func (v *vtkReader) field() {
 		name := v.word("the name of an array")
 		components := v.count("components")
 		tuples := v.count("tuples")
-		if components > 0 && tuples > text.Most/components {
+		if components > 0 && tuples > input.Numbers.Most()/components {
 			v.Refuse(again, "array %s of %d×%d numbers", text.Clip(name), tuples, components)
 		}
 		v.numbers("array "+text.Clip(name), components*tuples, v.kind(), func(int, float64) {})

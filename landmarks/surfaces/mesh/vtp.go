@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
@@ -76,8 +77,8 @@ func ReadVTP(r io.Reader, name string) (_ *Mesh, err error) {
 
 // readVTP reads points and cells, and on request the data of points.
 func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
-	all := wholeFile(r, name)
-	f := &vtpFile{numbers: newNumbers(len(all)), header: plyTypes["uint32"]}
+	all, within := wholeFile(r, name)
+	f := &vtpFile{numbers: within, header: plyTypes["uint32"]}
 	// Raw appended data are no XML: the parser gets what stands before them.
 	xmlPart := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
@@ -98,7 +99,7 @@ func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 		text.Refuse(again, "%s: the file ends within its appended data", name)
 	}
 	var doc vtpDocument
-	try.Do(markup.Parse(xmlPart, name, &doc))
+	try.Do(markup.Parse(xmlPart, name, &doc, f.budget))
 	if doc.Type != "PolyData" {
 		text.Refuse("save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	}
@@ -123,7 +124,7 @@ func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 	default:
 		text.Refuse("save the file with it or uncompressed", "%s: compressor %s: only vtkZLibDataCompressor is read", name, text.Clip(doc.Compressor))
 	}
-	var b builder
+	b := builder{in: f}
 	var fields []Field
 	for i := range doc.Pieces {
 		err := try.Run(func() {
@@ -189,7 +190,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) {
 			text.Refuse(again, "Points: %d points, %d are announced", len(x)/3, count)
 		}
 	}
-	own := builder{}
+	own := builder{in: f}
 	for _, section := range []struct {
 		name  string
 		cells vtpCells
@@ -240,9 +241,7 @@ func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error))
 	var r io.Reader
 	switch a.Format {
 	case "ascii":
-		out := appendText(nil, a.Text, math.MaxInt, convert)
-		f.spend(len(out))
-		return out
+		return appendText(f.numbers, nil, a.Text, math.MaxInt, convert)
 	case "binary":
 		r = &base64Reader{text: strings.NewReader(a.Text)}
 	case "appended":
@@ -260,7 +259,7 @@ func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error))
 	if length%t.size != 0 {
 		text.Refuse(again, "%d bytes are not a number of %s", length, a.Type)
 	}
-	f.spend(length / t.size)
+	f.Spend(input.Numbers, length/t.size)
 	return appendNumbers(f.numbers, make([]T, 0, length/t.size), data, length, t, convert)
 }
 
@@ -273,8 +272,8 @@ func (f *vtpFile) open(r io.Reader) (length int, data io.Reader) {
 			try.Do(ended(err, what, args...))
 		}
 		v := f.header.value(f.order, b[:])
-		if v > 8*float64(f.left) {
-			text.Refuse(again, "%s is %g, more than a file of this size may hold", fmt.Sprintf(what, args...), v)
+		if v > 8*float64(input.Numbers.Most()) {
+			text.Refuse(again, "%s is %g, more than a file may hold", fmt.Sprintf(what, args...), v)
 		}
 		return int(v)
 	}
@@ -291,8 +290,8 @@ func (f *vtpFile) open(r io.Reader) (length int, data io.Reader) {
 			plain = lastSize
 		}
 		u.blocks = append(u.blocks, block{s, plain})
-		if length += plain; length > 8*f.left {
-			text.Refuse(again, "%d bytes are more than a file of this size may hold", length)
+		if length += plain; length > 8*input.Numbers.Most() {
+			text.Refuse(again, "%d bytes are more than a file may hold", length)
 		}
 	}
 	return length, u

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/internal/replace"
 )
 
@@ -50,7 +51,7 @@ func (f *fit) keep(file string, value func(x []float64) (float64, []float64, err
 		switch {
 		case s.Values == 0:
 			old := kept{LBFGS: &solve.LBFGS{}}
-			text, err := os.ReadFile(file)
+			text, err := input.ReadFile(file)
 			if err != nil || json.Unmarshal(text, &old) != nil || len(old.Best) != len(s.X) || len(old.X) != len(s.X) {
 				return nil
 			}

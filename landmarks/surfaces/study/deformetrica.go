@@ -16,6 +16,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/input"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/internal/markup"
@@ -114,21 +115,10 @@ func (s *settings) rest() (names []string) {
 	return names
 }
 
-// largest is how many bytes an XML file of settings may have.
-const largest = 64 << 20
-
 func readXML(path, root string) *element {
-	f := try.Get(text.Open(path))
-	defer f.Close()
-	all, err := io.ReadAll(io.LimitReader(f, largest+1))
-	if err != nil {
-		refuse("%s: %w", path, err)
-	}
-	if len(all) > largest {
-		refuse("%s: more than %d bytes, which is no file of settings", path, largest)
-	}
 	var e element
-	try.Do(markup.Parse(all, path, &e))
+	var within input.Budget
+	try.Do(markup.Parse(try.Get(input.ReadFile(path, &within)), path, &e, &within))
 	if e.name() != root {
 		refuse("%s: the element %s, want %s", path, text.Clip(e.XMLName.Local), root)
 	}
@@ -450,7 +440,7 @@ func deformetricaGaussian(w float64) kernels.Kernel { return kernels.Gaussian(w 
 
 // readPoints reads points as numbers, one point per line, perhaps after a line with the numbers of a header.
 func readPoints(path string, d int, header ...float64) [][]float64 {
-	f := try.Get(text.Open(path))
+	f := try.Get(input.Open(path))
 	defer f.Close()
 	in := text.NewReader(f, path)
 	var points [][]float64

@@ -85,10 +85,12 @@ globalThis.memory = (() => {
     },
     rename(from, to) {
       [from, to] = [clean(from), clean(to)];
-      const node = find(from);
-      if (node === null) throw fail("EISDIR");
-      nodes.delete(from);
-      nodes.set(to, node);
+      find(from);
+      for (const [path, node] of [...nodes]) {
+        if (path !== from && !path.startsWith(from + "/")) continue;
+        nodes.delete(path);
+        nodes.set(to + path.slice(from.length), node);
+      }
     },
     unlink(path) {
       if (find(clean(path)) === null) throw fail("EISDIR");

@@ -1,6 +1,6 @@
 //go:build unix
 
-package text
+package input
 
 import (
 	"path/filepath"
