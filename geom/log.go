@@ -138,10 +138,14 @@ func (s *space) searched(x, y, guess []Vec) ([]*Geodesic[Vec], error) {
 		return nil, fmt.Errorf("Log: %w", err)
 	}
 	gs := make([]*Geodesic[Vec], len(x))
+	_, closed := s.M.(ClosedForms)
 	for i, r := range roots {
 		f := l.found[i]
 		if k, bad := notFinite(f.momentum); bad && l.lost[i] == nil {
 			l.lost[i] = fmt.Errorf("coordinate %d of the momentum is %g: the metric is singular at the starting point", k, f.momentum[k])
+		}
+		if apart := floats.Distance(x[i], y[i], 2); !closed && !IsCharted(s.M) && 0 < apart && apart < 1e-140 {
+			l.lost[i], r.Status = fmt.Errorf("the points are %.3g apart, and the squares of such numbers vanish in double precision: take another unit", apart), Stalled
 		}
 		if bad := l.lost[i]; bad != nil && r.Status != Converged {
 			err = errors.Join(err, failed(i, len(x), bad))
@@ -314,9 +318,7 @@ func (l *logarithm) begin() ([]*solve.Root, error) {
 	roots := make([]*solve.Root, len(l.x))
 	l.apart = apart
 	for i, f := range start {
-		if apart := floats.Distance(l.x[i], l.y[i], 2); !IsCharted(s.M) && 0 < apart && apart < 1e-140 {
-			l.lost[i] = fmt.Errorf("the points are %.3g apart, and the squares of such numbers vanish in double precision: take another unit", apart)
-		} else if _, bad := notFinite(append(f, l.apart[i])); bad && !l.far {
+		if _, bad := notFinite(append(f, apart[i])); bad && !l.far {
 			l.lost[i] = errors.New("the chart at the end point does not reach the starting point, and no curve over other charts was found: " +
 				"one is in the cut locus of the other, or no curve leads to it: move one of them, or go by a point between them")
 		}

@@ -112,6 +112,13 @@ func TestLogAllWithPairsThatFail(t *testing.T) {
 			expect.Rel(t, "length", g.Length, math.Pi/2, 1e-12)
 		}
 	}
+	product := geom.On(geom.Product(manifold.Sphere(2), struct{ geom.Metric }{manifold.Euclidean(1)}))
+	gs, err = product.LogAll([][]float64{{0, 0, 1, 0}, {0, 0, 1, 0}}, [][]float64{{0, 0, -1, 1}, {1, 0, 0, 1}})
+	expect.Refused(t, err, "factor 0:", "pair 0:", "cut locus")
+	if gs[0] != nil {
+		t.Errorf("antipodes in one factor: %v", gs[0])
+	}
+	expect.Rel(t, "length in a product", gs[1].Length, math.Hypot(math.Pi/2, 1), 1e-9)
 	none, err := s.LogAll([][]float64{north, north}, [][]float64{east, {0, 0, 2}})
 	expect.Refused(t, err, "not on the manifold")
 	if none != nil {

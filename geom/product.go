@@ -1,8 +1,10 @@
 package geom
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -306,19 +308,32 @@ func (s *space) ofFactors(what string, from shot, times int) (*Geodesic[Vec], er
 func (s *space) searchedFactors(x, y, guess []Vec) (_ []*Geodesic[Vec], err error) {
 	defer try.Catch(&err)
 	all := make([][]*Geodesic[Vec], len(x)) // of each pair
+	var failures error
 	for i, f := range s.factors() {
 		start := s.cut(i, x...)
 		gs, err := f.searched(start, s.cut(i, y...), s.cut(i, guess...))
-		try.Do(try.Name(err, "factor %d", i))
-		if _, closed := f.M.(ClosedForms); closed && guess == nil && s.M.Dim() <= fanned {
-			times, _, _ := f.conjugate(start, each(gs, func(g *Geodesic[Vec]) Vec { return g.Velocity }), 1)
-			for k, g := range gs {
+		err = try.Name(err, "factor %d", i)
+		if gs == nil {
+			try.Do(err)
+		}
+		failures = errors.Join(failures, err)
+		var found []int
+		for k, g := range gs {
+			if all[k] = append(all[k], g); g != nil {
+				found = append(found, k)
+			}
+		}
+		if _, closed := f.M.(ClosedForms); closed && guess == nil && s.M.Dim() <= fanned && found != nil {
+			times, _, _ := f.conjugate(pick(start, found), each(pick(gs, found), func(g *Geodesic[Vec]) Vec { return g.Velocity }), 1)
+			for k, g := range pick(gs, found) {
 				g.Conjugate = times[k]
 			}
 		}
-		for k, g := range gs {
-			all[k] = append(all[k], g)
-		}
 	}
-	return each(all, s.beside), nil
+	return each(all, func(gs []*Geodesic[Vec]) *Geodesic[Vec] {
+		if slices.Contains(gs, nil) {
+			return nil
+		}
+		return s.beside(gs)
+	}), failures
 }
