@@ -41,8 +41,8 @@ type (
 		MeanOption
 		test()
 	}
-	// LimitOption is an option of every function that takes options, PermutationTest included: Tolerance or MaxIterations. KMeans and
-	// Grow take no others.
+	// LimitOption is an option of every function that takes options, PermutationTest included: Tolerance or MaxIterations. Grow takes no
+	// others.
 	LimitOption interface {
 		MedianOption
 		test()
