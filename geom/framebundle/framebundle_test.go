@@ -408,7 +408,7 @@ func TestMove(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			volume, slope, err := s.LogVolume(u, 0)
+			volume, slope, err := s.LogVolume(u)
 			if err != nil {
 				t.Fatal(err)
 			}

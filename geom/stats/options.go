@@ -30,7 +30,7 @@ type (
 		apply(*options) error
 		test()
 	}
-	// MedianOption is an option of Median and FrameBundlePCA: Weights, Start, Tolerance or MaxIterations. It is a MeanOption and a
+	// MedianOption is an option of Median: Weights, Start, Tolerance or MaxIterations. It is a MeanOption and a
 	// FrameOption.
 	MedianOption interface {
 		MeanOption
