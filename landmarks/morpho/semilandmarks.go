@@ -552,6 +552,11 @@ func (s *slider) crossed(x, given [][]float64) (points []int) {
 	return points
 }
 
+// difference returns the coordinates of a − b in one row.
+func difference(a, b [][]float64) []float64 {
+	return floats.SubTo(make([]float64, len(a)*len(a[0])), slices.Concat(a...), slices.Concat(b...))
+}
+
 func bendingEnergy(b *mat.SymDense, x [][]float64) float64 {
 	energy := 0.0
 	for c := range x[0] {

@@ -39,7 +39,7 @@ func calls() (functions map[string]any, receivers []any) {
 		"linear.NewDesign": linear.NewDesign, "linear.FitWithErrors": linear.FitWithErrors, "linear.Cells": linear.Cells,
 		"morpho.FitSimilarity": morpho.FitSimilarity, "morpho.ShapeDistance": morpho.ShapeDistance, "morpho.Procrustes": morpho.Procrustes,
 		"morpho.WeightedProcrustes": morpho.WeightedProcrustes, "morpho.Inspect": morpho.Inspect, "morpho.Mean": morpho.Mean, "morpho.Resample": morpho.Resample,
-		"morpho.EstimateMissing": morpho.EstimateMissing, "morpho.EstimateMissingByRegression": morpho.EstimateMissingByRegression,
+		"morpho.EstimateMissing": morpho.EstimateMissing,
 		"morpho.ThinPlateSpline": morpho.ThinPlateSpline, "morpho.Slide": morpho.Slide, "morpho.ProcrustesSliding": morpho.ProcrustesSliding,
 		"morpho.ProcrustesSlidingGeomorph": morpho.ProcrustesSlidingGeomorph, "morpho.PlaceSemilandmarks": morpho.PlaceSemilandmarks,
 		"Fit": Fit, "FitWithErrors": FitWithErrors, "FitOnTree": FitOnTree, "FitRows": FitRows, "Parse": Parse, "TwoBlockPLS": TwoBlockPLS,
