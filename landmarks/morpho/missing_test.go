@@ -144,7 +144,6 @@ func TestCodesAreNoPlaces(t *testing.T) {
 		"EstimateMissing":             expect.Error(EstimateMissing(append(slices.Clone(shapes), coded))),
 		"Procrustes":                  expect.Error(Procrustes(whole)),
 		"ProcrustesSliding":           expect.Error(ProcrustesSliding(whole, curve, BendingEnergy)),
-		"Slide":                       expect.Error(Slide(good, coded, curve, BendingEnergy)),
 		"FitSimilarity":               expect.Error(FitSimilarity(good, coded)),
 		"ShapeDistance":               expect.Error(ShapeDistance(coded, good)),
 		"Mean":                        expect.Error(Mean(whole)),
