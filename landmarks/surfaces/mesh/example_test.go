@@ -47,7 +47,7 @@ func ExampleMesh_Boundary() {
 	// border: [[0 44] [42 0] [44 42]]
 }
 
-// A movie for ParaView: a sphere that grows, with a number at every vertex; and back.
+// A movie for ParaView: a sphere that grows, with a number at every vertex.
 func ExampleWriteSequence() {
 	folder, err := os.MkdirTemp("", "sequence")
 	if err != nil {
@@ -69,16 +69,11 @@ func ExampleWriteSequence() {
 		fmt.Println(err)
 		return
 	}
-	again, err := mesh.ReadSequence(path)
+	files, err := filepath.Glob(filepath.Join(folder, "*", "*.vtp"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, m := range again {
-		fmt.Println(m.Time, m.Fields[0].Name, len(m.Mesh.Vertices), "vertices")
-	}
-	// Output:
-	// 0 height 42 vertices
-	// 0.5 height 42 vertices
-	// 1 height 42 vertices
+	fmt.Println(len(files), "files beside", filepath.Base(path))
+	// Output: 3 files beside growing.pvd
 }
