@@ -9,7 +9,6 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"

@@ -141,13 +141,13 @@ func TestCodesAreNoPlaces(t *testing.T) {
 	whole := [][][]float64{good, coded}
 	curve := Semilandmarks(len(good), false)
 	for what, err := range map[string]error{
-		"EstimateMissing":             expect.Error(EstimateMissing(append(slices.Clone(shapes), coded))),
-		"Procrustes":                  expect.Error(Procrustes(whole)),
-		"ProcrustesSliding":           expect.Error(ProcrustesSliding(whole, curve, BendingEnergy)),
-		"FitSimilarity":               expect.Error(FitSimilarity(good, coded)),
-		"ShapeDistance":               expect.Error(ShapeDistance(coded, good)),
-		"Mean":                        expect.Error(Mean(whole)),
-		"Resample":                    expect.Error(Resample(coded, 5, true)),
+		"EstimateMissing":   expect.Error(EstimateMissing(append(slices.Clone(shapes), coded))),
+		"Procrustes":        expect.Error(Procrustes(whole)),
+		"ProcrustesSliding": expect.Error(ProcrustesSliding(whole, curve, BendingEnergy)),
+		"FitSimilarity":     expect.Error(FitSimilarity(good, coded)),
+		"ShapeDistance":     expect.Error(ShapeDistance(coded, good)),
+		"Mean":              expect.Error(Mean(whole)),
+		"Resample":          expect.Error(Resample(coded, 5, true)),
 	} {
 		t.Run(what, func(t *testing.T) {
 			expect.Refused(t, err, "landmark 2 is at [-999 -999], by which many programs mark a missing one", "call Missing(-999)")

@@ -42,7 +42,7 @@ func calls() (functions map[string]any, receivers []any) {
 		"morpho.EstimateMissing": morpho.EstimateMissing,
 		"morpho.ThinPlateSpline": morpho.ThinPlateSpline, "morpho.ProcrustesSliding": morpho.ProcrustesSliding,
 		"morpho.ProcrustesSlidingGeomorph": morpho.ProcrustesSlidingGeomorph,
-		"Fit": Fit, "FitWithErrors": FitWithErrors, "FitOnTree": FitOnTree, "FitRows": FitRows, "Parse": Parse, "TwoBlockPLS": TwoBlockPLS,
+		"Fit":                              Fit, "FitWithErrors": FitWithErrors, "FitOnTree": FitOnTree, "FitRows": FitRows, "Parse": Parse, "TwoBlockPLS": TwoBlockPLS,
 		"MeasureAllometry": MeasureAllometry, "MeasureIntegration": MeasureIntegration, "MeasureIntegrationOnTree": MeasureIntegrationOnTree,
 		"PhylogeneticComponents": PhylogeneticComponents, "PhylogeneticSignal": PhylogeneticSignal, "PhylogeneticLambda": PhylogeneticLambda,
 		"EvolutionaryRates": EvolutionaryRates, "CanonicalVariates": CanonicalVariates, "BetweenGroupComponents": BetweenGroupComponents,
