@@ -47,7 +47,7 @@ func ExampleMesh_Boundary() {
 	// border: [[0 44] [42 0] [44 42]]
 }
 
-// A movie for ParaView: a sphere that grows, with a number at every vertex.
+// A movie for ParaView: a sphere that grows, with a number at every vertex; and its files, read back.
 func ExampleWriteSequence() {
 	folder, err := os.MkdirTemp("", "sequence")
 	if err != nil {
@@ -74,6 +74,16 @@ func ExampleWriteSequence() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(files), "files beside", filepath.Base(path))
-	// Output: 3 files beside growing.pvd
+	for _, file := range files {
+		points, _, fields, err := mesh.ReadFields(file)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(filepath.Base(file), fields[0].Name, len(points), "vertices")
+	}
+	// Output:
+	// 0000.vtp height 42 vertices
+	// 0001.vtp height 42 vertices
+	// 0002.vtp height 42 vertices
 }
