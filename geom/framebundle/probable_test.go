@@ -207,7 +207,7 @@ func TestCostOfCallosaByFrame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		volume, _, err := s.LogVolume(moved, 0)
+		volume, _, err := s.LogVolume(moved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func TestCostOfCallosaByFrame(t *testing.T) {
 		}
 		return sum
 	}
-	_, slope, err := s.LogVolume(u, 0)
+	_, slope, err := s.LogVolume(u)
 	if err != nil {
 		t.Fatal(err)
 	}
