@@ -61,12 +61,15 @@ func (m *Mean[P]) sum() float64 {
 func (r *run) wide(m *Mean[geom.Vec], samples [][]float64) bool {
 	far := floats.MaxIdx(m.Distances)
 	logs, err := r.space.LogAll(repeat(samples[far], len(samples)), samples)
+	if err != nil { // some have none
+		return true
+	}
 	square := m.Distances[far] * m.Distances[far]
 	less := m.Variance + square - 2*floats.Dot(combine(m.Weights, m.Momenta), m.Velocities[far])
 	for i, g := range logs {
 		less -= m.Weights[i] * g.Length * g.Length
 	}
-	return err != nil || less > 0.1*square
+	return less > 0.1*square
 }
 
 // lower returns a candidate where the sum is lower than at one that is settled: at the same point with shorter logarithms, or away from
