@@ -572,7 +572,7 @@ func (l *logarithm) closed(m ClosedForms) ([]*solve.Root, error) {
 		for k := range tolerance { // no number is off by more than on a manifold without sizes
 			tolerance[k] = min(onManifold*way[i][k]+1e-12*size[i][k], onManifold*apart[i]+1e-12*floats.Norm(l.y[i], 2))
 		}
-		roots[i].Status = roots[i].Status.Certified(within(off[i], make(Vec, len(off[i])), tolerance))
+		roots[i].Status = roots[i].Status.Certified(l.lost[i] == nil && within(off[i], make(Vec, len(off[i])), tolerance))
 		l.found[i] = result{velocity: velocities[i], momentum: momenta[i], length: lengths[i], miss: floats.Norm(off[i], 2)}
 	}
 	return roots, nil

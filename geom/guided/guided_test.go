@@ -884,8 +884,8 @@ func TestErrors(t *testing.T) {
 	silence := p
 	silence.Noise = 0
 	expect.Refused(t, expect.Error(Sample(silence, tree4, good, Options{})), "noise in R^0")
-	expect.Refused(t, sample(long(-1), good, Options{}), "node 5", "length -1")
-	expect.Refused(t, sample(long(math.Inf(1)), good, Options{}), "node 5", "length +Inf")
+	expect.Refused(t, sample(long(-1), good, Options{}), "node 5", "length is -1")
+	expect.Refused(t, sample(long(math.Inf(1)), good, Options{}), "node 5", "length is +Inf")
 	expect.Refused(t, sample(long(math.NaN()), good, Options{}), "node 5", "no length")
 	expect.Refused(t, sample(expect.Must(tree.New([]int{-1, 0}, []float64{0, 0}, nil)), good, Options{}), "no edge of a length")
 	expect.Refused(t, sample(bridge, good, Options{}), "4 observations", "1 leaves")

@@ -61,7 +61,7 @@ func (m *Mean[P]) sum() float64 {
 func (r *run) wide(m *Mean[geom.Vec], samples [][]float64) bool {
 	far := floats.MaxIdx(m.Distances)
 	logs, err := r.space.LogAll(repeat(samples[far], len(samples)), samples)
-	if err != nil { // some have none
+	if err != nil {
 		return true
 	}
 	square := m.Distances[far] * m.Distances[far]

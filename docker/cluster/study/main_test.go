@@ -279,9 +279,9 @@ func TestResultsOfOthers(t *testing.T) {
 		there func(path string) error
 		want  string
 	}{
-		"a pipe":            {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "no regular file"},
-		"an endless device": {func(path string) error { return os.Symlink("/dev/zero", path) }, "no regular file"},
-		"a folder":          {func(path string) error { return os.Mkdir(path, 0o755) }, "no regular file"},
+		"a pipe":            {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "data are read from regular files"},
+		"an endless device": {func(path string) error { return os.Symlink("/dev/zero", path) }, "data are read from regular files"},
+		"a folder":          {func(path string) error { return os.Mkdir(path, 0o755) }, "data are read from regular files"},
 		"a link to nowhere": {func(path string) error { return os.Symlink("nothing", path) }, "leads nowhere"},
 		"a link to itself":  {func(path string) error { return os.Symlink(filepath.Base(path), path) }, "too many"},
 		"a link to such a link": {func(path string) error {
