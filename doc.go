@@ -9,7 +9,7 @@
 //	landmarks/morpho/supplement   the statistical report about a data set
 //	geom                          geodesics, logarithms, transport and curvature on any manifold; the notation of the project
 //	geom/manifold                 spheres, tori, covariance matrices, Kendall's shape spaces and others; geom/lie has matrix groups
-//	geom/stats                    Fréchet means, principal geodesics, regression, permutation tests on any manifold
+//	geom/stats                    Fréchet means, tangent PCA, regression, permutation tests on any manifold
 //	geom/stochastic               Brownian motion, bridges, likelihoods; geom/guided has posteriors
 //	geom/framebundle              frames, development, most probable paths
 //	kernels                       reproducing kernels and their sums over many points

@@ -117,7 +117,7 @@
 //	Lost          what is not found or diverges: the numbers of samples, or how many paths
 //	Point, Mean   the estimated point
 //	Points        the points that a result speaks of
-//	Groups, Means the names of the groups in the order of their first samples; the means of groups or clusters
+//	Groups, Means the names of the groups in the order of their first samples; the means of groups
 //	Path, Times   the points of a path, and the times of points or observations
 //	Velocities    tangent vectors: along a path, from a mean to its samples, or slopes
 //	Momentum, Momenta   the covectors of such vectors

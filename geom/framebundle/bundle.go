@@ -137,7 +137,7 @@ func frameFirst(nu *Node) *Node {
 //	(    W⁻¹       −W⁻¹Γᵀ  )
 //	(  −Γ W⁻¹     Γ W⁻¹ Γᵀ )
 //
-// and has rank m. It is for display: Hamiltonian and Geodesics do not form it.
+// and has rank m. It is for display: Geodesics does not form it.
 func CometricMatrix(m geom.Manifold, x, nu *Node) *Node {
 	dx, dnu := Fields(m, x, nu)
 	rows := linalg.Rows(dx)                 // [B..., m, d]

@@ -63,8 +63,8 @@ func waves(m, n int, seed, size float64) [][]float64 {
 	return v
 }
 
-// The cometric is the block matrix of the paper, made here from the array of Christoffel symbols; its Hamiltonian is
-// Hamiltonian, and Hamilton's equations by automatic differentiation of it are those of Geodesics.
+// The cometric is the block matrix of the paper, made here from the array of Christoffel symbols; Hamilton's equations by automatic
+// differentiation of its energy are those of Geodesics.
 func TestCometric(t *testing.T) {
 	m, u := points(3, 2)
 	d, rank := 6, 2
@@ -80,13 +80,13 @@ func TestCometric(t *testing.T) {
 		printed := Concatenate([]*Node{top, bottom}, 0)
 		covector := Concatenate([]*Node{p, Reshape(vertical, rank*d)}, 0)
 		h := MulScalar(ReduceAllSum(Mul(covector, linalg.MatVec(printed, covector))), 0.5)
-		g := Gradient(framebundle.Hamiltonian(m, x, nu, p, vertical), x, nu, p, vertical)
+		g := Gradient(h, x, nu, p, vertical)
 		field := framebundle.Geodesics(m)(nil, in)
-		return []*Node{framebundle.CometricMatrix(m, x, nu), printed, framebundle.Hamiltonian(m, x, nu, p, vertical), h,
+		return []*Node{framebundle.CometricMatrix(m, x, nu), printed,
 			field[0], g[2], field[1], g[3], field[2], Neg(g[0]), field[3], Neg(g[1])}
 	}, u.X, u.Frame, p, vertical))
 	for i := 0; i < len(out); i += 2 {
-		expect.Abs(t, []string{"cometric", "H", "x'", "ν'", "p'", "P'"}[i/2], out.Flat(i), out.Flat(i+1), 5e-12)
+		expect.Abs(t, []string{"cometric", "x'", "ν'", "p'", "P'"}[i/2], out.Flat(i), out.Flat(i+1), 5e-12)
 	}
 }
 
@@ -408,7 +408,7 @@ func TestMove(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			volume, slope, err := s.LogVolume(u, 0)
+			volume, slope, err := s.LogVolume(u)
 			if err != nil {
 				t.Fatal(err)
 			}

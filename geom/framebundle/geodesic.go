@@ -7,18 +7,6 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Hamiltonian returns H = ½ Σ_α ⟨h, ν_α⟩², [B...], of the covector (p, P) at u = (x, ν), in coordinates: x and p are [B..., d], nu and
-// vertical, P, are [m, B..., d].
-func Hamiltonian(m geom.Manifold, x, nu, p, vertical *Node) *Node {
-	check(m, "Hamiltonian", x, nu)
-	return energy(nu, Sub(p, connectionForm(m, x, nu, vertical)))
-}
-
-// energy is ½ Σ_α ⟨h, ν_α⟩².
-func energy(nu, h *Node) *Node {
-	return MulScalar(ReduceSum(Square(velocities(nu, h)), 0), 0.5)
-}
-
 // velocities returns f_α = ⟨h, ν_α⟩, [m, B...].
 func velocities(nu, h *Node) *Node { return ReduceSum(Mul(nu, ExpandAxes(h, 0)), -1) }
 
@@ -28,7 +16,7 @@ func connectionForm(m geom.Manifold, x, nu, vertical *Node) *Node {
 	return Gradient(ReduceAllSum(Mul(vertical, geom.NewConnection(m, x).Gamma(v, nu))), v)[0]
 }
 
-// Geodesics returns the field of Hamilton's equations of H on states (x, ν, p, P), in coordinates. Since H is quadratic in the m
+// Geodesics returns the field of Hamilton's equations of H = ½ Σ_α ⟨h, ν_α⟩² on states (x, ν, p, P), in coordinates. Since H is quadratic in the m
 // numbers f_α, it suffices to differentiate ⟨(p, P), lift of v⟩ with v = Σ_α f_α ν_α held constant. This evaluates Γ m times,
 // not m² times.
 func Geodesics(m geom.Manifold) ode.Field {

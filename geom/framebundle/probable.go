@@ -117,11 +117,10 @@ type Probable struct {
 
 // Found tells of most probable paths how they start.
 type Found struct {
-	Cost, Energy []float64 // Cost is the energy plus |x(1) − y|²/2σ²; +Inf where no path was found
-	Ends         [][]float64
-	Momenta      []Momentum[geom.Vec]
-	Pull         []Momentum[geom.Vec] // the same as steps of Move see them
-	Excess       []float64            // by how much each Cost exceeds the minimum, as the search knows it; +Inf where a path is not finite
+	Cost    []float64 // the energy plus |x(1) − y|²/2σ²; +Inf where no path was found
+	Momenta []Momentum[geom.Vec]
+	Pull    []Momentum[geom.Vec] // the same as steps of Move see them
+	Excess  []float64            // by how much each Cost exceeds the minimum, as the search knows it; +Inf where a path is not finite
 }
 
 const (
@@ -437,11 +436,11 @@ func (p *Probable) found() *Found {
 	for _, s := range p.paths {
 		if s.found == nil {
 			f.Excess = append(f.Excess, math.Inf(1))
-			f.Cost, f.Energy, f.Ends = append(f.Cost, math.Inf(1)), append(f.Energy, math.Inf(1)), append(f.Ends, s.aim)
+			f.Cost = append(f.Cost, math.Inf(1))
 			f.Momenta, f.Pull = append(f.Momenta, Momentum[geom.Vec]{}), append(f.Pull, Momentum[geom.Vec]{})
 			continue
 		}
-		f.Cost, f.Energy, f.Ends = append(f.Cost, s.found.cost), append(f.Energy, s.found.energy), append(f.Ends, s.found.Ends[0])
+		f.Cost = append(f.Cost, s.found.cost)
 		f.Momenta, f.Pull = append(f.Momenta, s.momentum(s.found.Momenta[0])), append(f.Pull, s.momentum(s.found.Pull[0]))
 		f.Excess = append(f.Excess, s.Excess+s.found.rest)
 	}

@@ -233,7 +233,7 @@ func TestCostOfCallosaByFrame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		volume, _, err := s.LogVolume(moved, 0)
+		volume, _, err := s.LogVolume(moved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestCostOfCallosaByFrame(t *testing.T) {
 		}
 		return sum
 	}
-	_, slope, err := s.LogVolume(u, 0)
+	_, slope, err := s.LogVolume(u)
 	if err != nil {
 		t.Fatal(err)
 	}

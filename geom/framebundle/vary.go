@@ -45,27 +45,17 @@ func alongMove(m geom.Manifold, x, nu, p, vertical *Node) *Node {
 	return Add(p, Gradient(ReduceAllSum(Mul(vertical, sharpFrame(m, x, covectors))), x)[0])
 }
 
-// LogVolume returns ½ log det(νᵀ g ν), the logarithm of the volume that the frame spans, and its derivative along Move. With σ > 0 it
-// is ½ log det(νᵀ E ν + σ²), E the Euclidean metric of the vectors that stand for points: the first of these is the
-// normalising constant of a normal distribution on the manifold, the second that of its observation with noise.
-func (s *Space[P]) LogVolume(u Point[geom.Vec], sigma float64) (_ float64, _ Momentum[geom.Vec], err error) {
+// LogVolume returns ½ log det(νᵀ g ν), the logarithm of the volume that the frame spans, and its derivative along Move: the
+// normalising constant of a normal distribution on the manifold.
+func (s *Space[P]) LogVolume(u Point[geom.Vec]) (_ float64, _ Momentum[geom.Vec], err error) {
 	defer try.Named(&err, "LogVolume")
 	try.Do(s.Check(s.point(u)))
-	name := "log volume"
-	if sigma > 0 {
-		name = "noisy log volume"
-	}
-	out := s.call(name, func(in []*Node) []*Node {
-		x, nu, variance := in[0], in[1], Square(in[2])
+	out := s.call("log volume", func(in []*Node) []*Node {
+		x, nu := in[0], in[1]
 		var value, pull *Node
 		state := geom.InChart(s.Base.M, kinds, func(at geom.Local, y ode.State) ode.State {
 			m, x, nu := at.Manifold, y[0], y[1]
-			gram := Gram(m, x, nu)
-			if sigma > 0 {
-				noise := Mul(variance, linalg.Eye(x.Graph(), x.DType(), nu.Shape().Dim(0)))
-				gram = Add(linalg.MatMul(linalg.MatMul(nu, at.Euclidean(x)), linalg.T(nu)), noise)
-			}
-			value = MulScalar(linalg.LogDet(gram), 0.5)
+			value = MulScalar(linalg.LogDet(Gram(m, x, nu)), 0.5)
 			slope := Gradient(value, x, nu)
 			pull = alongMove(m, x, nu, slope[0], slope[1])
 			return invariant(m, ode.State{x, nu, slope[0], slope[1]})
@@ -74,6 +64,6 @@ func (s *Space[P]) LogVolume(u Point[geom.Vec], sigma float64) (_ float64, _ Mom
 			pull = state[2]
 		}
 		return []*Node{value, pull, state[3]}
-	}, u.X, u.Frame, sigma)
+	}, u.X, u.Frame)
 	return out.Scalar(0), Momentum[geom.Vec]{Horizontal: out.Vector(1), Vertical: out.Matrix(2)}, nil
 }

@@ -77,22 +77,6 @@ var Heun = NewMethod("Heun", 2, func(f Equation, t, dt, dw *Node, y State) State
 // RK4 is the classical method of Runge and Kutta, of order 4.
 var RK4 = staged("RK4", 4, []stage{{0, 1. / 6, 0}, {0.5, 1. / 3, 0.5}, {0.5, 1. / 3, 0.5}, {1, 1. / 6, 1}})
 
-// ImplicitMidpoint is the implicit midpoint method, of order 2: the new state y⁺ solves y⁺ = y + f(t + dt/2, (y + y⁺)/2)·dz. It is
-// computed by the given number of fixed-point iterations from half an Euler step, each of which reduces the error by a factor of
-// order dt. With enough iterations the method is symplectic for every Hamiltonian system, conserves quadratic invariants, and is
-// reversible in time. Fewer than one iteration are a panic: they are Euler's method.
-func ImplicitMidpoint(iterations int) Method {
-	if iterations < 1 {
-		panic(fmt.Sprintf("ode.ImplicitMidpoint: %d iterations, want at least 1", iterations))
-	}
-	stages := make([]stage, iterations+1)
-	for i := range iterations {
-		stages[i+1] = stage{a: 0.5, c: 0.5}
-	}
-	stages[iterations].b = 1
-	return staged("implicit midpoint", 2, stages)
-}
-
 // staged is the method of these stages.
 func staged(name string, order int, stages []stage) Method {
 	m := NewMethod(name, order, func(f Equation, t, dt, dw *Node, y State) State {

@@ -3,7 +3,6 @@ package ode_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -47,7 +46,7 @@ func flow(t *testing.T, f ode.Field, m ode.Method, n int, y ...float64) []float6
 }
 
 func TestOrders(t *testing.T) {
-	for _, m := range []ode.Method{ode.Euler, ode.Heun, ode.RK4, ode.ImplicitMidpoint(12)} {
+	for _, m := range []ode.Method{ode.Euler, ode.Heun, ode.RK4} {
 		// Time-dependent field against its closed form; Hamilton's field against a fine run.
 		fine := flow(t, ode.Hamilton(pendulum), ode.RK4, 1000, 1.2, 0.4)
 		for name, err := range map[string]func(n int) float64{
@@ -64,24 +63,6 @@ func TestOrders(t *testing.T) {
 			slope := math.Log2(err(n) / err(2*n))
 			expect.Abs(t, m.Name+", "+name+": order", slope, float64(m.Order), 0.1)
 		}
-	}
-}
-
-// The implicit midpoint rule preserves dq∧dp: the determinant of its flow map is 1; RK4's is not.
-func TestSymplectic(t *testing.T) {
-	determinant := func(m ode.Method) float64 {
-		out, err := engine.Run(func(in []*Node) []*Node {
-			end := ode.Flow(ode.Hamilton(pendulum), m, 4, in)
-			return append(Gradient(end[0], in...), Gradient(end[1], in...)...)
-		}, 1.2, 0.4)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out.Scalar(0)*out.Scalar(3) - out.Scalar(1)*out.Scalar(2)
-	}
-	expect.Abs(t, "determinant of the implicit midpoint rule", determinant(ode.ImplicitMidpoint(40)), 1, 1e-13)
-	if d := determinant(ode.RK4); math.Abs(d-1) < 1e-9 {
-		t.Errorf("RK4: determinant − 1 = %g, so this test cannot tell", d-1)
 	}
 }
 
@@ -120,20 +101,6 @@ func TestFieldOfTheWrongShape(t *testing.T) {
 	} {
 		_, err := engine.Run(func(in []*Node) []*Node { return ode.Flow(f, ode.Euler, 2, in) }, []float64{1, 2, 3}, []float64{1, 2, 3})
 		expect.Refused(t, err, want)
-	}
-}
-
-// Without an iteration the implicit midpoint method would be Euler's.
-func TestImplicitMidpointNeedsIterations(t *testing.T) {
-	for _, iterations := range []int{0, -3} {
-		func() {
-			defer func() {
-				if said := fmt.Sprint(recover()); !strings.Contains(said, "want at least 1") {
-					t.Errorf("%d iterations: %s", iterations, said)
-				}
-			}()
-			ode.ImplicitMidpoint(iterations)
-		}()
 	}
 }
 

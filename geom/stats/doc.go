@@ -1,6 +1,6 @@
 // Package stats is statistics of points on a manifold: the Fréchet mean and the geometric median, principal components in the
-// tangent space and principal geodesics, means with covariance on the frame bundle, geodesic regression, growth of many
-// subjects, k-means, permutation tests of groups and covariates. A newcomer begins with a mean and its principal components:
+// tangent space, means with covariance on the frame bundle, geodesic regression, growth of many
+// subjects, permutation tests of groups and covariates. A newcomer begins with a mean and its principal components:
 //
 //	space := geom.On(manifold.Sphere(2))           // or landmarks.New(…), with shapes as points
 //	mean, err := stats.FrechetMean(space, samples) // mean.Point, mean.Variance, mean.Distances

@@ -93,19 +93,6 @@ func ExamplePermutationTest() {
 	// Output: means [[1.5] [1.5] [10.0]], p = 0.003
 }
 
-// Two clusters of a sphere, around the poles of two axes.
-func ExampleKMeans() {
-	space := geom.On(manifold.Sphere(2))
-	samples := [][]float64{{1, 0, 0}, {0, 0.6, 0.8}, {0.8, 0.6, 0}, {0, 0, 1}, {0.8, -0.6, 0}}
-	clusters, err := stats.KMeans(space, samples, 2, 10, 1)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(clusters.Of, clusters.Status)
-	// Output: [0 1 0 1 0] converged
-}
-
 // A search that may take one step alone has not arrived, and its status says so.
 func ExampleMaxIterations() {
 	line := geom.On(manifold.Euclidean(1))

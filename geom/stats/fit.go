@@ -21,7 +21,7 @@ type model struct {
 	s [][]float64 // [N][K]
 }
 
-// fit is the search for the model that minimises Σ w_i d(ŷ_i, x_i)², or with Mismatch Σ w_i d_σ(ŷ_i, x_i)².
+// fit is the search for the p and m of the model that minimises Σ w_i d(ŷ_i, x_i)², or with Mismatch Σ w_i d_σ(ŷ_i, x_i)².
 type fit struct {
 	*run                          // in whose space all geodesics take the same steps, since the sum would change suddenly with them
 	exact   *geom.Space[geom.Vec] // that of the user
@@ -29,39 +29,34 @@ type fit struct {
 	weights []float64
 	model
 
-	fixed                 int     // how many of the m_k do not vary: the first
-	freePoint, freeScores bool    // whether p and the s_ik vary besides the other m_k
-	variance              float64 // of the samples
+	variance float64 // of the samples
 
 	points [][]float64 // ŷ_i of the last evaluation
 	logs   []*geodesic // from the ŷ_i to the samples, without Mismatch
 	shots  *shots      // from the ŷ_i to the samples, with Mismatch; else nil
 }
 
-func (f *fit) graph(name string, model model, more []any, fn func(p, m, s, momenta, ends *graph.Node, more []*graph.Node) []*graph.Node) engine.Values {
+func (f *fit) graph(name string, model model, more []any, fn func(p, m, ends *graph.Node, more []*graph.Node) []*graph.Node) engine.Values {
 	space := f.space // which changes, while the function may be compiled again, for other shapes
 	return try.Get(space.Call(shooting(name, space), func(in []*graph.Node) []*graph.Node {
 		p, m, s := in[0], in[1], in[2]
 		momenta := graph.DotGeneral(s, []int{1}, nil, m, []int{0}, nil)
 		starts := graph.BroadcastToShape(graph.ExpandAxes(p, 0), momenta.Shape())
-		return fn(p, m, s, momenta, space.ShootOnGraph(starts, momenta), in[3:])
+		return fn(p, m, space.ShootOnGraph(starts, momenta), in[3:])
 	}, append([]any{model.p, model.m, model.s}, more...)...))
 }
 
-// gradient returns the derivatives of a sum with respect to p, m and s; on a Charted manifold they are a covector at p, vectors at p, and
-// numbers.
-func (f *fit) gradient(sum, p, m, s *graph.Node) []*graph.Node {
-	g := graph.Gradient(sum, p, m, s)
-	tangent := geom.InChart(f.space.M, []geom.Kind{geom.Covector, geom.Vector},
-		func(_ geom.Local, y []*graph.Node) []*graph.Node { return y }, []*graph.Node{p, g[0], g[1]})
-	return []*graph.Node{tangent[1], tangent[2], g[2]}
+// gradient returns the derivatives of a sum with respect to p and m; on a Charted manifold they are a covector at p and vectors at p.
+func (f *fit) gradient(sum, p, m *graph.Node) []*graph.Node {
+	g := graph.Gradient(sum, p, m)
+	return geom.InChart(f.space.M, []geom.Kind{geom.Covector, geom.Vector},
+		func(_ geom.Local, y []*graph.Node) []*graph.Node { return y }, []*graph.Node{p, g[0], g[1]})[1:]
 }
 
-// value returns the sum and its gradient with respect to p, m and s. The sum is +Inf if the geodesics of the model diverge or
+// value returns the sum and its gradient with respect to p and m. The sum is +Inf if the geodesics of the model diverge or
 // their ends have no logarithms to the samples.
 func (f *fit) value(at model) (value float64, gradient model) {
-	gradients := func(out engine.Values) model { return model{out.Vector(0), out.Matrix(1), out.Matrix(2)} }
-	out := f.graph("fit", at, nil, func(_, _, _, _, ends *graph.Node, _ []*graph.Node) []*graph.Node { return []*graph.Node{ends} })
+	out := f.graph("fit", at, nil, func(_, _, ends *graph.Node, _ []*graph.Node) []*graph.Node { return []*graph.Node{ends} })
 	points := out.Matrix(0)
 	for _, y := range points {
 		if !finite(floats.Norm(y, 1)) {
@@ -99,17 +94,17 @@ func (f *fit) value(at model) (value float64, gradient model) {
 	if !finite(value) {
 		return math.Inf(1), model{}
 	}
-	out = f.graph("gradient of fit", at, []any{pulls}, func(p, m, s, _, ends *graph.Node, more []*graph.Node) []*graph.Node {
-		return f.gradient(graph.ReduceAllSum(graph.Mul(ends, more[0])), p, m, s)
+	out = f.graph("gradient of fit", at, []any{pulls}, func(p, m, ends *graph.Node, more []*graph.Node) []*graph.Node {
+		return f.gradient(graph.ReduceAllSum(graph.Mul(ends, more[0])), p, m)
 	})
-	return value, gradients(out)
+	return value, model{p: out.Vector(0), m: out.Matrix(1)}
 }
 
-// newFit is a fit that varies nothing yet.
-func (r *run) newFit(samples [][]float64, w []float64, mean *Mean[geom.Vec]) *fit {
+// newFit is a fit at the mean, without the m_k.
+func (r *run) newFit(samples [][]float64, w []float64, mean *Mean[geom.Vec], scores [][]float64) *fit {
 	steady := *r
 	steady.space = r.space.Steady()
-	return &fit{run: &steady, exact: r.space, samples: samples, weights: w, variance: mean.Variance, model: model{p: mean.Point}}
+	return &fit{run: &steady, exact: r.space, samples: samples, weights: w, variance: mean.Variance, model: model{p: mean.Point, s: scores}}
 }
 
 // optimise is optimiseSteady, again with more steps as long as the geodesics of the result need more.
@@ -167,52 +162,25 @@ func (f *fit) geodesics() (needed []*geodesic, err error) {
 	return append(needed, logs...), nil
 }
 
-// pack lists the variables of a model: the m_k from the number fixed on, p if freePoint is set, and the s if freeScores is set.
-func (f *fit) pack(of model) (x []float64) {
-	for _, m := range of.m[f.fixed:] {
-		x = append(x, m...)
-	}
-	if f.freePoint {
-		x = append(x, of.p...)
-	}
-	if f.freeScores {
-		for _, row := range of.s {
-			x = append(x, row...)
-		}
-	}
-	return x
-}
+// pack lists the variables of a model: the m_k and p.
+func pack(of model) []float64 { return append(slices.Concat(of.m...), of.p...) }
 
 // unpack is the model with these variables.
 func (f *fit) unpack(x []float64) model {
-	a := len(f.p)
-	out := model{p: f.p, m: slices.Clone(f.m[:f.fixed]), s: f.s}
-	for range f.m[f.fixed:] {
-		out.m, x = append(out.m, x[:a:a]), x[a:]
-	}
-	if f.freePoint {
-		out.p, x = x[:a:a], x[a:]
-	}
-	if f.freeScores {
-		out.s = engine.Unflatten(x, len(f.m))
-	}
-	return out
+	rows := engine.Unflatten(x, len(f.p))
+	last := len(rows) - 1
+	return model{p: rows[last], m: rows[:last:last], s: f.s}
 }
 
-// problem is the sum as a function of what varies, from the model as it is. The s_ik of those m_k that vary have Σ w_i s_ik s_il = 0 for k ≠ l.
+// problem is the sum as a function of what varies, from the model as it is. The s_ik have Σ w_i s_ik s_il = 0 for k ≠ l.
 func (f *fit) problem() solve.Objective {
-	all := len(f.m)
-	// The second derivatives of the sum in flat space are 2 Σ w s² g* for m_k, 2 g for p and 2 w_i ‖m_k‖² for s_ik. With
+	// The second derivatives of the sum in flat space are 2 Σ w s² g* for m_k and 2 g for p. With
 	// Mismatch g is (g* + σ²)⁻¹, and those for m_k are 2 Σ w s² g* g g*, with a ridge for momenta that are too rough to matter.
-	spreads := make([]float64, all-f.fixed)
+	spreads := make([]float64, len(f.m))
 	for i, row := range f.s {
-		for k, s := range row[f.fixed:] {
+		for k, s := range row {
 			spreads[k] += f.weights[i] * s * s
 		}
-	}
-	sizes := make([]float64, all)
-	for k, m := range f.m {
-		sizes[k] = floats.Dot(m, f.sharp(m))
 	}
 	started := false
 	return solve.Objective{
@@ -223,7 +191,7 @@ func (f *fit) problem() solve.Objective {
 			switch {
 			case !math.IsInf(value, 1):
 				started = true
-				return value, f.pack(g), nil
+				return value, pack(g), nil
 			case !started:
 				return 0, nil, fmt.Errorf("the geodesics of the model in the tangent space at the mean, where the search starts, leave what can be computed: take samples that are closer together, or another chart")
 			}
@@ -237,25 +205,16 @@ func (f *fit) problem() solve.Objective {
 				floats.Scale(1/spread, flat)
 				out, g = append(out, flat...), g[a:]
 			}
-			if f.freePoint {
-				out, g = append(out, f.sharp(g[:a])...), g[a:]
-			}
-			for j, v := range g {
-				i, k := j/all, j%all
-				out = append(out, v/(f.weights[i]*sizes[k]))
-			}
-			return out, nil
+			return append(out, f.sharp(g)...), nil
 		},
 		Retract: func(x, d []float64) ([]float64, error) {
 			out := floats.AddTo(make([]float64, len(x)), x, d)
-			if a := len(f.p); f.freePoint {
-				at := out[len(spreads)*a:][:a]
-				p, _, err := f.space.Project(at)
-				if err != nil {
-					return nil, err
-				}
-				copy(at, p)
+			at := out[len(out)-len(f.p):]
+			p, _, err := f.space.Project(at)
+			if err != nil {
+				return nil, err
 			}
+			copy(at, p)
 			return out, nil
 		},
 	}
@@ -266,7 +225,7 @@ func (f *fit) optimiseSteady() *solve.Minimum {
 	problem, iterations := f.problem(), 0
 	var found *solve.Minimum
 	for {
-		found = f.minimise(problem, f.pack(f.model))
+		found = f.minimise(problem, pack(f.model))
 		f.model = f.unpack(found.X)
 		// The line search may have ended at another point than the best.
 		found.Value, _ = f.value(f.model)

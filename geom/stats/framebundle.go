@@ -22,7 +22,7 @@ type FrameMean[P geom.Point] struct {
 	Point     P         // x, where the process starts whose ends the samples are; in flat space their mean
 	Frame     []P       // ν_1 … ν_m, orthogonal in the metric; the covariance is ννᵀ
 	Variances []float64 // ‖ν_α‖²_g, the largest first, in the unit of lengths squared
-	Noise     float64   // σ, the standard deviation of the noise of a coordinate: the option, its default, or the estimate of PCA
+	Noise     float64   // σ, the standard deviation of the noise of a coordinate: the option or its default
 
 	// Deviations are the standard deviations along the principal components of the samples' coordinates, the largest first. Where those
 	// with the numbers m and m + 1 are alike, a frame of rank m can turn between both, and the search creeps: see Err.
@@ -53,9 +53,8 @@ type FrameMean[P geom.Point] struct {
 // Kühnel and Sommer print the logarithm with the opposite sign, for which there is no minimum.
 //
 // σ > 0 is the standard deviation of the noise of a coordinate. In flat space the covariance of the samples along the frame is
-// then V + 2σ² + σ⁴V⁻¹ with V = ννᵀ, so V is too small by about 2σ². (The likelihood of samples with noise has V + σ²; see
-// FrameBundlePCA.) As σ → 0 the result in flat space is the mean and the covariance of the samples, and for m < d the leading
-// principal components. With σ > 0 the objective has no least value, because it tends to −∞ as the frame shrinks to 0. A local
+// then V + 2σ² + σ⁴V⁻¹ with V = ννᵀ, so V is too small by about 2σ². (The likelihood of samples with noise has V + σ².) As
+// σ → 0 the result in flat space is the mean and the covariance of the samples, and for m < d the leading principal components. With σ > 0 the objective has no least value, because it tends to −∞ as the frame shrinks to 0. A local
 // minimum exists where the standard deviations of the samples along the frame are more than 2σ.
 //
 // The samples determine a frame of rank m well if 2σ lies between the standard deviations of the principal components m and m + 1:
@@ -83,8 +82,18 @@ type FrameMean[P geom.Point] struct {
 // comes from the derivatives of the ends of 2m paths whose anti-developments have the mean and the covariance of those of the
 // samples. It begins with much noise and few steps of the integrator. framebundle.Space.Move changes x and ν. If the search for
 // the path to a sample fails at steps of u that shrink, the search for u continues with the best path to it that is known.
-func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...FrameOption) (*FrameMean[P], error) {
-	return frameBundleMean("Frame bundle mean", false, on.Geometry(), samples, rank, opts)
+func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...FrameOption) (_ *FrameMean[P], err error) {
+	s := on.Geometry()
+	r := newRun("Frame bundle mean", s, 1e-2)
+	defer r.end(&err)
+	r.MaxIterations = 0 // which cannot be given
+	x, w := samplesOf(r, s, samples, opts)
+	m := r.frameMean(x, w, rank)
+	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, m.Deviations, nil, m.Objective, m.Imbalance, m.Residual, m.Lost, m.Iterations, m.Evaluations, m.Status}
+	for _, g := range m.Paths {
+		out.Paths = append(out.Paths, framebundle.Shaped(s, g))
+	}
+	return out, nil
 }
 
 // The limits of iterations where no other one is given. Searches whose frame the samples determine take up to 30; others creep.
@@ -92,21 +101,6 @@ const (
 	frameIterations        = 50
 	undeterminedIterations = 10
 )
-
-// FrameBundlePCA is FrameBundleMean with an estimated noise: probabilistic principal components (Tipping and Bishop, J. Royal
-// Statistical Society B 61, 1999) on a manifold. It is at a local minimum of
-//
-//	Σ w_i (½ ‖p_i‖² + |π Exp_FM(u, p_i) − x_i|²/2σ²) + ½ log det(νᵀ E ν + σ²) + ½ (d − m) log σ²
-//
-// over u = (x, ν), the p_i and σ, where E is the Euclidean metric of the coordinates or ambient vectors. The rank m must be smaller than d, and the
-// samples must not lie in a submanifold of dimension m. Where paths that bend reach all samples, the first sum stays bounded as σ → 0, and the last
-// term makes the objective tend to −∞: then there is no minimum.
-//
-// It takes Weights, Start, Tolerance (default 0.01, in standard errors) and MaxIterations (50; 10 where the samples do
-// not determine a frame of this rank, see Err).
-func FrameBundlePCA[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...MedianOption) (*FrameMean[P], error) {
-	return frameBundleMean("Frame bundle PCA", true, on.Geometry(), samples, rank, opts)
-}
 
 // String says what the mean is in one line.
 func (m *FrameMean[P]) String() string {
@@ -195,46 +189,27 @@ type (
 )
 
 // bundle is the search for a frame bundle mean. Its unknowns are the components of a step of framebundle.Space.Move, of x, ν_1, …,
-// ν_m, and if the noise is estimated one of log σ².
+// ν_m.
 type bundle struct {
 	*run
-	space    *fiber
-	samples  [][]float64
-	weights  []float64
-	rank     int
-	estimate bool // σ is estimated
-	paths    *framebundle.Probable
-	search   *solve.BFGS
+	space   *fiber
+	samples [][]float64
+	weights []float64
+	rank    int
+	sigma   float64
+	paths   *framebundle.Probable
+	search  *solve.BFGS
 
 	at     fiberPoint  // the best point so far
-	sigma  float64     // there
 	scores [][]float64 // there, the derivatives of what every sample adds to the objective
 }
 
-func frameBundleMean[P geom.Point, O FrameOption](task string, estimate bool, s *geom.Space[P], samples []P, rank int, opts []O) (_ *FrameMean[P], err error) {
-	r := newRun(task, s, 1e-2)
-	defer r.end(&err)
-	r.MaxIterations = 0 // which cannot be given
-	x, w := samplesOf(r, s, samples, opts)
-	m := r.frameMean(estimate, x, w, rank)
-	out := &FrameMean[P]{s.Point(m.Point), s.Points(m.Frame), m.Variances, m.Noise, m.Deviations, nil, m.Objective, m.Imbalance, m.Residual, m.Lost, m.Iterations, m.Evaluations, m.Status}
-	for _, g := range m.Paths {
-		out.Paths = append(out.Paths, framebundle.Shaped(s, g))
-	}
-	return out, nil
-}
-
-func (r *run) frameMean(estimate bool, samples [][]float64, w []float64, rank int) *FrameMean[geom.Vec] {
-	d := r.space.M.Dim()
-	most := d
-	if estimate {
-		most = d - 1 // the noise needs a direction of its own
-	}
-	if rank < 1 || rank > most {
-		try.Fail("rank %d, want 1 to %d", rank, most)
+func (r *run) frameMean(samples [][]float64, w []float64, rank int) *FrameMean[geom.Vec] {
+	if d := r.space.M.Dim(); rank < 1 || rank > d {
+		try.Fail("rank %d, want 1 to %d", rank, d)
 	}
 	u, deviations, least, left := r.principal(samples, w, rank)
-	b := &bundle{run: r, samples: samples, weights: w, rank: rank, estimate: estimate, at: u, sigma: r.sigma}
+	b := &bundle{run: r, samples: samples, weights: w, rank: rank, at: u, sigma: r.sigma}
 	switch {
 	case r.sigma > 0 && r.sigma > 0.49*least:
 		try.Fail("Noise(%.3g) is too large for rank %d: the samples' standard deviation in direction %d is %.3g, and must be more than twice as large; lower the rank or the noise",
@@ -274,10 +249,8 @@ func (b *bundle) mean(least float64) *FrameMean[geom.Vec] {
 	}
 	b.paths = framebundle.NewProbable(exact, b.samples)
 	levels := []float64{b.sigma}
-	if !b.estimate {
-		for s := 4 * b.sigma; s < least/3; s *= 4 {
-			levels = append([]float64{s}, levels...)
-		}
+	for s := 4 * b.sigma; s < least/3; s *= 4 {
+		levels = append([]float64{s}, levels...)
 	}
 	m := &FrameMean[geom.Vec]{}
 	for k, sigma := range levels {
@@ -303,7 +276,7 @@ func (b *bundle) mean(least float64) *FrameMean[geom.Vec] {
 	}
 	m.Paths = try.Get(b.paths.Paths(b.at, b.sigma, persistence))
 	found := try.Get(b.paths.From(b.at, b.sigma, 1e-14))
-	value, gradient, scores := b.objective(b.at, b.sigma, found)
+	value, gradient, scores := b.objective(b.at, found)
 	b.scores = scores
 	m.Point, m.Noise, m.Objective, m.Evaluations = b.at.X, b.sigma, value, b.paths.Searches
 	m.Imbalance = b.imbalance(gradient)
@@ -402,7 +375,7 @@ func (b *bundle) minimise(m *FrameMean[geom.Vec], tolerance float64, renew bool)
 	const roughly = 0.03 // in units of log likelihood
 	b.paths.TryAgain()
 	found := try.Get(b.paths.From(b.at, b.sigma, roughly*b.stiffness()))
-	value, gradient, scores := b.objective(b.at, b.sigma, found)
+	value, gradient, scores := b.objective(b.at, found)
 	if !finite(value) {
 		try.Fail("the search starts from the principal components of the coordinates, and the paths there are not finite: give a Start, or more steps of the integrator")
 	}
@@ -445,26 +418,23 @@ func (b *bundle) step() {
 	best, accuracy, tries := slices.Clone(b.search.Best), 0.1*b.search.Excess*b.stiffness(), 0
 	for !b.search.Done && slices.Equal(b.search.Best, best) {
 		step := floats.SubTo(make([]float64, len(best)), b.search.X, best)
-		n, sigma := len(b.at.X), b.sigma
-		if b.estimate {
-			sigma *= math.Exp(step[len(step)-1] / 2)
-		}
+		n := len(b.at.X)
 		value, gradient, scores := math.Inf(1), step, b.scores
-		u, err := b.space.Move(b.at, step[:n], engine.Unflatten(step[n:(b.rank+1)*n], n))
+		u, err := b.space.Move(b.at, step[:n], engine.Unflatten(step[n:], n))
 		if err == nil && b.space.Check(u) == nil {
-			found := try.Get(b.paths.Follow(u, step, sigma, accuracy))
+			found := try.Get(b.paths.Follow(u, step, b.sigma, accuracy))
 			if worst := b.worst(found, 10*accuracy); worst >= 0 {
 				if tries++; tries >= shorter {
 					b.paths.GiveUp(worst)
 				}
 			} else {
-				value, gradient, scores = b.objective(u, sigma, found)
+				value, gradient, scores = b.objective(u, found)
 			}
 		}
 		b.search.Longest = growth * floats.Norm(step, 2)
 		b.search.Learn(value, gradient, 0)
 		if !slices.Equal(b.search.Best, best) {
-			b.at, b.sigma, b.scores = u, sigma, scores
+			b.at, b.scores = u, scores
 			b.paths.Keep()
 		}
 	}
@@ -501,37 +471,16 @@ func (b *bundle) stiffness() float64 {
 	return variance / trace
 }
 
-// normalisation returns the terms of the objective that do not depend on the paths, and their derivatives with respect to u and
-// log σ².
-func (b *bundle) normalisation(u fiberPoint, sigma float64) (value float64, slope []float64) {
-	if !b.estimate {
-		value, p := try.Get2(b.space.LogVolume(u, 0))
-		return value, flatMomentum(p)
-	}
-	value, p := try.Get2(b.space.LogVolume(u, sigma))
-	rest := float64(b.space.Base.M.Dim() - b.rank)
-	// ½ log det(νᵀ E ν + σ²) − ½ m log σ² does not change with the unit of length: Euler's formula gives its derivative.
-	scaling := float64(b.rank)
-	for k, nu := range u.Frame {
-		scaling -= floats.Dot(p.Vertical[k], nu)
-	}
-	return value + rest*math.Log(sigma), append(flatMomentum(p), (scaling+rest)/2)
-}
-
 // objective returns the objective with its gradient and the derivatives of what every sample adds to it, +Inf where a path is
 // not finite.
-func (b *bundle) objective(u fiberPoint, sigma float64, found *framebundle.Found) (f float64, gradient []float64, scores [][]float64) {
-	f, slope := b.normalisation(u, sigma)
+func (b *bundle) objective(u fiberPoint, found *framebundle.Found) (f float64, gradient []float64, scores [][]float64) {
+	f, volume := try.Get2(b.space.LogVolume(u))
+	slope := flatMomentum(volume)
 	for i, p := range found.Pull {
 		if math.IsInf(found.Cost[i], 1) {
 			return math.Inf(1), slope, nil
 		}
-		score := append([]float64{}, slope...)
-		floats.Sub(score[:(b.rank+1)*len(u.X)], flatMomentum(p))
-		if b.estimate {
-			score[len(score)-1] -= found.Cost[i] - found.Energy[i]
-		}
-		scores = append(scores, score)
+		scores = append(scores, floats.SubTo(make([]float64, len(slope)), slope, flatMomentum(p)))
 		f += b.weights[i] * found.Cost[i]
 	}
 	return f, combine(b.weights, scores), scores
@@ -591,19 +540,12 @@ func (b *bundle) hessian() *mat.SymDense {
 		frame += floats.Dot(v, v)
 	}
 	ridge := 1e-3 / frame
-	size := dim
-	if b.estimate {
-		size++
-	}
-	h := mat.NewSymDense(size, nil)
+	h := mat.NewSymDense(dim, nil)
 	for k := range dim {
 		for l := k; l < dim; l++ {
 			h.SetSym(k, l, (sum.At(k, l)+sum.At(l, k))/2)
 		}
 		h.SetSym(k, k, h.At(k, k)+ridge)
-	}
-	if b.estimate {
-		h.SetSym(dim, dim, float64(b.space.Base.M.Dim()-b.rank)/2)
 	}
 	b.addVolume(h)
 	return h
@@ -636,7 +578,7 @@ func (b *bundle) probes() [][]float64 {
 // (νᵀ g ν)⁻¹ ⊗ g as in flat space.
 func (b *bundle) addVolume(h *mat.SymDense) {
 	m := b.space.Base.M
-	if geom.IsCharted(m) || b.estimate {
+	if geom.IsCharted(m) {
 		return // g is E or close to it, and its term is small compared with that of the paths
 	}
 	out := try.Get(b.space.Base.Call(operation{name: "metric"}, func(in []*graph.Node) []*graph.Node {

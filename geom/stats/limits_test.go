@@ -126,24 +126,6 @@ func TestRegressionThatCannotStart(t *testing.T) {
 	expect.Refused(t, err, "geodesic regression", "where the search starts")
 }
 
-// Principal geodesics explain distances; those of a mean with Mismatch hold noise besides, and it is refused.
-func TestPrincipalGeodesicsOfMismatch(t *testing.T) {
-	plane := geom.On(manifold.Euclidean(2))
-	for _, x := range [][][]float64{normal(3, 6, 2), {{1, 0}, {-1, 0}}} {
-		mean := expect.Must(stats.FrechetMean(plane, x, stats.Mismatch(0.5)))
-		_, err := stats.PrincipalGeodesics(plane, x, mean, 1)
-		expect.Refused(t, err, "principal geodesics", "Mismatch")
-	}
-}
-
-// Principal geodesics lead through the Fréchet mean.
-func TestPrincipalGeodesicsOfMedian(t *testing.T) {
-	plane := geom.On(manifold.Euclidean(2))
-	x := normal(3, 6, 2)
-	_, err := stats.PrincipalGeodesics(plane, x, expect.Must(stats.Median(plane, x)), 1)
-	expect.Refused(t, err, "principal geodesics", "not their median")
-}
-
 // A sample of weight 0 is as if it were not there, also where no logarithm leads to it, as to the antipode of a mean; if one does, it
 // has the distance and the logarithm from the result.
 func TestWithoutWeight(t *testing.T) {
@@ -179,12 +161,10 @@ func TestWithoutWeight(t *testing.T) {
 
 	want := expect.Must(stats.MeanUncertainty(round, full))
 	expect.Abs(t, "variances of the mean", expect.Must(stats.MeanUncertainty(round, mean)).Variances, want.Variances, 1e-15)
-	components, principal := expect.Must(stats.TangentPCA(mean)), expect.Must(stats.PrincipalGeodesics(round, all, mean, 1))
+	components := expect.Must(stats.TangentPCA(mean))
 	expect.Abs(t, "modes", components.Modes, expect.Must(stats.TangentPCA(full)).Modes, 1e-12)
 	expect.Abs(t, "score", components.Scores[3][0], floats.Dot(components.Momenta[0], mean.Velocities[3]), 0)
-	expect.Abs(t, "principal geodesic", principal.Modes, expect.Must(stats.PrincipalGeodesics(round, x, full, 1)).Modes, 1e-12)
-	expect.Abs(t, "its score", principal.Scores[3][0], components.Scores[3][0], 0)
-	none("scores of the antipode", append(components.Scores[0], principal.Scores[0]...)...)
+	none("scores of the antipode", components.Scores[0]...)
 
 	line := expect.Must(stats.Regress(round, x, along(times), stats.Weights([]float64{1, 2, 2, 1})))
 	middle, end := expect.Must(line.At(round, 1.5)), expect.Must(line.At(round, 7))
@@ -208,9 +188,6 @@ func TestStatusOfWorst(t *testing.T) {
 	}
 	if p := expect.Must(stats.TangentPCA(mean)); p.Status != geom.IterationLimit {
 		t.Errorf("tangent PCA: %s", p.Status)
-	}
-	if p := expect.Must(stats.PrincipalGeodesics(round, x, mean, 1)); p.Status != geom.IterationLimit {
-		t.Errorf("principal geodesics: %s", p.Status)
 	}
 	times := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	converged(t, "regression from the exact mean", expect.Must(stats.Regress(round, x, along(times), limit, stats.Start(exact.Point))).Status)

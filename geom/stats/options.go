@@ -30,7 +30,7 @@ type (
 		apply(*options) error
 		test()
 	}
-	// MedianOption is an option of Median and FrameBundlePCA: Weights, Start, Tolerance or MaxIterations. It is a MeanOption and a
+	// MedianOption is an option of Median: Weights, Start, Tolerance or MaxIterations. It is a MeanOption and a
 	// FrameOption.
 	MedianOption interface {
 		MeanOption
@@ -41,8 +41,8 @@ type (
 		MeanOption
 		test()
 	}
-	// LimitOption is an option of every function that takes options, PermutationTest included: Tolerance or MaxIterations. KMeans, PrincipalGeodesics
-	// and Grow take no others.
+	// LimitOption is an option of every function that takes options, PermutationTest included: Tolerance or MaxIterations. Grow takes no
+	// others.
 	LimitOption interface {
 		MedianOption
 		test()

@@ -14,17 +14,16 @@ import (
 )
 
 // PCA describes samples by modes at a point y: tangent vectors u_k, orthonormal in the metric, and scores s_ik, for which the
-// points Exp_y(Σ_k s_ik u_k) are close to the samples x_i. TangentPCA and PrincipalGeodesics make it.
+// points Exp_y(Σ_k s_ik u_k) are close to the samples x_i. TangentPCA makes it.
 type PCA[P geom.Point] struct {
 	Point     P           // y
 	Modes     []P         // u_k, tangent vectors at y with ‖u_k‖_g = 1
 	Momenta   []P         // u_k♭
 	Variances []float64   // the variance of the scores of each mode, in the unit of lengths squared
-	Explained []float64   // the share of each mode in the variance, 0 to 1: see the function that made the PCA
+	Explained []float64   // the share of each mode in the variance, 0 to 1
 	Scores    [][]float64 // s_ik, Scores[i][k] of sample i along mode k, lengths
 
-	Iterations int         // of PrincipalGeodesics; TangentPCA has none
-	Status     geom.Status // the worst of those of the mean and of the searches for the modes
+	Status geom.Status // that of the mean
 }
 
 // TangentPCA returns the principal components of the logarithms v_i of the samples at their mean, with respect to the metric at
@@ -53,7 +52,7 @@ func numbers[P geom.Point](x []P) [][]float64 {
 
 // pcaOf turns components of lists of numbers into those of points.
 func pcaOf[P geom.Point](p *PCA[geom.Vec], point func(v geom.Vec) P) *PCA[P] {
-	out := &PCA[P]{Point: point(p.Point), Variances: p.Variances, Explained: p.Explained, Scores: p.Scores, Iterations: p.Iterations, Status: p.Status}
+	out := &PCA[P]{Point: point(p.Point), Variances: p.Variances, Explained: p.Explained, Scores: p.Scores, Status: p.Status}
 	for k := range p.Modes {
 		out.Modes, out.Momenta = append(out.Modes, point(p.Modes[k])), append(out.Momenta, point(p.Momenta[k]))
 	}

@@ -88,8 +88,7 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 			r.Tolerance = 0.01
 		}
 	}
-	f := r.newFit(samples, w, mean)
-	f.freePoint, f.s = true, pick(d.Rows, with)
+	f := r.newFit(samples, w, mean, pick(d.Rows, with))
 	for k := range d.Columns {
 		f.m = append(f.m, make([]float64, len(mean.Point)))
 		for i, s := range f.s {

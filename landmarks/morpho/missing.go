@@ -3,10 +3,8 @@ package morpho
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"anatomy/landmarks/internal/text"
 )
@@ -151,123 +149,4 @@ func filled(x [][]float64, missing []int, values [][]float64) [][]float64 {
 		out[l] = values[k]
 	}
 	return out
-}
-
-// EstimateMissingByRegression is EstimateMissing with the covariation of landmarks in the complete shapes: missing
-// landmarks are predicted from the others by ridge regression on these shapes, all aligned by Procrustes. Generalised
-// cross-validation (Golub, Heath and Wahba, Technometrics 21, 1979) chooses how far to trust it; with no relation it gives
-// the mean. At least 4 shapes must be complete. It is better than EstimateMissing if many are.
-func EstimateMissingByRegression(shapes [][][]float64) ([][][]float64, error) {
-	missing, err := missingLandmarks(shapes)
-	if err != nil {
-		return nil, fmt.Errorf("missing landmarks by regression: %w", err)
-	}
-	var whole [][][]float64
-	for i, x := range shapes {
-		if len(missing[i]) == 0 {
-			whole = append(whole, x)
-		}
-	}
-	if len(whole) < 4 {
-		return nil, fmt.Errorf("missing landmarks by regression: %w", text.Advise("use EstimateMissing",
-			"%d of %d shapes have all landmarks, want at least 4", len(whole), len(shapes)))
-	}
-	a, err := Procrustes(whole)
-	if err != nil {
-		return nil, fmt.Errorf("missing landmarks by regression: the shapes without missing landmarks: %w", err)
-	}
-	out := make([][][]float64, len(shapes))
-	for i, x := range shapes {
-		if out[i] = x; len(missing[i]) == 0 {
-			continue
-		}
-		// All by the landmarks that this shape has, so that its alignment means the same as the others'.
-		present, known, centre := split(x, missing[i], a.Mean)
-		toMean, err := FitSimilarity(present, known)
-		if err != nil {
-			return nil, fmt.Errorf("missing landmarks by regression: shape %d: %w", i, err)
-		}
-		var from, to [][]float64
-		for _, y := range a.Shapes {
-			p, _, w := split(y, missing[i], y)
-			t, err := FitSimilarity(p, known)
-			if err != nil {
-				return nil, fmt.Errorf("missing landmarks by regression: shape %d: %w", i, err)
-			}
-			from = append(from, difference(t.Apply(p), known))
-			to = append(to, difference(t.Apply(w), centre))
-		}
-		values := ridgeRegression(from, to, difference(toMean.Apply(present), known))
-		estimate := make([][]float64, len(centre))
-		for k, c := range centre {
-			estimate[k] = floats.AddTo(make([]float64, len(c)), values[k*len(c):(k+1)*len(c)], c)
-		}
-		out[i] = filled(x, missing[i], toMean.inverse().Apply(estimate))
-	}
-	return out, nil
-}
-
-// difference returns the coordinates of a − b in one row.
-func difference(a, b [][]float64) []float64 {
-	return floats.SubTo(make([]float64, len(a)*len(a[0])), slices.Concat(a...), slices.Concat(b...))
-}
-
-// ridgeRegression predicts y at x from the samples (x_i, y_i): the mean of y plus (x − x̄) Vᵀ S/(S² + λ) Uᵀ Y with U S V the
-// deviations of the x_i, and the λ of least generalised cross-validation, tr(RᵀR)/(N − 1 − Σ S²/(S² + λ))².
-func ridgeRegression(xs, ys [][]float64, x []float64) []float64 {
-	n := len(xs)
-	centred := func(rows [][]float64) (*mat.Dense, []float64) {
-		mean := make([]float64, len(rows[0]))
-		for _, r := range rows {
-			floats.AddScaled(mean, 1/float64(n), r)
-		}
-		m := mat.NewDense(n, len(mean), nil)
-		for i, r := range rows {
-			floats.SubTo(m.RawRowView(i), r, mean)
-		}
-		return m, mean
-	}
-	mx, xMean := centred(xs)
-	my, yMean := centred(ys)
-	var svd mat.SVD
-	svd.Factorize(mx, mat.SVDThin)
-	s := svd.Values(nil)
-	for len(s) > 0 && s[len(s)-1] <= 1e-10*s[0] {
-		s = s[:len(s)-1]
-	}
-	if len(s) == 0 {
-		return yMean
-	}
-	var u, v, uy mat.Dense
-	svd.UTo(&u)
-	svd.VTo(&v)
-	uy.Mul(u.T(), my)
-	// Neither sum may cancel: where the x_i span all deviations of the y_i, both tend to 0 with λ.
-	squares, rest := make([]float64, len(s)), math.Pow(mat.Norm(my, 2), 2)
-	for k := range s {
-		squares[k] = math.Pow(floats.Norm(uy.RawRowView(k), 2), 2)
-		rest -= squares[k]
-	}
-	if rest = math.Max(0, rest); len(s) == n-1 {
-		rest = 0
-	}
-	best, lambda := math.Inf(1), 0.0
-	for e := -10.0; e <= 4; e += 0.25 {
-		l := s[0] * s[0] * math.Pow(10, e)
-		left, free := rest, float64(n-1-len(s))
-		for k := range s {
-			out := l / (s[k]*s[k] + l)
-			left += out * out * squares[k]
-			free += out
-		}
-		if gcv := left / (free * free); gcv < best {
-			best, lambda = gcv, l
-		}
-	}
-	off := floats.SubTo(make([]float64, len(x)), x, xMean)
-	for k := range s {
-		c := floats.Dot(mat.Col(nil, k, &v), off) * s[k] / (s[k]*s[k] + lambda)
-		floats.AddScaled(yMean, c, uy.RawRowView(k))
-	}
-	return yMean
 }

@@ -86,31 +86,6 @@ const (
 	ProcrustesDistance
 )
 
-// Slide moves the semi-landmarks of a shape to where a criterion against a reference is least, in one step: along tangents of the
-// shape as it is. With orthonormal tangents u_a of semi-landmarks l(a), one of a curve and two of a surface, and the bending energy matrix
-// B of the reference the distances t solve Σ_b B_{l(a) l(b)} (u_a·u_b) t_b = −Σ_m B_{l(a) m} u_a·x_m (Bookstein, Med. Image Anal. 1,
-// 1997; Gunz, Mitteroecker and Bookstein 2005); for Procrustes distance, t_a = u_a·(r_{l(a)} − x_{l(a)}). Where the energy leaves
-// distances open, the shortest are taken. The shape must be aligned with the reference for Procrustes distance. Both are [n][d], d = 2 or 3.
-//
-// What lies on a Support is brought onto it first, and goes back to the nearest point after the step, which is halved until the
-// criterion is not worse than before, or so much nearer to its least that the next step is shorter: at the end, on a mesh, it may rise by
-// some ten-thousandths, which the facets hide.
-func Slide(shape, reference [][]float64, semilandmarks []Semilandmark, criterion Criterion) (_ [][]float64, err error) {
-	defer try.Named(&err, "slide")
-	n, d, err := commonExtent([][][]float64{shape, reference}, shapeNumber)
-	try.Do(try.Name(err, "shape 0 along its curves and surfaces to shape 1"))
-	try.Do(checkSemilandmarks(n, d, 1, semilandmarks, criterion))
-	s := slider{semilandmarks: semilandmarks, reference: reference}
-	if criterion == BendingEnergy {
-		if s.bending, err = bendingOf(reference); err != nil {
-			return nil, fmt.Errorf("the reference's landmarks: %w", err)
-		}
-	}
-	on := try.Get(onTheirSupports([][][]float64{shape}, semilandmarks))
-	out, _, _ := try.Get3(s.slide(on[0]))
-	return out, nil
-}
-
 // checkSemilandmarks is for so many shapes of n landmarks in d dimensions.
 func checkSemilandmarks(n, d, shapes int, semilandmarks []Semilandmark, criterion Criterion) error {
 	if len(semilandmarks) == 0 {
@@ -168,7 +143,9 @@ type slider struct {
 }
 
 // slide returns the shape after a step, and how long one that is not halved is: root of the sum of squares. If no step makes anything
-// better, however short, it is stuck where it is.
+// better, however short, it is stuck where it is. What lies on a Support goes back to the nearest point after the step, which is halved
+// until the criterion is not worse than before, or so much nearer to its least that the next step is shorter: at the end, on a mesh, it
+// may rise by some ten-thousandths, which the facets hide.
 func (s *slider) slide(x [][]float64) (next [][]float64, length float64, stuck bool, err error) {
 	defer try.Catch(&err)
 	step, gain := try.Get2(s.step(x))
@@ -217,7 +194,10 @@ func (s *slider) ontoSupports(x [][]float64) ([][]float64, error) {
 }
 
 // step returns how far each semi-landmark goes along its tangents, and by how much the criterion would fall if these were the curves
-// and surfaces themselves.
+// and surfaces themselves. With orthonormal tangents u_a of semi-landmarks l(a), one of a curve and two of a surface, and the bending
+// energy matrix B of the reference the distances t solve Σ_b B_{l(a) l(b)} (u_a·u_b) t_b = −Σ_m B_{l(a) m} u_a·x_m (Bookstein, Med.
+// Image Anal. 1, 1997; Gunz, Mitteroecker and Bookstein 2005); for Procrustes distance, t_a = u_a·(r_{l(a)} − x_{l(a)}). Where the
+// energy leaves distances open, the shortest are taken.
 func (s *slider) step(x [][]float64) (step [][]float64, gain float64, err error) {
 	defer try.Catch(&err)
 	var points []int // l(a)
@@ -395,7 +375,7 @@ const (
 )
 
 // ProcrustesSliding is Procrustes for shapes with semi-landmarks on curves and surfaces. First the semi-landmarks of each shape
-// slide, by a criterion (see Slide), towards the mean of the given shapes; then the shapes are aligned.
+// slide, by a criterion, towards the mean of the given shapes; then the shapes are aligned.
 //
 // The Status is Converged if in each shape the semi-landmarks would move by at most 1e-6 of its size (root mean square). A
 // shape ends after at most 1000 steps; Iterations counts the steps of the longest search. A semi-landmark that would leave an
@@ -458,44 +438,6 @@ func (s *slider) slideTo(mean, x [][]float64, opts []ProcrustesOption) (slid [][
 	}
 }
 
-// PlaceSemilandmarks puts the semi-landmarks of a template, [n][d], on shapes of which only the other landmarks are known, [N][m][d] in
-// their order: the thin-plate spline that takes the template's landmarks to those of a shape takes its semi-landmarks along, and those with
-// On go to the nearest points of it (Gunz, Mitteroecker and Bookstein 2005). There must be d + 1 other landmarks at least, not all on a
-// line or in a plane. It returns the whole shapes, [N][n][d], whose semi-landmarks are not slid yet.
-//
-// On a thin bone a nearest point may be on its other side: a landmark that is farther from its curve or surface than landmarks lie
-// from their centroid (root mean square) is an error, but look at the shapes.
-func PlaceSemilandmarks(template [][]float64, shapes [][][]float64, semilandmarks []Semilandmark) (_ [][][]float64, err error) {
-	defer try.Named(&err, "place semi-landmarks")
-	n, d, err := extent(template)
-	try.Do(try.Name(err, "the template"))
-	try.Do(checkSemilandmarks(n, d, len(shapes), semilandmarks, BendingEnergy))
-	var sliding []int
-	for _, m := range semilandmarks {
-		sliding = append(sliding, m.Point)
-	}
-	slices.Sort(sliding)
-	_, known, wanted := split(template, sliding, template)
-	m, e := try.Get2(commonExtent(shapes, shapeNumber))
-	if m != len(known) || e != d {
-		return nil, fmt.Errorf("the shapes have %d landmarks in %d dimensions, the template has %d in %d that do not slide", m, e, len(known), d)
-	}
-	s, err := newSpline(known)
-	try.Do(try.Name(err, "the template's other landmarks"))
-	whole := make([][][]float64, len(shapes))
-	for i, x := range shapes {
-		placed := s.warp(x, wanted)
-		for l := range template {
-			if _, slides := slices.BinarySearch(sliding, l); slides {
-				whole[i], placed = append(whole[i], placed[0]), placed[1:]
-			} else {
-				whole[i], x = append(whole[i], x[0]), x[1:]
-			}
-		}
-	}
-	return onTheirSupports(whole, semilandmarks)
-}
-
 // onTheirSupports returns the shapes with the semi-landmarks that have one on their Support.
 func onTheirSupports(shapes [][][]float64, semilandmarks []Semilandmark) ([][][]float64, error) {
 	out := make([][][]float64, len(shapes))
@@ -550,6 +492,11 @@ func (s *slider) crossed(x, given [][]float64) (points []int) {
 		}
 	}
 	return points
+}
+
+// difference returns the coordinates of a − b in one row.
+func difference(a, b [][]float64) []float64 {
+	return floats.SubTo(make([]float64, len(a)*len(a[0])), slices.Concat(a...), slices.Concat(b...))
 }
 
 func bendingEnergy(b *mat.SymDense, x [][]float64) float64 {

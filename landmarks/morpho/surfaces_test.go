@@ -112,7 +112,7 @@ func sliding(n int, on []Support) []Semilandmark {
 func slideToTheEnd(t *testing.T, x, reference [][]float64, semi []Semilandmark, criterion Criterion) [][]float64 {
 	t.Helper()
 	for range 1000 {
-		next := expect.Must(Slide(x, reference, semi, criterion))
+		next := expect.Must(slideOnce(x, reference, semi, criterion))
 		way := 0.0
 		for l := range x {
 			way = max(way, floats.Distance(next[l], x[l], 2))
@@ -151,12 +151,12 @@ func TestSlideInAPlane(t *testing.T) {
 		for i := range semi {
 			semi[i].On = on
 		}
-		expect.Abs(t, what, expect.Must(Slide(shape, reference, semi, BendingEnergy)), image, 1e-9)
-		got := expect.Must(Slide(shape, image, semi, ProcrustesDistance))
+		expect.Abs(t, what, expect.Must(slideOnce(shape, reference, semi, BendingEnergy)), image, 1e-9)
+		got := expect.Must(slideOnce(shape, image, semi, ProcrustesDistance))
 		expect.Abs(t, what+": Procrustes distance", got, image, 1e-9)
 	}
 	one := []Semilandmark{{Point: 10, Neighbours: []int{6, 7}, On: []Support{flat}}}
-	got := expect.Must(Slide(shape, image, one, ProcrustesDistance))
+	got := expect.Must(slideOnce(shape, image, one, ProcrustesDistance))
 	u, moved := difference(image[7:8], image[6:7]), difference(got[10:11], shape[10:11])
 	expect.Abs(t, "along a line", math.Abs(floats.Dot(u, moved)), floats.Norm(u, 2)*floats.Norm(moved, 2), 1e-9)
 	expect.Abs(t, "what is left along it", floats.Dot(u, difference(image[10:11], got[10:11])), 0, 1e-9)
@@ -198,7 +198,7 @@ func TestSlideOnAnEllipsoid(t *testing.T) {
 			if was < 1e-9*first {
 				break
 			}
-			x = expect.Must(Slide(x, reference, semi, BendingEnergy))
+			x = expect.Must(slideOnce(x, reference, semi, BendingEnergy))
 			energy := bendingEnergy(bending, x)
 			if energy > was {
 				t.Errorf("shape %d: energy %g after %g", i, energy, was)
@@ -326,45 +326,6 @@ func TestSlidingAtABorder(t *testing.T) {
 	expect.Refused(t, expect.Error(ProcrustesSliding(shapes, sliding(n, on), BendingEnergy)), "procrustes with sliding: shape 0: landmark 8 is", "from its curve or surface", "in its unit and axes?")
 }
 
-// Semi-landmarks of a template go to where an affine map takes them, and from there onto the surface.
-func TestPlaceSemilandmarks(t *testing.T) {
-	const n = 24
-	_, straight, on := specimens(n, 3, 0, 6)
-	semi := sliding(n, on)
-	order := append(slices.Clone(ball(n)[8:16]), append(slices.Clone(ball(n)[:8]), ball(n)[16:]...)...) // landmarks in the middle
-	for i := range semi {
-		if semi[i].Point < 16 {
-			semi[i].Point -= 8
-		}
-	}
-	var known [][][]float64
-	for _, x := range straight {
-		known = append(known, x[:8])
-	}
-	for i, x := range expect.Must(PlaceSemilandmarks(order, known, semi)) {
-		want := append(slices.Clone(straight[i][8:16]), append(slices.Clone(straight[i][:8]), straight[i][16:]...)...)
-		expect.Abs(t, "affine image", x, want, 1e-9*CentroidSize(want))
-	}
-	// A bent one: on the surface, and landmarks where they were.
-	known[1][2] = floats.AddScaledTo(make([]float64, 3), known[1][2], 0.2, difference(known[1][2:3], known[1][3:4]))
-	placed := expect.Must(PlaceSemilandmarks(order, known, semi))[1]
-	expect.Abs(t, "landmark", placed[8:16], known[1], 0)
-	for l := range placed {
-		if l < 8 || l >= 16 {
-			y, _ := on[1].Nearest(placed[l])
-			expect.Abs(t, "on the surface", placed[l], y, 1e-9*CentroidSize(placed))
-		}
-	}
-	for want, err := range map[string]error{
-		"the shapes have 7 landmarks in 3 dimensions, the template has 8 in 3": expect.Error(PlaceSemilandmarks(order, [][][]float64{known[0][:7], known[1][:7], known[2][:7]}, semi)),
-		"lies on 3 curves or surfaces, one a shape, but there are 2 shapes":    expect.Error(PlaceSemilandmarks(order, known[:2], semi)),
-		"place semi-landmarks: the template: landmark 3: x is NaN":             expect.Error(PlaceSemilandmarks([][]float64{{0, 0}, {1, 0}, {1, 1}, {math.NaN(), 1}}, known, semi)),
-		"no semi-landmarks": expect.Error(PlaceSemilandmarks(order, known, nil)),
-	} {
-		expect.Refused(t, err, want)
-	}
-}
-
 func TestSurfaceSemilandmarks(t *testing.T) {
 	grid := [][]float64{{0, 0, 0}, {1, 0, 0}, {2.1, 0, 0}, {0, 1.3, 0}, {1, 1.3, 0}, {2.1, 1.3, 0}}
 	if diff := cmp.Diff([]Semilandmark{{Point: 1, Neighbours: []int{0, 2, 4}}, {Point: 5, Neighbours: []int{4, 2, 1}}}, SurfaceSemilandmarks(grid, 3, 1, 5)); diff != "" {
@@ -386,7 +347,7 @@ func (w wrong) Nearest([]float64) ([]float64, [][]float64) { return w.point, w.t
 func TestBadSurfaces(t *testing.T) {
 	x := ball(12)
 	slide := func(s Semilandmark) error {
-		_, err := Slide(x, ball(12), []Semilandmark{s}, BendingEnergy)
+		_, err := slideOnce(x, ball(12), []Semilandmark{s}, BendingEnergy)
 		return err
 	}
 	on := func(point []float64, tangents ...[]float64) error {
@@ -407,7 +368,7 @@ func TestBadSurfaces(t *testing.T) {
 		"a tangent [1 0] of its curve or surface in 3 dimensions":   on(x[9], []float64{1, 0}),
 		"tangents [[1 0 0] [2 0 0]] of its curve or surface span n": on(x[9], []float64{1, 0, 0}, []float64{2, 0, 0}),
 		"has 3 neighbours, as on a surface, but is in the plane": func() error {
-			_, err := Slide(scattered(1, 6, 2), scattered(2, 6, 2), []Semilandmark{{Point: 0, Neighbours: []int{1, 2, 3}}}, BendingEnergy)
+			_, err := slideOnce(scattered(1, 6, 2), scattered(2, 6, 2), []Semilandmark{{Point: 0, Neighbours: []int{1, 2, 3}}}, BendingEnergy)
 			return err
 		}(),
 	} {

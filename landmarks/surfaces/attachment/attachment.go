@@ -105,7 +105,6 @@ func features(n *Node, varifold bool) *Node {
 // wrong with the meshes that it was made of, Inputs and Value report. It keeps the meshes: do not change them later.
 type Term struct {
 	norm           Norm
-	partial        bool // see PartialVarifold
 	source, target *mesh.Mesh
 	scales         []float64
 	err            error
@@ -128,20 +127,6 @@ func Current(k kernels.Kernel, source, target *mesh.Mesh) *Term {
 // surfaces. k compares their cells by position; its width has the unit of the coordinates.
 func Varifold(k kernels.Kernel, source, target *mesh.Mesh) *Term {
 	return Norm{k, true}.Term(source, target)
-}
-
-// PartialVarifold measures how much of a mesh lies outside of another one: a piece that moves is matched to a part of a whole, and what else
-// the whole has costs nothing. With the feature vectors b_i and e_j of the cells in the norm of Varifold, it is
-//
-//	Σ_i |b_i| max(0, u_i·(Σ_j k(c_i, c_j) b_j − Σ_j k(c_i, d_j) e_j))²,   u_i = b_i/|b_i|
-//
-// (Antonsanti, Glaunès, Benseghir, Jugnon and Kaltenmark, IPMI 2021): where the source has more than the target about its cell
-// i, within the width of the kernel and in its direction, it pays for that with the cell's size. It has the unit of the third power
-// of the sizes.
-func PartialVarifold(k kernels.Kernel, source, target *mesh.Mesh) *Term {
-	t := Varifold(k, source, target)
-	t.partial = true
-	return t
 }
 
 // Term is the squared distance of two meshes in the norm.
@@ -254,7 +239,7 @@ func flatCells(m *mesh.Mesh) []int {
 	return out
 }
 
-// Distance returns the squared distance, or that of PartialVarifold, a scalar, of the mesh with vertices x, [n, D], from the target, with
+// Distance returns the squared distance, a scalar, of the mesh with vertices x, [n, D], from the target, with
 // the kernel's width multiplied by scale. It is a difference of sums: one of less than 1e-14 of them is rounding, and 0.
 func (t *Term) Distance(x, scale *Node, inputs []*Node) *Node {
 	part := func(x, cells *Node) (c, b *Node) {
@@ -263,15 +248,6 @@ func (t *Term) Distance(x, scale *Node, inputs []*Node) *Node {
 	}
 	c, b := part(x, inputs[0])
 	d, e := part(inputs[1], inputs[2])
-	if t.partial {
-		sum := func(d, e *Node) *Node { return ReduceSum(Mul(b, t.norm.Kernel.Sum(c, d, e)), -1) } // times |b|
-		own, covered := sum(c, b), sum(d, e)
-		excess := unrounded(Sub(own, covered), Add(Abs(own), Abs(covered)))
-		square := ReduceSum(Square(b), -1)
-		flat := IsZero(square) // a cell without size pays nothing
-		size := Sqrt(Where(flat, OnesLike(square), square))
-		return ReduceAllSum(Where(flat, ZerosLike(size), Div(Square(Max(excess, ZerosLike(excess))), size)))
-	}
 	squares := Add(t.norm.Square(c, b), t.norm.Square(d, e))
 	return unrounded(Sub(squares, MulScalar(t.norm.Inner(c, b, d, e), 2)), squares)
 }
@@ -302,9 +278,6 @@ func (t *Term) Value(x [][]float64) (float64, error) {
 
 // String names the distance with its kernel.
 func (t *Term) String() string {
-	if t.partial {
-		return "partial " + t.norm.String()
-	}
 	return t.norm.String()
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
-	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
@@ -138,7 +137,7 @@ func TestGradient(t *testing.T) {
 	surface, other := mesh.Ellipsoid(1, 0.8, 0.6, 3, 5), mesh.Icosphere(0)
 	curve, target := mesh.Curve([][]float64{{0, 0}, {1, 0.1}, {1.2, 0.9}, {0.3, 1.1}}, true), mesh.Curve([][]float64{{0, 0}, {1, 0}, {0.5, 1}}, true)
 	rng := rand.New(rand.NewPCG(3, 4))
-	for name, make := range map[string]term{"current": attachment.Current, "varifold": attachment.Varifold, "partial varifold": attachment.PartialVarifold} {
+	for name, make := range terms {
 		for what, d := range map[string]struct {
 			term *attachment.Term
 			m    *mesh.Mesh
@@ -198,33 +197,6 @@ func TestGradient(t *testing.T) {
 		}
 		expect.Abs(t, name+" at twice the width", out.Scalar(0), value(t, wide, surface), 1e-12)
 	}
-}
-
-// PartialVarifold is its sum, written in plain Go; a part of a mesh is within it, the mesh is not within its part.
-func TestPartialVarifold(t *testing.T) {
-	t.Parallel()
-	k := kernels.Gaussian(0.4)
-	whole := mesh.Ellipsoid(1, 0.8, 0.6, 6, 9)
-	part := &mesh.Mesh{Vertices: whole.Vertices, Cells: whole.Cells[:len(whole.Cells)/3]}
-	moved := shift(part, 0.2, 0.1, 0)
-	sum := func(s, m *mesh.Mesh) float64 {
-		near := func(c, n []float64, m *mesh.Mesh) (sum float64) {
-			d, v := m.Centroids(), m.Normals()
-			for j := range v {
-				r := floats.Distance(c, d[j], 2)
-				sum += math.Exp(-r*r/(2*0.4*0.4)) * math.Pow(floats.Dot(n, v[j])/floats.Norm(n, 2), 2) / floats.Norm(v[j], 2)
-			}
-			return sum
-		}
-		c, n, total := s.Centroids(), s.Normals(), 0.0
-		for i := range n {
-			total += floats.Norm(n[i], 2) * math.Pow(math.Max(0, near(c[i], n[i], s)-near(c[i], n[i], m)), 2)
-		}
-		return total
-	}
-	expect.Rel(t, "a moved part in the whole", value(t, attachment.PartialVarifold(k, moved, whole), moved), sum(moved, whole), 1e-12)
-	expect.Rel(t, "the whole in a part", value(t, attachment.PartialVarifold(k, whole, moved), whole), sum(whole, moved), 1e-12)
-	expect.Abs(t, "a part in the whole", value(t, attachment.PartialVarifold(k, part, whole), part), 0, 1e-15)
 }
 
 // What scanners leave and a sum over cells does not mind: degenerate cells weigh nothing, also in the derivative, unused vertices stay

@@ -23,23 +23,3 @@ func ExampleVarifold() {
 	// 320 triangles to 576: 0.001
 	// 320 triangles to 576: 2.040
 }
-
-// Half a sphere lies within the whole, but the whole does not lie within its half.
-func ExamplePartialVarifold() {
-	whole := mesh.Icosphere(2)
-	half := whole.Copy()
-	half.Cells = half.Cells[:len(half.Cells)/2]
-	k := kernels.Gaussian(0.3)
-	piece, err := attachment.PartialVarifold(k, half, whole).Value(half.Vertices)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	all, err := attachment.PartialVarifold(k, whole, half).Value(whole.Vertices)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(piece < 1e-12, all > 0.01)
-	// Output: true true
-}

@@ -47,7 +47,7 @@ func ExampleMesh_Boundary() {
 	// border: [[0 44] [42 0] [44 42]]
 }
 
-// A movie for ParaView: a sphere that grows, with a number at every vertex; and back.
+// A movie for ParaView: a sphere that grows, with a number at every vertex; and its files, read back.
 func ExampleWriteSequence() {
 	folder, err := os.MkdirTemp("", "sequence")
 	if err != nil {
@@ -69,16 +69,21 @@ func ExampleWriteSequence() {
 		fmt.Println(err)
 		return
 	}
-	again, err := mesh.ReadSequence(path)
+	files, err := filepath.Glob(filepath.Join(folder, "*", "*.vtp"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, m := range again {
-		fmt.Println(m.Time, m.Fields[0].Name, len(m.Mesh.Vertices), "vertices")
+	for _, file := range files {
+		points, _, fields, err := mesh.ReadFields(file)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(filepath.Base(file), fields[0].Name, len(points), "vertices")
 	}
 	// Output:
-	// 0 height 42 vertices
-	// 0.5 height 42 vertices
-	// 1 height 42 vertices
+	// 0000.vtp height 42 vertices
+	// 0001.vtp height 42 vertices
+	// 0002.vtp height 42 vertices
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"anatomy/geom/try"
@@ -115,7 +114,6 @@ type pvd struct {
 	XMLName xml.Name `xml:"VTKFile"`
 	Type    string   `xml:"type,attr"`
 	Sets    []struct {
-		Time string `xml:"timestep,attr"`
 		File string `xml:"file,attr"`
 	} `xml:"Collection>DataSet"`
 }
@@ -243,25 +241,4 @@ func readPVD(path string) (_ *pvd, err error) {
 		return nil, text.Advise("give a collection, as WriteSequence writes it", "%s: VTKFile type %s, want Collection", path, text.Clip(doc.Type))
 	}
 	return doc, nil
-}
-
-// ReadSequence reads the times and meshes of a .pvd file whose parts are .vtp files.
-func ReadSequence(path string) (_ []Moment, err error) {
-	defer try.Catch(&err)
-	var out []Moment
-	for i, set := range try.Get(readPVD(path)).Sets {
-		t, err := strconv.ParseFloat(set.Time, 64)
-		if err != nil {
-			return nil, text.Advise("write a number", "%s: part %d: the time %s is no number", path, i, text.Clip(set.Time))
-		}
-		file := filepath.Join(filepath.Dir(path), set.File)
-		points, cells, fields, err := ReadFields(file)
-		if err != nil {
-			return nil, err
-		}
-		m := &Mesh{points, cells}
-		try.Do(try.Name(m.wellFormed(), "%s", file))
-		out = append(out, Moment{t, m, fields})
-	}
-	return out, nil
 }

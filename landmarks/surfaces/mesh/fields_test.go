@@ -3,12 +3,14 @@ package mesh_test
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,6 +116,21 @@ func contents(t *testing.T, dir string) map[string]string {
 	return out
 }
 
+// readSequence reads what WriteSequence writes.
+func readSequence(t *testing.T, path string) (out []mesh.Moment) {
+	t.Helper()
+	for _, set := range dataSet.FindAllStringSubmatch(string(expect.Must(os.ReadFile(path))), -1) {
+		points, cells, fields, err := mesh.ReadFields(filepath.Join(filepath.Dir(path), html.UnescapeString(set[2])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, mesh.Moment{Time: expect.Must(strconv.ParseFloat(set[1], 64)), Mesh: &mesh.Mesh{Vertices: points, Cells: cells}, Fields: fields})
+	}
+	return out
+}
+
+var dataSet = regexp.MustCompile(`timestep="([^"]*)" part="0" file="([^"]*)"`)
+
 // A sequence that cannot be written leaves the one before and every other file as they were, and one that can be written removes no
 // other's file.
 func TestSequenceTouchesNothingElse(t *testing.T) {
@@ -132,7 +149,7 @@ func TestSequenceTouchesNothingElse(t *testing.T) {
 		if err := mesh.WriteSequence(path, sequence(size)); err != nil {
 			t.Fatal(err)
 		}
-		for k, m := range expect.Must(mesh.ReadSequence(path)) {
+		for k, m := range readSequence(t, path) {
 			expect.Abs(t, "vertices", m.Mesh.Vertices, sequence(size)[k].Mesh.Vertices, 0)
 		}
 	}
@@ -223,7 +240,7 @@ func TestSequence(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	got := expect.Must(mesh.ReadSequence(path))
+	got := readSequence(t, path)
 	if len(got) != 3 {
 		t.Fatalf("%d moments", len(got))
 	}
@@ -235,12 +252,4 @@ func TestSequence(t *testing.T) {
 	expect.Refused(t, mesh.WriteSequence(path, []mesh.Moment{moments[1], moments[0]}), "moment 1", "times that grow")
 	expect.Refused(t, mesh.WriteSequence(path, nil), "no moments")
 	expect.Refused(t, mesh.WriteSequence(filepath.Join(dir, "x.vtp"), moments), ".pvd")
-	if err := os.Remove(filepath.Join(dir, "flow & more", "0001.vtp")); err != nil {
-		t.Fatal(err)
-	}
-	expect.Refused(t, expect.Error(mesh.ReadSequence(path)), "0001.vtp")
-	if err := os.WriteFile(path, []byte(strings.Repeat("<a>", 200)), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	expect.Refused(t, expect.Error(mesh.ReadSequence(path)), "flow & more.pvd")
 }

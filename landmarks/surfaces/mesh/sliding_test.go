@@ -29,7 +29,7 @@ func bones(level int) (surfaces []*mesh.Mesh, landmarks [][][]float64) {
 	return surfaces, landmarks
 }
 
-// Semi-landmarks of a template come onto other surfaces and slide there, beside landmarks.
+// A thin-plate spline takes semi-landmarks of a template to other shapes; they come onto their surfaces and slide there, beside landmarks.
 func Example() {
 	surfaces, landmarks := bones(3)
 
@@ -54,10 +54,14 @@ func Example() {
 	for i := range semi {
 		semi[i].On = on
 	}
-	shapes, err := morpho.PlaceSemilandmarks(template, landmarks, semi)
-	if err != nil {
-		fmt.Println(err)
-		return
+	var shapes [][][]float64
+	for _, x := range landmarks {
+		spline, err := morpho.ThinPlateSpline(template[:12], x)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		shapes = append(shapes, append(x, spline(template[12:])...))
 	}
 	slid, err := morpho.ProcrustesSliding(shapes, semi, morpho.BendingEnergy)
 	if err != nil {
@@ -86,7 +90,10 @@ func TestSlidingOnMeshes(t *testing.T) {
 		for i := range semi {
 			semi[i].On = on
 		}
-		shapes := expect.Must(morpho.PlaceSemilandmarks(template, landmarks, semi))
+		var shapes [][][]float64
+		for _, x := range landmarks {
+			shapes = append(shapes, append(x, expect.Must(morpho.ThinPlateSpline(template[:12], x))(template[12:])...))
+		}
 		out := expect.Must(morpho.ProcrustesSliding(shapes, semi, morpho.BendingEnergy))
 		if out.Status != solve.Converged {
 			t.Errorf("level %d: %v", level, out)
