@@ -20,6 +20,9 @@ import (
 // EndTolerance is what a most probable path may be off, relative to |y − x|, to be Converged: see Geodesic.Residual.
 const EndTolerance = 5e-6
 
+// momentumError is the StepError of a most probable path that is Converged, at most.
+const momentumError = 1e-3
+
 // MostProbablePath returns the path from u that minimises
 //
 //	½ ∫ |w'|² dt + |x(1) − y|²/2σ²,
@@ -31,8 +34,9 @@ const EndTolerance = 5e-6
 // The path is a projected geodesic of the frame bundle with P(1) = 0 and ρ + σ² h(1) = 0 for the derivative ρ of
 // |x(1) − y|²/2. Where σ is small beside what the frame does not reach, it turns many times, because curvature then takes it in
 // directions that the frame does not have; there are many local minima, and it is the one to which the search leads as σ falls.
-// Exp_FM of its momentum may magnify the last digits by a factor of a million, and then ends elsewhere with any number of steps, of which Status
-// says nothing: go on from the Path. So Residual puts the path into the problem with twice the steps. Status is Converged where the end may be off by at most EndTolerance of |y − x|; otherwise Err says why.
+// Exp_FM of its momentum may magnify the last digits by a factor of a million: StepError says how far that leads from the end with twice the
+// steps. Residual puts the path itself into the problem with twice the steps. Status is Converged where the end may be off by at most
+// EndTolerance of |y − x| and StepError is at most 1e-3; otherwise Err says why. Where that is the StepError, the Path holds.
 // Steps says how many steps that takes. A search ends after 100,000 steps of the integrator in all, at 39 landmarks a few minutes of a
 // processor. On a Charted manifold the path stays in the chart centred at u.
 func (s *Space[P]) MostProbablePath(u Point[P], y P, sigma float64) (*Geodesic[P], error) {
@@ -61,10 +65,33 @@ func (s *Space[P]) MostProbablePaths(u Point[P], observations []P, sigma float64
 	defer p.task.End()
 	found := try.Get(p.Paths(s.flat(u), sigma, Persistence))
 	gs := make([]*Geodesic[P], len(found))
+	parallel(len(found), func(i int) { p.putBack(found[i], p.ys[i]) })
 	for i, g := range found {
 		gs[i] = Shaped(s.Base, g)
 	}
 	return gs, nil
+}
+
+// putBack computes the StepError of a path to y that was found. A geodesic of the frame bundle with a kth of a momentum is the first kth of
+// the whole one: its parts, with the steps of the space, are one program.
+func (p *Probable) putBack(g *Geodesic[geom.Vec], y []float64) {
+	if g.Status != geom.Converged {
+		return
+	}
+	parts := 2 * g.Steps / p.space.Base.Steps()
+	u, momentum := g.Start, scaled(g.Momentum, 1/float64(parts))
+	for range parts {
+		out, last := p.space.shoot(u, momentum), p.space.Base.Steps()
+		u = Point[geom.Vec]{out.Matrix(0)[last], out.Array3(1)[last]}
+		momentum = Momentum[geom.Vec]{out.Matrix(2)[last], out.Array3(3)[last]}
+	}
+	if g.StepError = p.missed(u.X, g.End); g.StepError > 1e-13*floats.Norm(g.End, 2) {
+		g.StepError /= floats.Distance(y, g.Start.X, 2)
+	}
+	if !(g.StepError <= momentumError) {
+		g.Status = geom.Stalled
+		g.Reason = fmt.Sprintf("the path holds, but with twice the steps Exp_FM of its momentum ends %.2g %% of the distance off", 100*g.StepError)
+	}
 }
 
 // Probable searches for the most probable paths from a point of the frame bundle to observations, each by itself.
@@ -422,10 +449,14 @@ func (p *Probable) found() *Found {
 
 // momentum is minus a derivative of the cost, from that of half the squared mismatch.
 func (s *search) momentum(p Momentum[geom.Vec]) Momentum[geom.Vec] {
-	scaled := func(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), 1/(s.sigma*s.sigma), v) }
-	out := Momentum[geom.Vec]{Horizontal: scaled(p.Horizontal)}
+	return scaled(p, 1/(s.sigma*s.sigma))
+}
+
+func scaled(p Momentum[geom.Vec], by float64) Momentum[geom.Vec] {
+	times := func(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), by, v) }
+	out := Momentum[geom.Vec]{Horizontal: times(p.Horizontal)}
 	for _, v := range p.Vertical {
-		out.Vertical = append(out.Vertical, scaled(v))
+		out.Vertical = append(out.Vertical, times(v))
 	}
 	return out
 }
@@ -661,7 +692,7 @@ func (p *Probable) certified(s *search, u Point[geom.Vec], y []float64, sigma fl
 		}
 		g := try.Get(p.at(s.basis.steps).SteeredPath(u, s.controls(s.Best)))
 		missed := p.missed(g.End, y)
-		g.Mismatch = missed * missed
+		g.Mismatch, g.StepError = missed*missed, math.NaN()
 		g.Iterations, g.Reason = s.evaluations, s.reason
 		if s.found != nil {
 			g.Momentum = s.momentum(s.found.Momenta[0])

@@ -200,7 +200,10 @@ type Geodesic[P geom.Point] struct {
 	// Residual, of a most probable path, is how far it may be off, in units of σ, as a root mean square over the coordinates (for σ = 0, in
 	// units of |y − x|): by how much a step of the search with twice the integrator's steps moves it at any time, plus √(2e) for the e by
 	// which its cost then exceeds the minimum, plus what the steps do to its end. It is +Inf where no such step was taken.
-	Residual   float64
+	Residual float64
+	// StepError, of MostProbablePath, is how far from the End Exp_FM of the Momentum leads with twice the Steps, divided by |y − x|. It is NaN
+	// where no path was found, and of the paths of stats.FrameBundleMean.
+	StepError  float64
 	Steps      int // of the integrator, for a most probable path
 	Iterations int
 	Status     geom.Status // of Exp: Converged where the energy changes by at most geom.MaxDrift
@@ -224,7 +227,7 @@ func Shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[
 	s := Space[P]{base}
 	out := &Geodesic[P]{Start: s.point(g.Start), Momentum: s.momentum(g.Momentum), Energy: g.Energy, End: base.Point(g.End),
 		Path: base.Points(g.Path), Frames: s.frames(g.Frames), Velocities: g.Velocities,
-		Mismatch: g.Mismatch, Residual: g.Residual, Steps: g.Steps, Iterations: g.Iterations, Status: g.Status, Reason: g.Reason}
+		Mismatch: g.Mismatch, Residual: g.Residual, StepError: g.StepError, Steps: g.Steps, Iterations: g.Iterations, Status: g.Status, Reason: g.Reason}
 	for _, p := range g.Momenta {
 		out.Momenta = append(out.Momenta, s.momentum(p))
 	}
@@ -248,10 +251,7 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 	for k, p := range p.Vertical {
 		try.Do(s.Base.CheckNumbers(fmt.Sprintf("vertical momentum %d", k), p))
 	}
-	out := s.call("Exp_FM", func(in []*Node) []*Node {
-		path := Shoot(s.Base.M, s.Base.Method(), s.Base.Steps(), in)
-		return append(path, Transpose(velocities(timesSecond(path[1]), path[2]), 0, 1))
-	}, v.X, v.Frame, s.Base.Vector(p.Horizontal), vertical)
+	out := s.shoot(v, Momentum[geom.Vec]{s.Base.Vector(p.Horizontal), vertical})
 	path := out.Matrix(0)
 	diverges(path)
 	g := &Geodesic[P]{Start: u, Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Velocities: out.Matrix(4)}
@@ -267,6 +267,14 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 		}
 	}
 	return g, nil
+}
+
+// shoot returns x, ν, h, P and w' at the times of the geodesic Exp_FM.
+func (s *Space[P]) shoot(u Point[geom.Vec], p Momentum[geom.Vec]) engine.Values {
+	return s.call("Exp_FM", func(in []*Node) []*Node {
+		path := Shoot(s.Base.M, s.Base.Method(), s.Base.Steps(), in)
+		return append(path, Transpose(velocities(timesSecond(path[1]), path[2]), 0, 1))
+	}, u.X, u.Frame, p.Horizontal, p.Vertical)
 }
 
 // rankTolerance is the least ratio of the smallest to the largest eigenvalue of νᵀ g ν for independent vectors.

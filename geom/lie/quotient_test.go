@@ -271,6 +271,9 @@ func TestLiftedProcesses(t *testing.T) {
 	want := expect.Must(sphere.MostProbablePath(framebundle.At([]float64{0, 0, 1}, []float64{0, -0.5, 0}, []float64{0.2, 0, 0}),
 		[]float64{turned[2], turned[5], turned[8]}, 0))
 	expect.Rel(t, "energy of the most probable path", path.Energy, want.Energy, 1e-6)
+	if path.Status != geom.Converged || !(path.StepError <= 1e-3) { // ends are compared as orbits
+		t.Errorf("%v, step error %g", path, path.StepError)
+	}
 }
 
 func mul3(a, b []float64) []float64 {
