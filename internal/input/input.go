@@ -39,7 +39,7 @@ const (
 
 	rowCells      = 4
 	elementCells  = 16
-	specimenCells = 64
+	specimenCells = 96
 )
 
 var kinds = [...]struct {

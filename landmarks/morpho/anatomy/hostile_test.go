@@ -274,7 +274,7 @@ var hostiles = []hostile{
 	{"a zip of 1 GB of CSV", true, zipped("x.zip", "a.csv", "specimen,x,y\n", "a,1,2\n", 1<<28/6*4), inspects("x.zip"), "are the most"},
 	{"a zip of 4 GB of zeros", true, zipped("x.zip", "a.csv", "", "\x00", 4<<30), inspects("x.zip"), "unpacked, it has at least 2147483647 bytes"},
 	{"a zip of 250 MB of TPS", true, zipped("x.zip", "a.tps", "LM=60000000\n", "1 2\n", 250<<18), inspects("x.zip"), "more than the 16777216"},
-	{"a zip of 200 MB of CSV", true, zipped("x.zip", "a.csv", "specimen,x,y\n", "a,1,2\n", 200<<20/6), inspects("x.zip"), "cells"},
+	{"a zip of 200 MB of CSV", true, zipped("x.zip", "a.csv", "specimen,x,y\n", "a,1,2\n", 200<<20/6), inspects("x.zip"), "coordinates of landmarks"},
 	{"a zip of a mesh", false, zipped("x.zip", "a.ply", fmt.Sprintf(ply, 1, 0), "1 2 3\n", 1), inspects("x.zip"), "no line above it names columns"},
 	{"a zip in a zip", false, zipped("x.zip", "b.zip", "PK", "zz", 100), inspects("x.zip"), "x.zip"},
 	{"a zip with 100,000 files", false, func(folder string) {
@@ -314,24 +314,24 @@ var hostiles = []hostile{
 	{"a CSV of 90,000 named landmarks", false, func(f string) {
 		os.WriteFile(filepath.Join(f, "x.csv"), []byte("specimen,"+many(45000, "a%db_x,a%[1]db_y", ",")+"\n"+strings.Repeat("s"+strings.Repeat(",1,2", 45000)+"\n", 1)), 0o600)
 	}, inspects("x.csv"), ""},
-	{"five million rows of one specimen", true, file("x.csv", "specimen,x,y\n", "a,1,2\n", 5000000, ""), inspects("x.csv"), "cells"},
+	{"five million rows of one specimen", true, file("x.csv", "specimen,x,y\n", "a,1,2\n", 5000000, ""), inspects("x.csv"), "coordinates of landmarks"},
 	{"two million rows of one specimen", true, file("x.csv", "specimen,x,y\n", "a,1,2\n", 2000000, ""), inspects("x.csv"), ""},
-	{"five million rows without names", true, file("x.csv", "x,y\n", "1,2\n", 5000000, ""), inspects("x.csv"), "cells"},
+	{"five million rows without names", true, file("x.csv", "x,y\n", "1,2\n", 5000000, ""), inspects("x.csv"), "coordinates of landmarks"},
 	{"rows of a million landmarks by number", true, numbered("x.csv", "specimen,landmark,x,y\n", "a,%d,1,2\n", 1000000), inspects("x.csv"), ""},
-	{"a CSV of 400,000 specimens", true, numbered("x.csv", "specimen,x1,y1,x2,y2,x3,y3\n", "s%d,0,0,1,0,0,1\n", 400000), inspects("x.csv"), "cells"},
-	{"a CSV of 200,000 specimens", true, numbered("x.csv", "specimen,x1,y1,x2,y2,x3,y3\n", "s%d,0,0,1,0,0,1\n", 200000), inspects("x.csv"), ""},
-	{"a CSV of 200,000 specimens of any shape", true, anyShapes(200000, 2), inspects("x.csv"), ""},
-	{"a CSV of 200,000 specimens of any shape in space", true, anyShapes(200000, 3), inspects("x.csv"), ""},
-	{"a CSV of 200,000 groups", true, numbered("x.csv", "specimen,group,x1,y1,x2,y2,x3,y3\n", "s%d,g%[1]d,0,0,1,0,0,1\n", 200000), inspects("x.csv"), ""},
+	{"a CSV of 400,000 specimens", false, numbered("x.csv", "specimen,x1,y1,x2,y2,x3,y3\n", "s%d,0,0,1,0,0,1\n", 400000), inspects("x.csv"), "cells"},
+	{"a CSV of 140,000 specimens", true, numbered("x.csv", "specimen,x1,y1,x2,y2,x3,y3\n", "s%d,0,0,1,0,0,1\n", 140000), inspects("x.csv"), ""},
+	{"a CSV of 140,000 specimens of any shape", true, anyShapes(140000, 2), inspects("x.csv"), ""},
+	{"a CSV of 140,000 specimens of any shape in space", true, anyShapes(140000, 3), inspects("x.csv"), ""},
+	{"a CSV of 140,000 groups", true, numbered("x.csv", "specimen,group,x1,y1,x2,y2,x3,y3\n", "s%d,g%[1]d,0,0,1,0,0,1\n", 140000), inspects("x.csv"), ""},
 	{"200 MB of blank lines", false, file("x.csv", "x,y\n", "\n", 200<<20, ""), inspects("x.csv"), "empty lines"},
 	{"200 MB of empty cells", true, file("x.csv", "x,y\n", ",\n", 100<<20, ""), inspects("x.csv"), "are the most"},
 	{"200 MB of spaces", true, file("x.csv", "x,y\n", " ", 200<<20, ""), inspects("x.csv"), "longer than 16 MiB"},
 	{"a quotation mark that is not closed", true, file("x.csv", "specimen,x,y\n\"", "a,1,2\n", 30<<20, ""), inspects("x.csv"), "is a quotation mark not closed"},
-	{"a table without a header of 5 million rows", true, file("x.xyz", "", "1 2 3\n", 5000000, ""), inspects("x.xyz"), "cells"},
+	{"a table without a header of 5 million rows", true, file("x.xyz", "", "1 2 3\n", 5000000, ""), inspects("x.xyz"), "coordinates of landmarks"},
 	{"names below a table, by the million", true, file("x.csv", "specimen,x,y\na,1,2\n", "note,,\n", 3000000, ""), inspects("x.csv"), "cells"},
 	{"NTS that announces a billion", false, file("x.nts", "1 100000L 100000 0 DIM=2\n", "a ", 1000, ""), inspects("x.nts"), "coordinates"},
 	{"NTS of 10 million labels", true, file("x.nts", "1 10000000L 2 0 DIM=2\n", "a ", 5<<20, "\n"), inspects("x.nts"), "coordinates"},
-	{"NTS of 4 million labels", true, file("x.nts", "1 4000000L 4 0 DIM=2\n", "a\n", 4000000, "1 2 3 4\n"), inspects("x.nts"), "the file ends before"},
+	{"NTS of a million labels", true, file("x.nts", "1 1000000L 4 0 DIM=2\n", "a\n", 1000000, "1 2 3 4\n"), inspects("x.nts"), "the file ends before"},
 	{"Morphologika of a billion", false, file("x.morphologika", "[individuals]\n100000\n[landmarks]\n10000\n[dimensions]\n3\n[rawpoints]\n", "1 2 3\n", 9, ""), inspects("x.morphologika"), "coordinates"},
 	{"Morphologika of names by the million", true, file("x.morphologika", "[individuals]\n10000000\n[landmarks]\n1\n[dimensions]\n1\n[names]\n", "a\n", 10000000, ""), inspects("x.morphologika"), "no [rawpoints]"},
 	{"Checkpoint that announces 10 million points", false, file("x.ckpt", "Stratovan Checkpoint\n[Landmarks]\nNumberOfPoints: 10000000\n", "", 0, "[End]\n"), inspects("x.ckpt"), "coordinates"},
@@ -340,7 +340,7 @@ var hostiles = []hostile{
 	{"markups that nest", false, file("x.json", `{"markups":`, "[", 5<<20, ""), inspects("x.json"), "cells or elements"},
 	{"markups of 100 MB of spaces", false, file("x.json", `{"markups":`, " ", 100<<20, "[]}"), inspects("x.json"), "no markups"},
 	{"MITK of 100 MB of points", true, file("x.mps", "<point_set_file><point_set><time_series>", "<point/>", 12<<20, "</time_series></point_set></point_set_file>"), inspects("x.mps"), "cells or elements"},
-	{"MITK of 100 MB of attributes", true, file("x.mps", "<point_set_file", ` a="1"`, 16<<20, "/>"), inspects("x.mps"), "cells or elements"},
+	{"MITK of 20 MB of attributes", false, file("x.mps", "<point_set_file", ` a="1"`, 3<<20, "/>"), inspects("x.mps"), "cells or elements"},
 	{"FCSV of a million columns", false, file("x.fcsv", "# Markups fiducial file version = 5.0\n# CoordinateSystem = LPS\n", ",", 1<<20, "\n"), inspects("x.fcsv"), "100000 is the most"},
 	// Meshes.
 	{"VTP of pieces by the million", true, file("x.vtp", `<VTKFile type="PolyData"><PolyData>`, "<Piece/>", 14<<20, "</PolyData></VTKFile>"), converts("x.vtp"), "cells or elements"},
@@ -410,7 +410,7 @@ func TestHostile(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			folder := t.TempDir()
 			h.make(folder)
-			ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // by the clock, for what hangs
 			defer cancel()
 			c := exec.CommandContext(ctx, program, h.args(folder)...)
 			c.Env = append(os.Environ(), asProgram+"=1", "ANATOMY_PROGRESS=off")
