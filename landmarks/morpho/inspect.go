@@ -292,7 +292,7 @@ func coreMean(shapes [][][]float64) ([][]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps += a.Iterations * alignmentSteps(len(half), len(a.Mean))
+		steps += a.Iterations * alignmentSteps(len(half), len(a.Mean), len(a.Mean[0]))
 		before := mean
 		mean = Similarity{1 / CentroidSize(a.Mean), identity(len(a.Mean[0])), make([]float64, len(a.Mean[0]))}.Apply(a.Mean)
 		if before != nil {

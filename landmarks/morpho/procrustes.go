@@ -104,7 +104,7 @@ func (a *Alignment) Err() error { return solve.NotNil(a).Status.Err(a) }
 
 const (
 	procrustesIterations = 1000
-	procrustesWork       = 5e7   // iterations times specimens times landmarks (ten more for the rotation), if this is fewer iterations
+	procrustesWork       = 5e7   // iterations times specimens times landmarks (more for the rotation), if this is fewer iterations
 	procrustesTolerance  = 1e-14 // change of a mean of size 1, for one coordinate
 )
 
@@ -178,7 +178,7 @@ func procrustes(shapes [][][]float64, importance []float64, what func(i int) str
 	}
 	out := &Alignment{Status: solve.IterationLimit}
 	tolerance := procrustesTolerance * math.Sqrt(float64(n*dim))
-	most := min(procrustesIterations, max(10, procrustesWork/alignmentSteps(len(pre), n)))
+	most := min(procrustesIterations, max(10, procrustesWork/alignmentSteps(len(pre), n, dim)))
 	for ; out.Iterations < most && out.Status != solve.Converged; out.Iterations++ {
 		if err := fit(); err != nil {
 			return nil, err
@@ -231,8 +231,8 @@ func procrustes(shapes [][][]float64, importance []float64, what func(i int) str
 	return out, nil
 }
 
-// alignmentSteps is about how long one iteration takes with so many shapes of n landmarks.
-func alignmentSteps(shapes, n int) int { return shapes * (n + 10) }
+// alignmentSteps is about how long one iteration takes with so many shapes of n landmarks; a rotation in space takes longer than one in the plane.
+func alignmentSteps(shapes, n, dim int) int { return shapes * (n + 10 + 40*(dim-2)) }
 
 func optionsOf(opts []ProcrustesOption) procrustesOptions {
 	var o procrustesOptions
