@@ -29,21 +29,23 @@ type Kind int
 
 // Kinds, and how much of each the reading of a file or folder may take. They bound its memory to a gigabyte.
 const (
-	Bytes   Kind = iota // of the file, or of what it unpacks to
-	Cells               // of tables; a row counts as rowCells more, an element of XML or JSON as elementCells
-	Numbers             // coordinates, and corners of triangles
-	Seconds             // of the processor, counted in nanoseconds
+	Bytes       Kind = iota // of the file, or of what it unpacks to
+	Cells                   // of tables; a row counts as rowCells more, an element of XML or JSON as elementCells, a specimen as specimenCells
+	Numbers                 // coordinates, and corners of triangles, of surfaces
+	Coordinates             // of landmarks, which are aligned once they are read
+	Seconds                 // of the processor, counted in nanoseconds
 
 	Columns = 100_000 // of a table: the most
 
-	rowCells     = 4
-	elementCells = 16
+	rowCells      = 4
+	elementCells  = 16
+	specimenCells = 96
 )
 
 var kinds = [...]struct {
 	most, unit int
 	name       string
-}{{256 << 20, 1, "bytes"}, {1 << 24, 1, "cells or elements"}, {1 << 24, 1, "numbers"}, {15e9, 1e9, "seconds of the processor"}}
+}{{256 << 20, 1, "bytes"}, {1 << 24, 1, "cells or elements"}, {1 << 24, 1, "numbers"}, {1 << 22, 1, "coordinates of landmarks"}, {15e9, 1e9, "seconds of the processor"}}
 
 // Large is the environment variable by which larger files are read, if it is set.
 const Large = "ANATOMY_LARGE"
@@ -71,7 +73,6 @@ func (b *Budget) Spend(kind Kind, n int) error {
 	if b.calls++; b.calls%4096 == 1 {
 		now := processor()
 		b.times = times()
-		b.times = times()
 		if b.since > 0 {
 			b.spent[Seconds] += now - b.since
 		}
@@ -94,8 +95,11 @@ func (b *Budget) Row(columns int) error {
 	return b.Spend(Cells, columns+rowCells)
 }
 
-// Elements takes so many elements of XML or JSON, or specimens.
+// Elements takes so many elements of XML or JSON.
 func (b *Budget) Elements(n int) error { return b.Spend(Cells, n*elementCells) }
+
+// Specimens takes so many specimens.
+func (b *Budget) Specimens(n int) error { return b.Spend(Cells, n*specimenCells) }
 
 // JSON reads a text into a value.
 func (b *Budget) JSON(text []byte, into any) error {

@@ -47,7 +47,7 @@ func readCheckpoint(in *lineReader, name string) *Dataset {
 		switch key {
 		case "NumberOfPoints":
 			announced = try.Get(text.Count("points", value))
-			in.Spend(input.Numbers, 3*announced)
+			in.Spend(input.Coordinates, 3*announced)
 			continue
 		case "Units":
 			if list.unit = unitIn(value); list.unit == "" {

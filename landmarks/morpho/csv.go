@@ -257,7 +257,7 @@ func csvField(record []string, column int) string {
 }
 
 func (t *csvTable) point(record []string, landmark int, columns []int) []float64 {
-	t.in.Spend(input.Numbers, len(columns))
+	t.in.Spend(input.Coordinates, len(columns))
 	words := make([]string, len(columns))
 	for c, column := range columns {
 		words[c] = csvField(record, column)
@@ -277,7 +277,7 @@ var statistic = regexp.MustCompile(`^(?i:mean|average|median|sd|std|st\.? ?dev\.
 // addSpecimen takes a row of a wide file.
 func (t *csvTable) addSpecimen(record []string) {
 	c := t.columns
-	try.Do(t.in.Elements(1))
+	try.Do(t.in.Specimens(1))
 	s := Specimen{Name: csvField(record, c.specimen), Group: csvField(record, c.group), Covariates: c.covariatesOf(record)}
 	if s.Name == "" && t.columns.specimen >= 0 && !t.columns.rowNames {
 		try.Do(errNameless)
@@ -306,7 +306,7 @@ func (t *csvTable) addLandmark(record []string) {
 	}
 	i, known := t.index[name]
 	if !known {
-		try.Do(t.in.Elements(1))
+		try.Do(t.in.Specimens(1))
 		i = len(t.dataset.Specimens)
 		t.index[name] = i
 		t.dataset.Specimens = append(t.dataset.Specimens, Specimen{Name: name, Group: group, Covariates: t.columns.covariatesOf(record)})

@@ -325,7 +325,7 @@ type lineReader struct {
 }
 
 // specimen takes one more of the budget.
-func (l *lineReader) specimen() { try.Do(l.Elements(1)) }
+func (l *lineReader) specimen() { try.Do(l.Specimens(1)) }
 
 // readLines reads a file of lines. An error is one at the line that was read last.
 func readLines(r io.Reader, file string, read func(in *lineReader) *Dataset) (*Dataset, error) {
@@ -461,7 +461,7 @@ func (n *numerals) decimals(file string) {
 
 // coordinates reads the dim coordinates of a landmark, separated by spaces or tabs, from the current line.
 func (l *lineReader) coordinates(landmark, dim int) ([]float64, error) {
-	l.Spend(input.Numbers, dim)
+	l.Spend(input.Coordinates, dim)
 	var words []string
 	count := 0
 	for word := range strings.FieldsSeq(l.text) {

@@ -74,14 +74,15 @@ type Inspection struct {
 	Distances []SpecimenDistance // of every specimen from Mean, the farthest first
 	Findings  []Finding          // by fault, and the most severe first
 
-	work       int          // that is left for searches through the orders of landmarks
-	unsearched map[int]bool // specimens for which it did not suffice
+	Unsearched []int // specimens with too many landmarks for a search through all their orders
+
+	work int // that is left for these searches
 }
 
 // orders takes one search through the pairs of n landmarks of specimen i from the work, and says whether there was as much left.
 func (in *Inspection) orders(i, n int) bool {
-	if in.work -= n * n; in.work < 0 {
-		in.unsearched[i] = true
+	if in.work -= n * n; in.work < 0 && (len(in.Unsearched) == 0 || in.Unsearched[len(in.Unsearched)-1] != i) {
+		in.Unsearched = append(in.Unsearched, i)
 	}
 	return in.work >= 0
 }
@@ -99,8 +100,8 @@ func (in *Inspection) String() string {
 	if len(count) == 0 {
 		words = append(words, "nothing found")
 	}
-	if len(in.unsearched) > 0 {
-		words = append(words, fmt.Sprintf("%s with too many landmarks for a search through their orders", text.Counted(len(in.unsearched), "specimens")))
+	if len(in.Unsearched) > 0 {
+		words = append(words, fmt.Sprintf("%s with too many landmarks for a search through their orders", text.Counted(len(in.Unsearched), "specimens")))
 	}
 	return strings.Join(words, ", ")
 }
@@ -118,17 +119,19 @@ func (in *Inspection) Names(faults ...Fault) []string {
 }
 
 const (
-	none      = 1e-9 // from the mean is no distance but rounding
-	farther   = 1.5  // medians of the distances: nearer shapes are not searched for mirrored or other labels
-	fitting   = 2    // medians of the distances, at most, are shapes that fit once their landmarks are counted otherwise
-	explains  = 0.5  // of its squared distance from the mean is left, at most, where other labels are the right ones
-	shortened = 0.1  // mean spacings by which another order must shorten an outline
-	tukey     = 1.5  // quartile distances beyond the upper quartile
-	exchanged = 9    // times the usual squared deviation of both that swapped landmarks are off, at least
-	nearer    = 0.25 // of their squared deviation is left, at most, once they are exchanged
-	apart     = 2    // times as large as the next smaller one is a size of another group
-	orderings = 2e8  // orders times landmarks that are searched, in all specimens
-	farApart  = 5    // times as large as the others are specimens of another size, whatever the unit
+	none      = 1e-9  // from the mean is no distance but rounding
+	farther   = 1.5   // medians of the distances: nearer shapes are not searched for mirrored or other labels
+	fitting   = 2     // medians of the distances, at most, are shapes that fit once their landmarks are counted otherwise
+	explains  = 0.5   // of its squared distance from the mean is left, at most, where other labels are the right ones
+	shortened = 0.1   // mean spacings by which another order must shorten an outline
+	tukey     = 1.5   // quartile distances beyond the upper quartile
+	exchanged = 9     // times the usual squared deviation of both that swapped landmarks are off, at least
+	nearer    = 0.25  // of their squared deviation is left, at most, once they are exchanged
+	apart     = 2     // times as large as the next smaller one is a size of another group
+	resting   = 1e-12 // is no change of a mean of size 1 but rounding
+	turning   = 5e7   // steps (see alignmentSteps) after which the turns to the mean of the nearest half end
+	orderings = 2e8   // orders times landmarks that are searched, in all specimens
+	farApart  = 5     // times as large as the others are specimens of another size, whatever the unit
 )
 
 // Inspect lists the specimens that were probably digitised in another way than the others. Look at them before any analysis;
@@ -153,13 +156,14 @@ const (
 //
 // # Algorithm
 //
-// The mean is that of the half of the specimens nearest to it, so that faulty ones do not influence it. The size is the median
+// The mean is that of the half of the specimens nearest to it, so that faulty ones do not influence it; beyond about ten thousand specimens the
+// search for this half ends after fewer than 20 turns. The size is the median
 // distance of the landmarks from the medians of their coordinates, so that one wrong landmark does not influence it; groups of
 // sizes are separated where a size is more than twice the next smaller one. Mirrored and Relabelled are tested for specimens that
 // are farther from the mean than one and a half times the median distance. Where there is no closed outline, the other labels must
 // also bring the specimen nearer than twice the median. OutOfOrder reverses sections as long as this shortens the outline, the
-// greatest gain first (2-opt, Croes 1958). Searches through the orders of n landmarks take n² steps a specimen, and 2·10⁸ in all: String says how many specimens
-// were not searched to the end.
+// greatest gain first (2-opt, Croes 1958). Searches through the orders of n landmarks take n² steps a specimen, and 2·10⁸ in all: Unsearched are
+// the specimens that were not searched to the end.
 func Inspect(d *Dataset) (*Inspection, error) {
 	if err := d.CheckCodes(); err != nil {
 		return nil, fmt.Errorf("inspect: %w", err)
@@ -173,7 +177,7 @@ func Inspect(d *Dataset) (*Inspection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inspect: %w", err)
 	}
-	in := &Inspection{Mean: mean, work: orderings, unsearched: map[int]bool{}}
+	in := &Inspection{Mean: mean, work: orderings}
 	distances, without := make([]float64, len(shapes)), make([]float64, len(shapes)) // with and without errors
 	deviations := make([][]float64, len(mean))                                       // [n][N], squared
 	aligned := make([][][]float64, len(shapes))
@@ -278,16 +282,24 @@ func (in *Inspection) judge(d *Dataset, i int, x, aligned [][]float64, distance,
 	return nil
 }
 
-// coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all.
+// coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all, until it rests.
+// There are 20 turns at most, and none after so many steps as turning says.
 func coreMean(shapes [][][]float64) ([][]float64, error) {
 	half := shapes
 	var mean [][]float64
-	for range 20 {
+	for turn, steps := 0, 0; turn < 20 && steps < turning; turn++ {
 		a, err := Procrustes(half)
 		if err != nil {
 			return nil, err
 		}
+		steps += a.Iterations * alignmentSteps(len(half), len(a.Mean), len(a.Mean[0]))
+		before := mean
 		mean = Similarity{1 / CentroidSize(a.Mean), identity(len(a.Mean[0])), make([]float64, len(a.Mean[0]))}.Apply(a.Mean)
+		if before != nil {
+			if change, err := fullDistance(before, mean); err == nil && change < resting {
+				break
+			}
+		}
 		order, distances := make([]int, len(shapes)), make([]float64, len(shapes))
 		for i, x := range shapes {
 			order[i] = i

@@ -116,9 +116,9 @@ func checkMorphologikaCounts(counts map[string]int) {
 	if dim := counts["dimensions"]; dim != 2 && dim != 3 {
 		refuse("write 2 or 3", "[dimensions] is %d: shapes are in 2 or 3 dimensions", dim)
 	}
-	if most := input.Numbers.Most(); counts["individuals"] > most/counts["landmarks"]/counts["dimensions"] {
+	if most := input.Coordinates.Most(); counts["individuals"] > most/counts["landmarks"]/counts["dimensions"] {
 		refuse("correct [individuals] or [landmarks]",
-			"%d individuals of %d landmarks are more than the %d numbers that a file may hold", counts["individuals"], counts["landmarks"], most)
+			"%d individuals of %d landmarks are more than the %d coordinates that a file may hold", counts["individuals"], counts["landmarks"], most)
 	}
 }
 

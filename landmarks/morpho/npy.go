@@ -66,12 +66,12 @@ func readNPY(in text.Decoded, name string) *Dataset {
 	switch {
 	case count == 0 || landmarks == 0:
 		refuse("save an array with landmarks", "an array of shape %v has no landmarks", shape)
-	case count > input.Numbers.Most()/landmarks/dim:
-		refuse("save fewer specimens", "an array of shape %v is more than the %d numbers that a file may hold", shape, input.Numbers.Most())
+	case count > input.Coordinates.Most()/landmarks/dim:
+		refuse("save fewer specimens", "an array of shape %v is more than the %d coordinates that a file may hold", shape, input.Coordinates.Most())
 	}
 	total := count * landmarks * dim
-	try.Do(in.Spend(input.Numbers, total))
-	try.Do(in.Elements(count))
+	try.Do(in.Spend(input.Coordinates, total))
+	try.Do(in.Specimens(count))
 	// Read no faster than the file holds: a header alone makes nobody allocate.
 	raw := try.Get(io.ReadAll(io.LimitReader(in, int64(total*size))))
 	if len(raw) < total*size {

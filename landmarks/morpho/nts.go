@@ -52,8 +52,8 @@ func readNTS(in *lineReader, name string) *Dataset {
 		refuse("write DIM=2 or DIM=3", "DIM=%s: shapes are in 2 or 3 dimensions", text.Clip(p[7]))
 	case rows == 0 || columns == 0:
 		refuse("correct the numbers of rows and columns", "a matrix of %d rows and %d columns has no landmarks", rows, columns)
-	case columns > input.Numbers.Most()/rows:
-		refuse("correct the numbers of rows and columns", "%d rows of %d columns are more than the %d numbers that a file may hold", rows, columns, input.Numbers.Most())
+	case columns > input.Coordinates.Most()/rows:
+		refuse("correct the numbers of rows and columns", "%d rows of %d columns are more than the %d coordinates that a file may hold", rows, columns, input.Coordinates.Most())
 	case columns%dim != 0:
 		refuse("write the number of coordinates, landmarks times DIM", "%d columns are not a multiple of DIM=%d", columns, dim)
 	}

@@ -123,7 +123,7 @@ func readPlain(s *sheet) *Dataset {
 			refuseAt(s.file, number, "write the same number of cells in each line", "%s has other columns than line %d", text.Clip(words), lines[0])
 		}
 		s.in.Spend(input.Cells, 8) // a row of it takes a hundred bytes
-		s.in.Spend(input.Numbers, len(point.values))
+		s.in.Spend(input.Coordinates, len(point.values))
 		rows, lines = append(rows, point), append(lines, number)
 	}
 	if announced > 0 && announced != len(rows) {

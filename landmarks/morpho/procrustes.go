@@ -104,6 +104,7 @@ func (a *Alignment) Err() error { return solve.NotNil(a).Status.Err(a) }
 
 const (
 	procrustesIterations = 1000
+	procrustesWork       = 5e7   // iterations times specimens times landmarks (more for the rotation), if this is fewer iterations
 	procrustesTolerance  = 1e-14 // change of a mean of size 1, for one coordinate
 )
 
@@ -177,7 +178,8 @@ func procrustes(shapes [][][]float64, importance []float64, what func(i int) str
 	}
 	out := &Alignment{Status: solve.IterationLimit}
 	tolerance := procrustesTolerance * math.Sqrt(float64(n*dim))
-	for ; out.Iterations < procrustesIterations && out.Status != solve.Converged; out.Iterations++ {
+	most := min(procrustesIterations, max(10, procrustesWork/alignmentSteps(len(pre), n, dim)))
+	for ; out.Iterations < most && out.Status != solve.Converged; out.Iterations++ {
 		if err := fit(); err != nil {
 			return nil, err
 		}
@@ -228,6 +230,9 @@ func procrustes(shapes [][][]float64, importance []float64, what func(i int) str
 	out.RMS = math.Sqrt(total / float64(len(pre)))
 	return out, nil
 }
+
+// alignmentSteps is about how long one iteration takes with so many shapes of n landmarks; a rotation in space takes longer than one in the plane.
+func alignmentSteps(shapes, n, dim int) int { return shapes * (n + 10 + 40*(dim-2)) }
 
 func optionsOf(opts []ProcrustesOption) procrustesOptions {
 	var o procrustesOptions
@@ -323,11 +328,19 @@ var errRotation = text.Advise("take more landmarks, or leave the shape out",
 	"the best rotation is not determined: the landmarks are collinear in space, or the shapes have nothing in common (mirror images?)")
 
 // rotationTo returns the rotation R that maximises tr(R xᵀ y) for x and y of norm 1, and that maximum, cos ρ:
-// with xᵀy = U S Vᵀ it is R = V diag(1, …, ±1) Uᵀ (Kabsch 1976; Umeyama 1991).
+// in the plane by the angle of xᵀy; in space, with xᵀy = U S Vᵀ, it is R = V diag(1, …, ±1) Uᵀ (Kabsch 1976; Umeyama 1991).
 // With errRotation R is one of several.
 func rotationTo(x, y *mat.Dense) (*mat.Dense, float64, error) {
 	var cross mat.Dense
 	cross.Mul(x.T(), y)
+	if _, dim := x.Dims(); dim == 2 {
+		along, across := cross.At(0, 0)+cross.At(1, 1), cross.At(0, 1)-cross.At(1, 0) // cos ρ times the cosine and sine of the angle
+		cosine := math.Hypot(along, across)
+		if cosine < 1e-13 {
+			return mat.NewDense(2, 2, []float64{1, 0, 0, 1}), cosine, errRotation
+		}
+		return mat.NewDense(2, 2, []float64{along / cosine, -across / cosine, across / cosine, along / cosine}), cosine, nil
+	}
 	var svd mat.SVD
 	if !svd.Factorize(&cross, mat.SVDFull) {
 		return nil, 0, errors.New("the singular value decomposition failed")

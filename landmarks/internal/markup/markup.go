@@ -17,6 +17,9 @@ import (
 
 // Parse reads the XML of a file of this name into doc, within the budget of the file.
 func Parse(markup []byte, name string, doc any, within *input.Budget) error {
+	if err := within.Elements(bytes.Count(markup, []byte("="))); err != nil { // attributes, before they are read
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	in := &shallow{Decoder: xml.NewDecoder(bytes.NewReader(markup)), within: within}
 	in.CharsetReader = func(label string, input io.Reader) (io.Reader, error) {
 		switch strings.ToLower(label) {
@@ -46,9 +49,9 @@ const deepest = 100 // the formats that are read nest six deep
 
 func (s *shallow) Token() (xml.Token, error) {
 	token, err := s.Decoder.Token()
-	switch start := token.(type) {
+	switch token.(type) {
 	case xml.StartElement:
-		if err := s.within.Elements(1 + len(start.Attr)); err != nil {
+		if err := s.within.Elements(1); err != nil {
 			return nil, err
 		}
 		if s.depth++; s.depth > deepest {

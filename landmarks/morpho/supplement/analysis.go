@@ -327,6 +327,9 @@ func (a *analysis) describe() *Section {
 		}
 		s.add(Paragraph(fmt.Sprintf("Please check %s before you use the results below:", text.Counted(len(found.Findings), "findings"))), lines)
 	}
+	if n := len(found.Unsearched); n > 0 {
+		s.add(Paragraph(fmt.Sprintf("The search for exchanged landmarks was not finished: %s with too many landmarks.", text.Counted(n, "specimens"))))
+	}
 	var cloud [][]float64
 	for _, shape := range aligned.Shapes {
 		cloud = append(cloud, shape...)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -277,5 +278,21 @@ func TestAnyData(t *testing.T) {
 		if n := len(names); n != len(slices.Compact(names)) {
 			t.Errorf("%s: two tables or figures have one name", name)
 		}
+	}
+}
+
+// Of specimens with so many landmarks that their orders are not searched, the report says so.
+func TestUnfinishedSearch(t *testing.T) {
+	d := &morpho.Dataset{Name: "points"}
+	random := rand.New(rand.NewPCG(60, 2))
+	for i := range 4 {
+		points := make([][]float64, 14_200)
+		for l := range points {
+			points[l] = []float64{float64(l) + random.NormFloat64(), math.Sqrt(float64(l)) + random.NormFloat64()}
+		}
+		d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint("s", i), Points: points})
+	}
+	if all := words(&Document{Sections: []Section{*(&analysis{data: d, mean: expect.Must(shapestats.Fit(d))}).describe()}}); !strings.Contains(all, "was not finished: 4 specimens with too many landmarks") {
+		t.Errorf("%.1000s", all)
 	}
 }
