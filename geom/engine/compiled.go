@@ -37,8 +37,9 @@ var compiled struct {
 }
 
 // Of more than limit nodes of graphs, at 5 to 10 kB of compiled code each, the programs called longest ago go, but least
-// programs stay: an iteration that alternates between some large ones must not compile them anew each time.
-var limit = 1 << 16
+// programs stay: an iteration that alternates between some large ones must not compile them anew each time. A Log on a level set
+// has programs of 60,000 nodes.
+var limit = 1 << 17
 
 const least = 16
 
