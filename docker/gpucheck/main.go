@@ -21,6 +21,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,10 @@ func main() {
 	sizes := flag.String("landmarks", "2000,20000", "`numbers` of landmarks for Hamilton's equations")
 	seconds := flag.Float64("seconds", 3, "for which each computation is repeated, at most ten times, for its time; 0: each once, both back ends side by side")
 	alone := flag.Bool("compute", false, "only compute, on the back end of the environment, and print the results as JSON")
+	record := flag.String("record", "", "with -compute: a `folder` for the programs, as text, in a folder for each computation")
+	compiler := flag.String("compile", "", "compile the programs of all computations for GPUs that are not there: the `folder` of the CUDA plug-in and its compiler")
+	recorded := flag.String("programs", "", "with -compile: a `folder` in which programs were recorded, in place of those of the computations")
+	accept := flag.Bool("accept", false, "with -compile: today's launches are the allowed ones from now on")
 	flag.Parse()
 	var ns []int
 	for _, s := range strings.Split(*sizes, ",") {
@@ -52,8 +57,15 @@ func main() {
 		ns = append(ns, n)
 	}
 	if *alone {
-		if err := json.NewEncoder(os.Stdout).Encode(compute(ns, *seconds)); err != nil {
+		if err := json.NewEncoder(os.Stdout).Encode(compute(ns, *seconds, *record)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *compiler != "" {
+		if err := compileAll(os.Stdout, *compiler, *recorded, *sizes, *accept); err != nil {
+			fmt.Fprintln(os.Stderr, "gpu-compile:", err)
 			os.Exit(1)
 		}
 		return
@@ -138,7 +150,8 @@ func start(backend string, options []string) (*run, error) {
 	return r, json.Unmarshal(out, r)
 }
 
-func compute(ns []int, enough float64) *run {
+// compute measures all computations; record is a folder for their programs, or "".
+func compute(ns []int, enough float64, record string) *run {
 	b, err := engine.Backend()
 	if err != nil {
 		return &run{Error: err.Error()}
@@ -147,6 +160,14 @@ func compute(ns []int, enough float64) *run {
 	measure := func(name, precision string, tolerance float64, call func() [][]float64) {
 		v := result{Name: name, Precision: precision, Tolerance: tolerance}
 		defer func() { r.Results = append(r.Results, v) }()
+		if record != "" {
+			dir := filepath.Join(record, name+", "+precision)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				v.Error = err.Error()
+				return
+			}
+			os.Setenv(engine.RecordVariable, dir)
+		}
 		var seconds []float64
 		for begin := time.Now(); len(seconds) == 0 || enough > 0 && (len(seconds) == 1 || len(seconds) < 10 && time.Since(begin).Seconds() < enough); {
 			start := time.Now()

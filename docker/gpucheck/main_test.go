@@ -47,7 +47,7 @@ func TestPortable(t *testing.T) {
 	var failed error
 	var group sync.WaitGroup
 	group.Go(func() { sent, failed = start("portable", []string{"-landmarks", "2000", "-seconds", "0"}) })
-	computed := compute([]int{2000}, 0)
+	computed := compute([]int{2000}, 0, "")
 	if group.Wait(); failed != nil || sent.Error != "" {
 		t.Fatal(failed, sent)
 	}

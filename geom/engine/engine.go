@@ -339,6 +339,10 @@ func flags(plugin, users string) string {
 	return strings.TrimSpace(users)
 }
 
+// RecordVariable is the environment variable that names a folder for the texts of all programs that are compiled, HASH.mlir, from which package
+// described compiles them for other devices.
+const RecordVariable = programs.Recorded
+
 var keepOnce sync.Once
 
 // keepPrograms makes the plug-in of a configuration keep its compiled programs, if its device is a CPU, which only the open back end tells.

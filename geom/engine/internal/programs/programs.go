@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -122,9 +123,19 @@ func keyOf(code, options []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// Recorded is the environment variable that names a folder in which each program that is compiled, or was kept, is also written as text,
+// HASH.mlir.
+const Recorded = "ANATOMY_RECORD_PROGRAMS"
+
 //export anatomyFind
 func anatomyFind(code *C.char, codeSize C.size_t, options *C.char, optionsSize C.size_t, found **C.char, foundSize *C.size_t) *C.char {
-	key := keyOf(unsafe.Slice((*byte)(unsafe.Pointer(code)), codeSize), unsafe.Slice((*byte)(unsafe.Pointer(options)), optionsSize))
+	text := unsafe.Slice((*byte)(unsafe.Pointer(code)), codeSize)
+	if dir := os.Getenv(Recorded); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%x.mlir", sha256.Sum256(text))), text, 0o600); err != nil {
+			slog.Warn("A program was not recorded.", "folder", dir, "why", err)
+		}
+	}
+	key := keyOf(text, unsafe.Slice((*byte)(unsafe.Pointer(options)), optionsSize))
 	if key == "" {
 		return nil
 	}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"anatomy/geom/engine/described"
+)
+
+// allowed has the launches of the computations, which budget reads: a change that makes a program slower on a GPU is seen without one.
+//
+//go:embed testdata/launches.csv
+var allowed string
+
+// slack is by how much launches may exceed what is allowed, as a share: another version of XLA fuses a little less or more.
+const slack = 0.1
+
+// launch is the time that a launch takes on an H100, in seconds, however little it computes.
+const launch = 2e-6
+
+// group is what the compilers make of the programs of one computation.
+type group struct {
+	name      string
+	programs  int
+	launches  int   // of the program that launches most, on the first card
+	open      bool  // it has loops whose turns the compiler does not know
+	kernels   int   // of all programs
+	temporary int64 // the most that a program takes, in bytes
+	seconds   []float64
+	failures  map[string][]string // why, and for which cards
+}
+
+// compileAll compiles programs for every card and prints a table. It is an error if one does not compile, or if a computation launches more
+// than is allowed.
+func compileAll(out io.Writer, compiler, recorded, sizes string, accept bool) error {
+	computed := recorded == ""
+	if computed {
+		var err error
+		if recorded, err = os.MkdirTemp("", "programs"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(recorded)
+		if r, err := start("portable", []string{"-landmarks", sizes, "-seconds", "0", "-record", recorded}); err != nil || r.Error != "" {
+			return cmp.Or(err, errors.New(r.Error))
+		}
+	}
+	if err := described.Open(compiler); err != nil {
+		return err
+	}
+	groups, err := compiled(recorded)
+	if err != nil {
+		return err
+	}
+	failed := printed(out, groups)
+	switch {
+	case failed > 0:
+		return fmt.Errorf("%d programs do not compile", failed)
+	case accept:
+		return os.WriteFile("docker/gpucheck/testdata/launches.csv", budgetOf(groups), 0o644)
+	case computed:
+		return budget(groups)
+	}
+	return nil
+}
+
+// compiled compiles the programs below a folder, HASH.mlir. Those in one folder are a group. A program of several groups is compiled once.
+func compiled(folder string) ([]*group, error) {
+	texts := map[string][]string{} // by the path of a folder
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".mlir") {
+			texts[filepath.Dir(path)] = append(texts[filepath.Dir(path)], path)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(texts) == 0 {
+		return nil, fmt.Errorf("%s has no programs, files that end in .mlir: ANATOMY_RECORD_PROGRAMS=FOLDER ANATOMY_NATIVE=off in the environment records those "+
+			"of any command", folder)
+	}
+	groups := map[string]*group{}
+	for path, files := range texts {
+		groups[path] = &group{name: filepath.Base(path), programs: len(files), seconds: make([]float64, len(described.Cards)), failures: map[string][]string{}}
+	}
+	for i, card := range described.Cards {
+		c, err := described.For(card)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", card.Name, err)
+		}
+		seen := map[string]*described.Program{}
+		for path, g := range groups {
+			for _, file := range texts[path] {
+				p, known := seen[filepath.Base(file)]
+				if !known {
+					text, err := os.ReadFile(file)
+					if err != nil {
+						return nil, err
+					}
+					if p, err = c.Compile(text); err != nil {
+						why, _, _ := strings.Cut(err.Error(), "\n")
+						g.failures[why] = append(g.failures[why], card.Name)
+						continue
+					}
+					seen[filepath.Base(file)] = p
+				}
+				g.seconds[i] += p.Seconds
+				g.temporary = max(g.temporary, p.Temporary)
+				if i == 0 {
+					g.kernels += p.Kernels
+					if p.Launches > g.launches {
+						g.launches, g.open = p.Launches, p.Open
+					}
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.name, b.name) }), nil
+}
+
+// printed prints the table, and returns how many programs failed.
+func printed(out io.Writer, groups []*group) (failed int) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "computation\tprograms\tlaunches\ttime of launches\tkernels\tmemory")
+	for _, c := range described.Cards {
+		fmt.Fprintf(w, "\t%d.%d", c.Major, c.Minor)
+	}
+	fmt.Fprintln(w)
+	programs := 0
+	for _, g := range groups {
+		programs += g.programs
+		fmt.Fprintf(w, "%s\t%d\t%s%d\t%.3g ms\t%d\t%.3g MB", g.name, g.programs, map[bool]string{true: "≥ "}[g.open], g.launches,
+			1e3*launch*float64(g.launches), g.kernels, float64(g.temporary)/1e6)
+		for _, s := range g.seconds {
+			fmt.Fprintf(w, "\t%.1f s", s)
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+	for _, g := range groups {
+		for why, cards := range g.failures {
+			failed += len(cards)
+			fmt.Fprintf(out, "%s, for %s: %s\n", g.name, strings.Join(cards, ", "), why)
+		}
+	}
+	fmt.Fprintf(out, "%d programs for each of %d cards, %d failures. Launches are those of the program that has most; a launch takes some 2 µs on an H100. "+
+		"The last columns are compile times by compute capability.\n", programs, len(described.Cards), failed)
+	return failed
+}
+
+func budgetOf(groups []*group) []byte {
+	text := new(strings.Builder)
+	w := csv.NewWriter(text)
+	_ = w.Write([]string{"computation", "launches"})
+	for _, g := range groups {
+		_ = w.Write([]string{g.name, strconv.Itoa(g.launches)})
+	}
+	w.Flush()
+	return []byte(text.String())
+}
+
+// budget compares launches with those that are allowed.
+func budget(groups []*group) error {
+	rows, err := csv.NewReader(strings.NewReader(allowed)).ReadAll()
+	if err != nil {
+		return err
+	}
+	limit := map[string]int{}
+	for _, row := range rows[1:] {
+		if limit[row[0]], err = strconv.Atoi(row[1]); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, g := range groups {
+		if l, known := limit[g.name]; !known || float64(g.launches) > (1+slack)*float64(l) {
+			errs = append(errs, fmt.Errorf("%s: %d launches, allowed are %d", g.name, g.launches, l))
+		}
+	}
+	if errs != nil {
+		errs = append(errs, errors.New("if this is meant, `make gpu-compile OPTIONS=-accept` allows it"))
+	}
+	return errors.Join(errs...)
+}
