@@ -11,7 +11,7 @@ SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newe
 	$(PYTHON) kernels/jupyter/setup.py
 
 HOUSES := geom viz morpho surfaces landmarks
-.PHONY: setup setup-cuda gpu-check report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab soak binaries page bench bench-narrow calibrate strip clean
+.PHONY: setup setup-cuda gpu-check gpu-compile report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab soak binaries page bench bench-narrow calibrate strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -23,6 +23,12 @@ setup-cuda: # computations run on an NVIDIA GPU from then on; ANATOMY_DEVICE=cpu
 gpu-check: # compare what the GPU computes with the CPU, with times; OPTIONS="-landmarks 5000" are those of docker/gpucheck
 	$(SETUP) run
 	@go run ./docker/gpucheck $(OPTIONS)
+
+# On Linux on x86-64. OPTIONS="-programs FOLDER": programs that ANATOMY_NATIVE=off ANATOMY_RECORD_PROGRAMS=FOLDER in the environment of another
+# command has recorded.
+gpu-compile: # compile what gpu-check computes for four NVIDIA GPUs that are not there, and compare its launches with those that are allowed
+	$(SETUP) compiler
+	@LD_LIBRARY_PATH="$(CURDIR)/.anatomy/compiler/nvidia/cu13/lib" go run ./docker/gpucheck -compile .anatomy/compiler -landmarks 2000 $(OPTIONS)
 
 # NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them; DATA=my.csv COVARIATES=table.csv SET="width=3 from=Homo sapiens" for one's own
 # landmarks and parameters; DATA=meshes LANDMARKS=template.mrk.json for meshes and the landmarks of some of them; TITLE and

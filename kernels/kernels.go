@@ -276,19 +276,43 @@ func (k radial) Hamilton(x, p *Node) (dx, dp *Node) {
 	return k.hamiltonOnGraph(x, p)
 }
 
-func (k radial) sumOnGraph(x, y, b *Node) *Node { return linalg.MatMul(k.Gram(x, y), b) }
+func (k radial) sumOnGraph(x, y, b *Node) *Node { return weighted(k.Gram(x, y), b) }
 
 // hamiltonOnGraph has the force 2/σ_a² Σ_j w_ij (x_ja − x_ia) with w_ij = k'(s_ij) p_i·p_j.
 func (k radial) hamiltonOnGraph(x, p *Node) (dx, dp *Node) {
 	s := k.squaredDistance(x, x)
 	gram := k.profile(s)
 	slope := Gradient(ReduceAllSum(gram), s)[0]
-	w := Mul(slope, linalg.MatMul(p, linalg.T(p)))
-	return linalg.MatMul(gram, p), k.inverseSquareWidths(pull(w, x, x), 2)
+	products := linalg.MatMul
+	if fused(x, x) {
+		products = func(p, _ *Node) *Node { return ReduceSum(Mul(column(p), row(p)), -3) }
+	}
+	return weighted(gram, p), k.inverseSquareWidths(pull(Mul(slope, products(p, linalg.T(p))), x, x), 2)
+}
+
+// fused says whether sums over the pairs of two lists of points are written as sums of [..., D, n, m], of which XLA makes few loops. A GPU
+// takes longer to call a library for the product of small matrices than to compute it.
+func fused(x, y *Node) bool {
+	const few = 128
+	return engine.ForGPU() && max(x.Shape().Dim(-2), y.Shape().Dim(-2)) <= few
+}
+
+func column(x *Node) *Node { return ExpandAxes(linalg.T(x), -1) } // x_ia, [..., D, n, 1]
+func row(y *Node) *Node    { return ExpandAxes(linalg.T(y), -2) } // y_ja, [..., D, 1, m]
+
+// weighted is Σ_j w_ij b_j, [..., n, D].
+func weighted(w, b *Node) *Node {
+	if fused(w, b) {
+		return linalg.T(ReduceSum(Mul(ExpandAxes(w, -3), row(b)), -1))
+	}
+	return linalg.MatMul(w, b)
 }
 
 // pull is Σ_j w_ij (y_j − x_i), [..., n, D]. A product with ones sums rows faster than XLA's own sum.
 func pull(w, x, y *Node) *Node {
+	if fused(x, y) {
+		return linalg.T(ReduceSum(Mul(ExpandAxes(w, -3), Sub(row(y), column(x))), -1))
+	}
 	d := y.Shape().Dim(-1)
 	sums := linalg.MatMul(w, Concatenate([]*Node{y, OnesLike(SliceAxis(y, -1, AxisRange(0, 1)))}, -1))
 	return Sub(SliceAxis(sums, -1, AxisRange(0, d)), Mul(SliceAxis(sums, -1, AxisRange(d, d+1)), x))

@@ -27,6 +27,9 @@ var allowed string
 // slack is by how much launches may exceed what is allowed, as a share: another version of XLA fuses a little less or more.
 const slack = 0.1
 
+// reference is the card whose launches are counted, an H100.
+const reference = 2
+
 // launch is the time that a launch takes on an H100, in seconds, however little it computes.
 const launch = 2e-6
 
@@ -34,7 +37,7 @@ const launch = 2e-6
 type group struct {
 	name      string
 	programs  int
-	launches  int   // of the program that launches most, on the first card
+	launches  int   // of the program that launches most, on the reference
 	open      bool  // it has loops whose turns the compiler does not know
 	kernels   int   // of all programs
 	temporary int64 // the most that a program takes, in bytes
@@ -118,7 +121,7 @@ func compiled(folder string) ([]*group, error) {
 				}
 				g.seconds[i] += p.Seconds
 				g.temporary = max(g.temporary, p.Temporary)
-				if i == 0 {
+				if i == reference {
 					g.kernels += p.Kernels
 					if p.Launches > g.launches {
 						g.launches, g.open = p.Launches, p.Open
@@ -155,8 +158,8 @@ func printed(out io.Writer, groups []*group) (failed int) {
 			fmt.Fprintf(out, "%s, for %s: %s\n", g.name, strings.Join(cards, ", "), why)
 		}
 	}
-	fmt.Fprintf(out, "%d programs for each of %d cards, %d failures. Launches are those of the program that has most; a launch takes some 2 µs on an H100. "+
-		"The last columns are compile times by compute capability.\n", programs, len(described.Cards), failed)
+	fmt.Fprintf(out, "%d programs for each of %d cards, %d failures. Launches are those of the program that has most, on an H100, where each takes "+
+		"some 2 µs. The last columns are compile times by compute capability.\n", programs, len(described.Cards), failed)
 	return failed
 }
 

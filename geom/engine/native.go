@@ -55,6 +55,14 @@ func HasNative(name string) bool {
 	return opened != nil && entered[name]
 }
 
+// ForGPU reports whether programs are written for a GPU, which takes microseconds to launch each loop that XLA makes of them: on one, and where
+// programs are recorded to be compiled for one. A CPU is slower with such programs.
+func ForGPU() bool {
+	mu.Lock()
+	defer mu.Unlock()
+	return opened != nil && (!onCPU(opened) || os.Getenv(RecordVariable) != "")
+}
+
 // nativePrefix begins the names of graph functions whose body is a call of C.
 const nativePrefix = "native_"
 

@@ -1,6 +1,7 @@
-"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab|test|cuda
+"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab|test|cuda|compiler
 
     .anatomy/venv     Python: what reports need and the XLA plug-in; for lab JupyterLab, for test what tests it; for cuda XLA for NVIDIA GPUs
+    .anatomy/compiler  XLA for NVIDIA GPUs and NVIDIA's compiler, without what runs programs: for compiler
     .anatomy/cuda     says that CUDA was set up: later set-ups keep it
     .anatomy/bin      gonb, and module, which tells the kernel the Go module that a notebook lies in
     .anatomy/lab      gopls
@@ -34,6 +35,7 @@ HERE = ROOT / "kernels" / "jupyter"
 HOME = ROOT / ".anatomy"
 VENV = HOME / "venv"
 CUDA_WANTED = HOME / "cuda"
+COMPILER = HOME / "compiler"
 PLUGINS = ("Linux", "x86_64"), ("Linux", "aarch64")  # where requirements.txt has XLA for the CPU
 
 
@@ -171,6 +173,19 @@ def make_cuda(again):
     link.symlink_to("../nvidia/cu13")
 
 
+def make_compiler(_):
+    """Compiles for GPUs on a machine without one: the wheels of requirements-cuda.txt that a compiler needs."""
+    wanted = ("jax-cuda13-pjrt", "nvidia-cuda-nvcc", "nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-nvjitlink", "nvidia-nvvm")
+    pins = re.split(r"^(?=\S)", (HERE / "requirements-cuda.txt").read_text(), flags=re.M)
+    shutil.rmtree(COMPILER, ignore_errors=True)
+    COMPILER.mkdir()
+    some = COMPILER / "requirements.txt"
+    some.write_text("".join(p for p in pins if p.partition("==")[0] in wanted))
+    print("fetching XLA for NVIDIA GPUs and its compiler: 320 MB, 1.0 GB installed", flush=True)
+    command(VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:",
+            "--require-hashes", "--target", COMPILER, "-r", some)
+
+
 def python(lab, test, cuda):
     requirements, lab_requirements, test_requirements = (HERE / f"requirements{name}.txt" for name in ("", "-lab", "-test"))
     pins = key(sys.version, sys.executable, str(ROOT), requirements)
@@ -300,7 +315,7 @@ def alone():
 
 
 def main():
-    if sys.argv[1:] not in (["run"], ["lab"], ["test"], ["cuda"]):
+    if sys.argv[1:] not in (["run"], ["lab"], ["test"], ["cuda"], ["compiler"]):
         sys.exit(__doc__)
     test, cuda = sys.argv[1] == "test", sys.argv[1] == "cuda"
     lab = test or sys.argv[1] == "lab"
@@ -308,6 +323,8 @@ def main():
     with alone(), concurrent.futures.ThreadPoolExecutor() as pool:
         for done in [pool.submit(python, lab, test, cuda), pool.submit(golang, version, lab)]:
             done.result()
+        if sys.argv[1] == "compiler":
+            step("compiler", COMPILER, key(sys.version, HERE / "requirements-cuda.txt"), 1.5e9, make_compiler)
 
 
 if __name__ == "__main__":
