@@ -11,7 +11,7 @@ SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newe
 	$(PYTHON) kernels/jupyter/setup.py
 
 HOUSES := geom viz morpho surfaces landmarks
-.PHONY: setup setup-cuda gpu-check report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab soak binaries page bench bench-narrow calibrate strip clean
+.PHONY: setup setup-cuda gpu-check report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab test-cluster cluster soak binaries page bench bench-narrow calibrate strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -95,11 +95,18 @@ test-cells: # every notebook cell by cell, where make test executes them as prog
 	$(SETUP) test
 	@$(VENV)/python notebooks/report/run.py --check --cells
 
+cluster: # Snakemake in .anatomy/cluster, for studies on many machines: see docker/README.md
+	$(SETUP) cluster
+
+test-cluster: cluster # a study by Snakemake on this machine's cores, with tasks and Snakemake itself killed on the way
+	@$(VENV)/python docker/cluster/test_snakefile.py
+
 test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports on a phone and about hostile data
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/lab.py
 	@$(VENV)/python notebooks/report/pages.py
 	@$(VENV)/python notebooks/report/hostile.py
+	@$(MAKE) --no-print-directory test-cluster
 	@$(MAKE) --no-print-directory page
 	@$(VENV)/python landmarks/morpho/anatomy/browse.py
 	@$(VENV)/python landmarks/morpho/anatomy/firefox.py
