@@ -43,11 +43,9 @@ gallery: # make report, and the pictures of notebooks/gallery anew
 	$(SETUP) run
 	@$(VENV)/python notebooks/report/run.py --make --gallery
 
-# Without C functions, which is what a GPU runs: what those choices change. The tests of gpucheck have the other searches.
-PORTABLE := ^(TestFast|TestFastIsTheKernelEverywhere|TestGrids|TestTiles|TestManyLandmarks|TestLogWithinNarrowKernel|TestMatchIsStationary)$$
 # Without the C linker a test is linked in two thirds of the time.
 LINK := $(if $(filter Linux.x86_64,$(subst $() ,.,$(shell uname -sm))),-ldflags=-linkmode=internal)
-test: # format, vet, tests, those of the portable path, and every notebook with its report; with other data than the standard ones notebook 16, and notebook 14 in the tests of the reports
+test: # format, vet, tests, and every notebook with its report; with other data than the standard ones notebook 16, and notebook 14 in the tests of the reports
 	$(SETUP) run
 	@unformatted=$$(find . -path ./.anatomy -prune -o -name '*.go' -exec gofmt -l {} +); \
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
@@ -55,9 +53,8 @@ test: # format, vet, tests, those of the portable path, and every notebook with 
 	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
 	GOGC=400 go test -vet=off $(LINK) ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
 	wait $$reports && exit $$tests
-	@ANATOMY_NATIVE=off GOGC=400 go test -vet=off $(LINK) -run '$(PORTABLE)' ./kernels ./landmarks & portable=$$!; \
-	$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site' & own=$$!; \
-	$(VENV)/python notebooks/report/run.py --check; standard=$$?; wait $$portable; portable=$$?; wait $$own && exit $$((portable + standard))
+	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site' & own=$$!; \
+	$(VENV)/python notebooks/report/run.py --check; standard=$$?; wait $$own && exit $$standard
 
 override NOTEBOOK := $(value NOTEBOOK)
 export NOTEBOOK

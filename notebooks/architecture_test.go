@@ -1,8 +1,10 @@
 package notebooks
 
 import (
+	"fmt"
 	"go/parser"
 	"go/token"
+	"hash/crc32"
 	"io/fs"
 	"iter"
 	"maps"
@@ -167,5 +169,39 @@ func TestPortableTestsExist(t *testing.T) {
 		if !strings.Contains(tests.String(), "\nfunc "+name+"(t *testing.T)") {
 			t.Errorf("the Makefile runs %s without C functions, which neither kernels nor landmarks has", name)
 		}
+	}
+}
+
+// Go does not see that a header of another folder changed, and would not compile again what includes it. So whoever includes one names a checksum
+// of the headers there.
+func TestHeadersOfOtherFolders(t *testing.T) {
+	flags := regexp.MustCompile(`(?m)^#cgo CFLAGS:.* -I\$\{SRCDIR\}/(\S+)(.*)$`)
+	found := 0
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.Contains(path, ".anatomy") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		m := flags.FindStringSubmatch(string(text))
+		if m == nil {
+			return err
+		}
+		found++
+		headers, err := filepath.Glob(filepath.Join(filepath.Dir(path), m[1], "*.h"))
+		sum := crc32.NewIEEE()
+		for _, header := range headers {
+			text, err := os.ReadFile(header)
+			if err != nil {
+				return err
+			}
+			sum.Write(text)
+		}
+		if want := fmt.Sprintf(" -DHEADERS=0x%08x", sum.Sum32()); m[2] != want || headers == nil {
+			t.Errorf("%s: the headers in %s have changed: want%s behind the folder, where%s stands", path, m[1], want, m[2])
+		}
+		return err
+	})
+	if err != nil || found < 3 {
+		t.Errorf("%d packages include headers of other folders, want at least 3: %v", found, err)
 	}
 }
