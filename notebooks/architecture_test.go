@@ -144,34 +144,6 @@ func TestImportOrder(t *testing.T) {
 	}
 }
 
-// TestPortableTestsExist holds the list of tests that the Makefile runs without C functions: a test that is renamed would be left out in silence.
-func TestPortableTestsExist(t *testing.T) {
-	text, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := regexp.MustCompile(`(?m)^PORTABLE := \^\((.*)\)\$\$$`).FindStringSubmatch(string(text))
-	if list == nil {
-		t.Fatal("the Makefile has no list PORTABLE := ^(TestOne|TestTwo)$$")
-	}
-	var tests strings.Builder
-	for _, folder := range []string{"../kernels", "../landmarks"} {
-		files, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tests.Write(text)
-		}
-	}
-	for _, name := range strings.Split(list[1], "|") {
-		if !strings.Contains(tests.String(), "\nfunc "+name+"(t *testing.T)") {
-			t.Errorf("the Makefile runs %s without C functions, which neither kernels nor landmarks has", name)
-		}
-	}
-}
-
 // Go does not see that a header of another folder changed, and would not compile again what includes it. So whoever includes one names a checksum
 // of the headers there.
 func TestHeadersOfOtherFolders(t *testing.T) {

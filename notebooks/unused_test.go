@@ -67,29 +67,14 @@ var undecided = map[string][]string{
 	"geom/stats/chains": {"Mean"},
 	"geom/stochastic":   {"Drifting", "EquationOf", "MeanEffectiveSize", "MeanWound", "Orthonormal"},
 	"geom/tree":         {"Ancestors.LogLikelihood", "Cohort", "Tree.Keep"},
-	"kernels":           {"Cauchy", "Gridded.Flops", "Laplace"},
+	"kernels":           {"Gridded.Flops"},
 	"landmarks":         {"Flow.CarryFramesOnGraph", "JetSpace.Split"},
-	"landmarks/morpho": {
-		"Brain2D", "Brain3D", "Dataset.WithoutLandmarks", "Dataset.Scale", "Fault.Advice", "ReadCheckpoint", "ReadFCSV",
-		"ReadMITK", "ReadMarkups", "ReadMorphologika", "ReadNPY", "ReadNTS", "ReadTPS", "Spread", "SurfaceSemilandmarks",
-		"WriteFCSV", "WriteMarkups", "WriteMorphoJ", "WriteMorphologika", "WriteNPY", "WriteNTS", "WriteTPS",
-	},
 	"landmarks/morpho/shapestats": {
 		"Integration.At", "Model.Partial", "Model.Places", "Model.RegressionScores", "Model.PairsOfSlopes", "ObjectSymmetry",
 		"Symmetry", "TwoBlockPLS",
 	},
-	"landmarks/morpho/supplement": {"Document.Tables", "Document.Figures"},
-	"landmarks/surfaces/mesh": {
-		"Mesh.Subdivide", "Mesh.Centroids", "ReadFields", "ReadGIfTI", "ReadOBJ", "ReadOFF", "ReadPLY", "ReadSTL", "ReadVTK",
-		"ReadVTP", "Scalars", "WriteOBJ", "WriteOFF", "WriteVTK", "WriteVTP",
-	},
-	"landmarks/surfaces/population": {"Atlas.Shape", "Atlas.MeanMomentum", "Atlas.At", "Regression.At"},
-	"landmarks/surfaces/study":      {"Grid", "ReadDeformetrica"},
-	"viz": {
-		"Alt", "Canvas.Line", "Canvas.Area", "Canvas.Face", "Canvas.Dot", "Canvas.Arrow", "Canvas.Vector", "Canvas.Text",
-		"Canvas.Name", "Canvas.Caption", "Canvas.Glyph", "Canvas.Rows", "Canvas.Ink", "Canvas.Width", "Canvas.Scale",
-		"Canvas.Chart", "Canvas.Stroke", "DrawFunc", "Drawer", "Itemizer", "NewLayer", "Ramp", "Stroke", "Thumbnailer", "White",
-	},
+	"landmarks/morpho/supplement":   {"Document.Tables", "Document.Figures"},
+	"landmarks/surfaces/population": {"Regression.At"},
 }
 
 // measuring are folders of programs that measure, and of helpers of tests.
