@@ -11,7 +11,7 @@ SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newe
 	$(PYTHON) kernels/jupyter/setup.py
 
 HOUSES := geom viz morpho surfaces landmarks
-.PHONY: setup setup-cuda gpu-check gpu-compile report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab soak binaries page bench bench-narrow calibrate strip clean
+.PHONY: setup setup-cuda gpu-check gpu-compile report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab test-cluster cluster soak binaries page bench bench-narrow calibrate strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -49,11 +49,9 @@ gallery: # make report, and the pictures of notebooks/gallery anew
 	$(SETUP) run
 	@$(VENV)/python notebooks/report/run.py --make --gallery
 
-# Without C functions, which is what a GPU runs: what those choices change. The tests of gpucheck have the other searches.
-PORTABLE := ^(TestFast|TestFastIsTheKernelEverywhere|TestGrids|TestTiles|TestManyLandmarks|TestLogWithinNarrowKernel|TestMatchIsStationary)$$
 # Without the C linker a test is linked in two thirds of the time.
 LINK := $(if $(filter Linux.x86_64,$(subst $() ,.,$(shell uname -sm))),-ldflags=-linkmode=internal)
-test: # format, vet, tests, those of the portable path, and every notebook with its report; with other data than the standard ones notebook 16, and notebook 14 in the tests of the reports
+test: # format, vet, tests, and every notebook with its report; with other data than the standard ones notebook 16, and notebook 14 in the tests of the reports
 	$(SETUP) run
 	@unformatted=$$(find . -path ./.anatomy -prune -o -name '*.go' -exec gofmt -l {} +); \
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
@@ -61,9 +59,8 @@ test: # format, vet, tests, those of the portable path, and every notebook with 
 	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
 	GOGC=400 go test -vet=off $(LINK) ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
 	wait $$reports && exit $$tests
-	@ANATOMY_NATIVE=off GOGC=400 go test -vet=off $(LINK) -run '$(PORTABLE)' ./kernels ./landmarks & portable=$$!; \
-	$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site' & own=$$!; \
-	$(VENV)/python notebooks/report/run.py --check; standard=$$?; wait $$portable; portable=$$?; wait $$own && exit $$((portable + standard))
+	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site' & own=$$!; \
+	$(VENV)/python notebooks/report/run.py --check; standard=$$?; wait $$own && exit $$standard
 
 override NOTEBOOK := $(value NOTEBOOK)
 export NOTEBOOK
@@ -101,11 +98,18 @@ test-cells: # every notebook cell by cell, where make test executes them as prog
 	$(SETUP) test
 	@$(VENV)/python notebooks/report/run.py --check --cells
 
+cluster: # Snakemake in .anatomy/cluster, for studies on many machines: see docker/README.md
+	$(SETUP) cluster
+
+test-cluster: cluster # a study by Snakemake on this machine's cores, with tasks and Snakemake itself killed on the way
+	@$(VENV)/python docker/cluster/test_snakefile.py
+
 test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports on a phone and about hostile data
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/lab.py
 	@$(VENV)/python notebooks/report/pages.py
 	@$(VENV)/python notebooks/report/hostile.py
+	@$(MAKE) --no-print-directory test-cluster
 	@$(MAKE) --no-print-directory page
 	@$(VENV)/python landmarks/morpho/anatomy/browse.py
 	@$(VENV)/python landmarks/morpho/anatomy/firefox.py

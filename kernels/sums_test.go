@@ -13,6 +13,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
 	"anatomy/kernels"
@@ -342,6 +343,12 @@ func TestTiles(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Without C functions, what those choices change.
+func TestPortable(t *testing.T) {
+	t.Parallel()
+	geomtest.Portable(t, TestFast, TestFastIsTheKernelEverywhere, TestGrids, TestTiles)
 }
 
 // Few points keep their matrix, many never have one. By the costs of sums in C, a grid is cheapest for wide kernels and cut-off tiles

@@ -8,6 +8,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/kernels"
@@ -47,6 +48,12 @@ func TestLogStartsFromFewer(t *testing.T) {
 		t.Fatalf("%s, residual %g after %d iterations", g.Status, g.Residual, g.Iterations)
 	}
 	expect.Abs(t, "end", expect.Must(m.Shoot(q, g.Momentum)).End, target, 5e-4)
+}
+
+// Without C functions. The tests of docker/gpucheck have the other searches.
+func TestPortable(t *testing.T) {
+	t.Parallel()
+	geomtest.Portable(t, TestManyLandmarks, TestLogWithinNarrowKernel, TestMatchIsStationary)
 }
 
 // 1500 landmarks: a match through fast sums keeps its energy, and its derivatives, fast sums with an error of their own, are those of

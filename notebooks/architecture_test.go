@@ -1,8 +1,10 @@
 package notebooks
 
 import (
+	"fmt"
 	"go/parser"
 	"go/token"
+	"hash/crc32"
 	"io/fs"
 	"iter"
 	"maps"
@@ -142,30 +144,36 @@ func TestImportOrder(t *testing.T) {
 	}
 }
 
-// TestPortableTestsExist holds the list of tests that the Makefile runs without C functions: a test that is renamed would be left out in silence.
-func TestPortableTestsExist(t *testing.T) {
-	text, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := regexp.MustCompile(`(?m)^PORTABLE := \^\((.*)\)\$\$$`).FindStringSubmatch(string(text))
-	if list == nil {
-		t.Fatal("the Makefile has no list PORTABLE := ^(TestOne|TestTwo)$$")
-	}
-	var tests strings.Builder
-	for _, folder := range []string{"../kernels", "../landmarks"} {
-		files, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
-		for _, file := range files {
-			text, err := os.ReadFile(file)
+// Go does not see that a header of another folder changed, and would not compile again what includes it. So whoever includes one names a checksum
+// of the headers there.
+func TestHeadersOfOtherFolders(t *testing.T) {
+	flags := regexp.MustCompile(`(?m)^#cgo CFLAGS:.* -I\$\{SRCDIR\}/(\S+)(.*)$`)
+	found := 0
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.Contains(path, ".anatomy") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		m := flags.FindStringSubmatch(string(text))
+		if m == nil {
+			return err
+		}
+		found++
+		headers, err := filepath.Glob(filepath.Join(filepath.Dir(path), m[1], "*.h"))
+		sum := crc32.NewIEEE()
+		for _, header := range headers {
+			text, err := os.ReadFile(header)
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
-			tests.Write(text)
+			sum.Write(text)
 		}
-	}
-	for _, name := range strings.Split(list[1], "|") {
-		if !strings.Contains(tests.String(), "\nfunc "+name+"(t *testing.T)") {
-			t.Errorf("the Makefile runs %s without C functions, which neither kernels nor landmarks has", name)
+		if want := fmt.Sprintf(" -DHEADERS=0x%08x", sum.Sum32()); m[2] != want || headers == nil {
+			t.Errorf("%s: the headers in %s have changed: want%s behind the folder, where%s stands", path, m[1], want, m[2])
 		}
+		return err
+	})
+	if err != nil || found < 3 {
+		t.Errorf("%d packages include headers of other folders, want at least 3: %v", found, err)
 	}
 }

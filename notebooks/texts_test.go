@@ -241,19 +241,6 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	makefile, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	portable := regexp.MustCompile(`\bTest[A-Z]\w*`).FindAllString(string(makefile), -1)
-	for _, name := range portable {
-		if !tests[name] {
-			t.Errorf("the Makefile runs %s without C functions, which does not exist", name)
-		}
-	}
-	if len(portable) < 5 {
-		t.Errorf("the Makefile names %d tests, want at least 5", len(portable))
-	}
 	if names < 200 {
 		t.Errorf("found %d names, want at least 200: does the pattern still match?", names)
 	}

@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// Alt returns the alternative text of a drawing, for readers who do not see it: what Show and Save take, in words. It
+// alt returns the alternative text of a drawing, for readers who do not see it: what Show and Save take, in words. It
 // names the title; every layer with what the legend says of it, its colour, and where it lies or leads; the range of the axes; and letters for
 // which boxes are drawn, since the font lacks them. Show sends it with the picture as plain text; SVG and HTML files hold it.
-func Alt(drawings ...Drawing) (string, error) {
+func alt(drawings ...Drawing) (string, error) {
 	s, err := sheetOf(drawings)
 	if err != nil {
 		return "", fmt.Errorf("viz: %w", err)
@@ -161,7 +161,7 @@ func (l *Layer) named() string {
 // noun names what the layer draws: "outline", "23 outlines", "density on 642 vertices".
 func (l *Layer) noun() string {
 	name, count := strings.ToLower(l.name), 0
-	if items, ok := l.what.(Itemizer); ok {
+	if items, ok := l.what.(itemizer); ok {
 		count = items.Items()
 	}
 	switch {

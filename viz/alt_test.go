@@ -31,11 +31,11 @@ func TestAlt(t *testing.T) {
 		{Fig(Scatter([]float64{1, 2}, []float64{0, 1}), HLine(1)), "2 points, blue; horizontal line, grey, at 1. x from 1 to 2; y from 0 to 1."},
 		{Slider("σ", []float64{1, 3}, func(i int) *Figure { return Fig(Outline(q)) }), "2 pictures, σ from 1 to 3. In the first: outline, blue. x from 0 to 10; y from 0 to 5."},
 	} {
-		if got, err := Alt(c.drawing); err != nil || got != c.want {
+		if got, err := alt(c.drawing); err != nil || got != c.want {
 			t.Errorf("got  %s %v\nwant %s", got, err, c.want)
 		}
 	}
-	expect.Refused(t, expect.Error(Alt(Outline())), "no shape")
+	expect.Refused(t, expect.Error(alt(Outline())), "no shape")
 	// The same text stands in the SVG and beside the pictures for a notebook.
 	s, err := panel("(a) <b>", 1).sheet()
 	if err != nil {
@@ -115,27 +115,27 @@ func TestSeen(t *testing.T) {
 		{density(depth, 0, 0), "its highest value in the middle, its lowest on the far side. "},
 		{density(depth, 180, 0), "its highest value on the far side, its lowest in the middle. "},
 	} {
-		if got := expect.Must(Alt(c.figure)); !strings.Contains(got, c.want) {
+		if got := expect.Must(alt(c.figure)); !strings.Contains(got, c.want) {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
 	// A kind of layer of one's own may have any name and any marks.
 	for _, name := range []string{"Series", "Scatter", "Outline", "Lines", "Arrows", "Trajectories", "Histogram", "VLine", "Tree", "Names"} {
-		for _, draw := range []DrawFunc{
-			func(c *Canvas) error { c.Dot(q[0], 1, Blue, Stroke{}); return nil },
-			func(c *Canvas) error {
-				c.Area(q, Blue)
-				c.Line(q[:1], false, Stroke{})
-				c.Line(q, false, Stroke{})
+		for _, draw := range []drawFunc{
+			func(c *canvas) error { c.dot(q[0], 1, Blue, pen{}); return nil },
+			func(c *canvas) error {
+				c.area(q, Blue)
+				c.line(q[:1], false, pen{})
+				c.line(q, false, pen{})
 				return nil
 			},
-			func(c *Canvas) error { c.Rows(1, 5); c.Name([]float64{0, 7}, "A", Blue); return nil },
+			func(c *canvas) error { c.rowsOf(1, 5); c.nameAt([]float64{0, 7}, "A", Blue); return nil },
 		} {
-			expect.Must(Alt(Fig(Outline(q).Label("q"), NewLayer(name, draw))))
+			expect.Must(alt(Fig(Outline(q).Label("q"), newLayer(name, draw))))
 		}
 	}
 	slide := func(by float64) string {
-		return expect.Must(Alt(Slider("c", []float64{-1, 0, 1}, func(i int) *Figure {
+		return expect.Must(alt(Slider("c", []float64{-1, 0, 1}, func(i int) *Figure {
 			return Fig(Outline(q).Label("mean"), Outline(moved(0, by*float64(i), 0)).Label("mode")).Unit("mm")
 		})))
 	}

@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// A Canvas takes the marks of one layer, in the coordinates of the data. Points with 2 coordinates make a flat figure;
+// A canvas takes the marks of one layer, in the coordinates of the data. Points with 2 coordinates make a flat figure;
 // points with 3 make a figure in space, which is projected as its camera sees it, without what a surface hides. Widths of
 // strokes and diameters of dots are in points (1/72 inch).
-type Canvas struct {
+type canvas struct {
 	marks  []mark
 	layer  *Layer
 	chart  bool   // x and y are different quantities: axes need no common scale
@@ -22,8 +22,8 @@ type Canvas struct {
 	surrounds bool // Hull, Ellipse and Hover mean something
 }
 
-// A Stroke is the look of a line.
-type Stroke struct {
+// A pen is the look of a line.
+type pen struct {
 	Color  color.NRGBA
 	Width  float64 // points
 	Dashed bool
@@ -48,7 +48,7 @@ type mark struct {
 	kind   markKind
 	at     [][]float64
 	closed bool
-	stroke Stroke
+	stroke pen
 	fill   color.NRGBA
 	radius float64 // points
 	text   string
@@ -57,68 +57,68 @@ type mark struct {
 	name   string // that shows on a point
 }
 
-// Line draws a line through the points and, if closed is true, back to the first.
-func (c *Canvas) Line(points [][]float64, closed bool, s Stroke) {
+// line draws a line through the points and, if closed is true, back to the first.
+func (c *canvas) line(points [][]float64, closed bool, s pen) {
 	c.add(mark{kind: lineMark, at: points, closed: closed, stroke: s})
 }
 
-// Area fills the polygon with the given corners.
-func (c *Canvas) Area(points [][]float64, fill color.NRGBA) {
+// area fills the polygon with the given corners.
+func (c *canvas) area(points [][]float64, fill color.NRGBA) {
 	c.add(mark{kind: areaMark, at: points, fill: fill})
 }
 
-// Face fills a flat facet of a surface in space. The more a facet faces the light, the brighter it is.
-func (c *Canvas) Face(points [][]float64, fill color.NRGBA) {
+// face fills a flat facet of a surface in space. The more a facet faces the light, the brighter it is.
+func (c *canvas) face(points [][]float64, fill color.NRGBA) {
 	c.add(mark{kind: faceMark, at: points, fill: fill})
 }
 
-// Dot draws a disc, its diameter in points. An edge of no width, Stroke{}, is not drawn.
-func (c *Canvas) Dot(at []float64, diameter float64, fill color.NRGBA, edge Stroke) {
+// dot draws a disc, its diameter in points. An edge of no width, pen{}, is not drawn.
+func (c *canvas) dot(at []float64, diameter float64, fill color.NRGBA, edge pen) {
 	c.add(mark{kind: dotMark, at: [][]float64{at}, radius: diameter / 2, fill: fill, stroke: edge})
 }
 
-// Arrow draws an arrow between two points.
-func (c *Canvas) Arrow(from, to []float64, s Stroke) {
+// arrow draws an arrow between two points.
+func (c *canvas) arrow(from, to []float64, s pen) {
 	c.add(mark{kind: arrowMark, at: [][]float64{from, to}, stroke: s})
 }
 
-// Vector draws the vector v at a point as an arrow, longer or shorter by the factor that Layer.Scale sets; without one
+// vector draws the vector v at a point as an arrow, longer or shorter by the factor that Layer.Scale sets; without one
 // the figure chooses a factor that lets the layer's longest vector be read. The legend states the factor.
-func (c *Canvas) Vector(at, v []float64, s Stroke) {
+func (c *canvas) vector(at, v []float64, s pen) {
 	c.scaled = true
 	c.add(mark{kind: vectorMark, at: [][]float64{at, v}, stroke: s})
 }
 
-// Text writes a text beside a point, on the side that is away from the other texts of the layer.
-func (c *Canvas) Text(at []float64, text string, ink color.NRGBA) {
+// write writes a text beside a point, on the side that is away from the other texts of the layer.
+func (c *canvas) write(at []float64, text string, ink color.NRGBA) {
 	c.add(mark{kind: textMark, at: [][]float64{at}, text: text, fill: ink})
 }
 
-// Name writes a text beside a point of a flat figure, on that side and as near as it can be where it covers least of what the figure
+// nameAt writes a text beside a point of a flat figure, on that side and as near as it can be where it covers least of what the figure
 // draws.
-func (c *Canvas) Name(at []float64, text string, ink color.NRGBA) {
+func (c *canvas) nameAt(at []float64, text string, ink color.NRGBA) {
 	c.add(mark{kind: nameMark, at: [][]float64{at}, text: text, fill: ink})
 }
 
-// Caption writes a text at a place of a flat figure, moved by dx and dy points. It begins there if dx is positive, ends there if dx is
+// caption writes a text at a place of a flat figure, moved by dx and dy points. It begins there if dx is positive, ends there if dx is
 // negative, and has its middle there if dx is 0; upwards likewise.
-func (c *Canvas) Caption(at []float64, dx, dy float64, text string, ink color.NRGBA) {
+func (c *canvas) caption(at []float64, dx, dy float64, text string, ink color.NRGBA) {
 	c.add(mark{kind: glyphMark, at: [][]float64{at}, text: text, fill: ink, glyph: [][]float64{{dx, dy}}})
 }
 
-// Glyph draws a closed line at a place of a flat figure, and fills it unless the fill has no opacity. Its points are offsets from the
+// glyph draws a closed line at a place of a flat figure, and fills it unless the fill has no opacity. Its points are offsets from the
 // place in points: the size of a glyph does not follow the axes.
-func (c *Canvas) Glyph(at []float64, points [][]float64, fill color.NRGBA, s Stroke) {
+func (c *canvas) glyph(at []float64, points [][]float64, fill color.NRGBA, s pen) {
 	c.add(mark{kind: glyphMark, at: [][]float64{at}, glyph: points, closed: true, fill: fill, stroke: s})
 }
 
-// Rows says that y numbers rows, of which there are n, from 0: there is no y axis, and the x axis reaches as far as the data. If the
+// rowsOf says that y numbers rows, of which there are n, from 0: there is no y axis, and the x axis reaches as far as the data. If the
 // figure's size is not set, a row is so many points high.
-func (c *Canvas) Rows(n int, points float64) { c.chart, c.rows, c.row = true, n, points }
+func (c *canvas) rowsOf(n int, points float64) { c.chart, c.rows, c.row = true, n, points }
 
-// Ink returns the colour of item i of the layer: the colour for its value if the layer is coloured by values, and else the
+// ink returns the colour of item i of the layer: the colour for its value if the layer is coloured by values, and else the
 // one colour of the layer.
-func (c *Canvas) Ink(i int) color.NRGBA {
+func (c *canvas) ink(i int) color.NRGBA {
 	l := c.layer
 	if !l.byValue {
 		return fade(*l.tint, l.opacity)
@@ -132,20 +132,20 @@ func (c *Canvas) Ink(i int) color.NRGBA {
 	case l.hi > l.lo:
 		t = (l.values[i] - l.lo) / (l.hi - l.lo)
 	}
-	return fade(Ramp(t), l.opacity)
+	return fade(rampColour(t), l.opacity)
 }
 
-// Width returns the width that Layer.Width set, or else the given one, in points.
-func (c *Canvas) Width(points float64) float64 {
+// width returns the width that Layer.Width set, or else the given one, in points.
+func (c *canvas) width(points float64) float64 {
 	if c.layer.width > 0 {
 		return c.layer.width
 	}
 	return points
 }
 
-// Scale returns the factor that Layer.Scale was given, or 1. The legend states a factor other than 1 with the unit,
+// scale returns the factor that Layer.Scale was given, or 1. The legend states a factor other than 1 with the unit,
 // "2 sd" say, or as "×2" where the unit is empty. Vectors need no call: they have their factor from Vector.
-func (c *Canvas) Scale(unit string) float64 {
+func (c *canvas) scale(unit string) float64 {
 	c.scaled, c.unit = true, unit
 	if c.layer.scale > 0 {
 		return c.layer.scale
@@ -153,27 +153,27 @@ func (c *Canvas) Scale(unit string) float64 {
 	return 1
 }
 
-// Chart says that x and y are different quantities, as in a plot of an energy over time: the figure then has axes of
+// isChart says that x and y are different quantities, as in a plot of an energy over time: the figure then has axes of
 // independent scale.
-func (c *Canvas) Chart() { c.chart = true }
+func (c *canvas) isChart() { c.chart = true }
 
-// Stroke returns the line style of item i of the layer: its colour, the width that Layer.Width set or else the given one in
+// stroke returns the line style of item i of the layer: its colour, the width that Layer.Width set or else the given one in
 // points, and whether it is dashed.
-func (c *Canvas) Stroke(i int, points float64) Stroke {
-	return Stroke{Color: c.Ink(i), Width: c.Width(points), Dashed: c.layer.dashed}
+func (c *canvas) stroke(i int, points float64) pen {
+	return pen{Color: c.ink(i), Width: c.width(points), Dashed: c.layer.dashed}
 }
 
-func (c *Canvas) add(m mark) {
+func (c *canvas) add(m mark) {
 	m.layer = c.layer
 	c.marks = append(c.marks, m)
 }
 
 // record lets the layer draw and checks what it drew, at a time from 0 to 1 if it moves.
-func (l *Layer) record(t float64) (*Canvas, error) {
+func (l *Layer) record(t float64) (*canvas, error) {
 	if l.err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, l.err)
 	}
-	c := &Canvas{layer: l}
+	c := &canvas{layer: l}
 	what := l.what
 	if n := len(l.frames); n > 0 {
 		frame := l.frames[int(math.Round(t*float64(n-1)))]
@@ -198,7 +198,7 @@ func (l *Layer) record(t float64) (*Canvas, error) {
 }
 
 // check returns what is wrong with the marks.
-func (c *Canvas) check() error {
+func (c *canvas) check() error {
 	for k, m := range c.marks {
 		if m.kind == levelMark { // not a number across its axis; checked by the layer
 			continue

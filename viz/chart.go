@@ -11,21 +11,21 @@ import (
 // Series draws y against x as a line: a convergence curve, an energy over time. A figure with a Series, Scatter, Band,
 // Histogram, HLine or VLine has axes of independent scale.
 func Series(x, y []float64) *Layer {
-	return NewLayer("Series", DrawFunc(func(c *Canvas) error {
-		c.Chart()
+	return newLayer("Series", drawFunc(func(c *canvas) error {
+		c.isChart()
 		points, err := pairs(x, y)
 		if err != nil {
 			return err
 		}
-		c.Line(points, false, c.Stroke(0, 1.1))
+		c.line(points, false, c.stroke(0, 1.1))
 		return nil
 	})).of(account{noun: called("curve"), detail: (*scene).course})
 }
 
 // Scatter draws y against x as dots; both have the same length. Hull and Ellipse draw the outline of the cloud.
 func Scatter(x, y []float64) *Layer {
-	return NewLayer("Scatter", each{len(x), func(c *Canvas) error {
-		c.Chart()
+	return newLayer("Scatter", each{len(x), func(c *canvas) error {
+		c.isChart()
 		points, err := pairs(x, y)
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func Scatter(x, y []float64) *Layer {
 			return fmt.Errorf("Hover: %d names for %d points", len(c.layer.hover), len(points))
 		}
 		for i, p := range points {
-			c.Dot(p, c.Width(3), c.Ink(i), Stroke{})
+			c.dot(p, c.width(3), c.ink(i), pen{})
 			if c.layer.hover != nil {
 				c.marks[len(c.marks)-1].name = c.layer.hover[i]
 			}
@@ -48,8 +48,8 @@ func Scatter(x, y []float64) *Layer {
 
 // Band fills the range from lo to hi over x: an error band, a confidence region.
 func Band(x, lo, hi []float64) *Layer {
-	return NewLayer("Band", DrawFunc(func(c *Canvas) error {
-		c.Chart()
+	return newLayer("Band", drawFunc(func(c *canvas) error {
+		c.isChart()
 		below, err := pairs(x, lo)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func Band(x, lo, hi []float64) *Layer {
 			}
 			below = append(below, above[i])
 		}
-		c.Area(below, fade(c.Ink(0), 0.25))
+		c.area(below, fade(c.ink(0), 0.25))
 		return nil
 	}))
 }
@@ -74,8 +74,8 @@ func Band(x, lo, hi []float64) *Layer {
 // the values are alike and IQR is 0, the width 3.49·s·n^(−1/3) with their standard deviation s (Scott 1979), and not fewer
 // than 1 + log₂ n bars (Sturges 1926).
 func Histogram(values []float64, bins int) *Layer {
-	return NewLayer("Histogram", DrawFunc(func(c *Canvas) error {
-		c.Chart()
+	return newLayer("Histogram", drawFunc(func(c *canvas) error {
+		c.isChart()
 		if len(values) == 0 {
 			return fmt.Errorf("no values: give at least one")
 		}
@@ -116,8 +116,8 @@ func Histogram(values []float64, bins int) *Layer {
 		for i, h := range heights {
 			left, right := lo+float64(i)*width, lo+float64(i+1)*width
 			bar := [][]float64{{left, 0}, {left, h}, {right, h}, {right, 0}}
-			c.Area(bar, fade(c.Ink(0), 0.35))
-			c.Line(bar, true, c.Stroke(0, 0.5))
+			c.area(bar, fade(c.ink(0), 0.35))
+			c.line(bar, true, c.stroke(0, 0.5))
 		}
 		return nil
 	})).of(account{detail: (*scene).peak})
@@ -130,12 +130,12 @@ func HLine(y float64) *Layer { return level("HLine", "horizontal line", []float6
 func VLine(x float64) *Layer { return level("VLine", "vertical line", []float64{x, math.NaN()}, x) }
 
 func level(name, noun string, at []float64, v float64) *Layer {
-	return NewLayer(name, DrawFunc(func(c *Canvas) error {
-		c.Chart()
+	return newLayer(name, drawFunc(func(c *canvas) error {
+		c.isChart()
 		if !finite(v) {
 			return fmt.Errorf("the value is %v", v)
 		}
-		c.add(mark{kind: levelMark, at: [][]float64{at}, stroke: c.Stroke(0, 0.8)})
+		c.add(mark{kind: levelMark, at: [][]float64{at}, stroke: c.stroke(0, 0.8)})
 		return nil
 	})).of(account{noun: called(noun), detail: func(*scene, *Layer) string { return "at " + short(v) }}).Color(Grey).Dashed()
 }

@@ -10,7 +10,7 @@ import (
 // those that another layer of the figure was given.
 var (
 	Black     = color.NRGBA{0x00, 0x00, 0x00, 0xff}
-	White     = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+	paper     = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 	Blue      = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
 	Vermilion = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
 	Green     = color.NRGBA{0x00, 0x9e, 0x73, 0xff}
@@ -23,10 +23,10 @@ var (
 
 var palette = []color.NRGBA{Blue, Vermilion, Green, Purple, Orange, Sky}
 
-// Ramp is the colour map for time and other ordered values: t = 0 is dark blue, t = 1 yellow-green. Lightness rises
+// rampColour is the colour map for time and other ordered values: t = 0 is dark blue, t = 1 yellow-green. Lightness rises
 // linearly in the perceptual space OKLab (Ottosson 2020), so that equal steps look equal, in colour and printed in grey;
 // the light end is still dark enough for lines on white. A t outside [0, 1] is moved to its nearer end.
-func Ramp(t float64) color.NRGBA {
+func rampColour(t float64) color.NRGBA {
 	t = math.Min(1, math.Max(0, t))
 	lightness, hue := 0.34+0.49*t, (285-175*t)*math.Pi/180
 	for chroma := 0.17; ; chroma -= 0.005 {

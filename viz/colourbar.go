@@ -14,15 +14,15 @@ import (
 // on the sphere, a curvature, a distance. Write the unit with the quantity, "density (1/sr)": both stand at the colour bar,
 // at whose ticks lines of equal value are drawn on the surface. Tessellate makes the mesh of a surface f(u, v).
 func Density(vertices [][]float64, triangles [][3]int, quantity string, values []float64) *Layer {
-	l := NewLayer("Density", each{len(vertices), func(c *Canvas) error {
+	l := newLayer("Density", each{len(vertices), func(c *canvas) error {
 		if err := facets(c, vertices, triangles); err != nil {
 			return err
 		}
-		line := Stroke{Color: fade(White, 0.6), Width: c.Width(0.6)}
+		line := pen{Color: fade(paper, 0.6), Width: c.width(0.6)}
 		for _, level := range c.layer.levels() {
 			for _, t := range triangles {
 				if piece := contour(vertices, values, t, level); piece != nil {
-					c.Line(piece, false, line)
+					c.line(piece, false, line)
 				}
 			}
 		}
@@ -169,12 +169,12 @@ func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
 	var all []stamp
 	for i := range steps {
 		from, to := place(float64(i)/steps), place(math.Min(1, (float64(i)+1.3)/steps)) // no hairline between
-		all = append(all, stamp{at: []vg.Point{{X: from, Y: top - thickness}, {X: to, Y: top - thickness}, {X: to, Y: top}, {X: from, Y: top}}, closed: true, fill: fade(Ramp((float64(i)+0.5)/steps), l.opacity)})
+		all = append(all, stamp{at: []vg.Point{{X: from, Y: top - thickness}, {X: to, Y: top - thickness}, {X: to, Y: top}, {X: from, Y: top}}, closed: true, fill: fade(rampColour((float64(i)+0.5)/steps), l.opacity)})
 	}
 	sty.YAlign = text.YCenter
 	c.FillText(sty, vg.Point{X: place(1) + beside, Y: top - thickness/2}, unit)
 	sty.XAlign, sty.YAlign = text.XCenter, text.YTop
-	black := Stroke{Color: color.NRGBA{A: 0xff}, Width: 0.5}
+	black := pen{Color: color.NRGBA{A: 0xff}, Width: 0.5}
 	foot := func(value float64, length vg.Length) vg.Point { // of a tick
 		at := 0.5
 		if l.hi > l.lo {

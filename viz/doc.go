@@ -27,42 +27,18 @@
 // # What is decided for you
 //
 // Shapes always have axes of equal scale. Colours are those of Okabe & Ito; a layer without a colour takes one that no
-// other layer of its figure was given. Ordered values run through Ramp, whose lightness rises evenly; layers coloured by
+// other layer of its figure was given. Ordered values run from dark blue to yellow-green, and lightness rises evenly; layers coloured by
 // a quantity of the same name have one scale of colours in all panels of a drawing. A figure is 8.5 cm wide, panels
 // together 17 cm: one and two columns of a journal; text has the sizes that journals ask for; titles and
 // labels that are wider than their panel are broken into lines, and the label of an axis is made smaller. The legend takes a corner in
 // which nothing is drawn, or stands beneath the axes; what all panels have in common stands once beneath them. Arrows too
 // short or too long to read are scaled by a round factor, which the legend states. Text is drawn as outlines, so that a
 // file needs no fonts; a letter that the font of figures lacks, as of a name in Japanese, is a box. In SVG and PDF a figure of thousands of marks is an image between vector axes. Pictures are drawn on
-// white; what a reader can move follows a page that is dark. Every picture has an alternative text, see Alt.
+// white; what a reader can move follows a page that is dark. Every picture has an alternative text for readers who do not see it.
 //
 // # Errors
 //
 // Points that are not numbers, empty shapes, sizes and dimensions that do not match, values that are not positive on a
 // logarithmic axis: Save returns an error and writes no file, Show panics with the error. It
 // names layer, shape and landmark, counted from 0.
-//
-// # Adding a layer
-//
-// A layer is a name, which stands in errors, and a Drawer, which puts marks on a Canvas in the coordinates of the data.
-// Range, projection, hidden parts, colours and the legend follow by themselves. With a method Items a layer can be
-// coloured by values; Canvas.Scale and Canvas.Vector give a meaning to Layer.Scale; with a method Thumbnail it draws its
-// own sample for the legend. Canvas.Name, Caption and Glyph write and draw in points rather than in the coordinates of the data,
-// and Canvas.Rows lets y number rows: Tree is made of these. A layer that joins corresponding landmarks, each line with a colour of its own:
-//
-//	type links struct{ a, b [][]float64 }
-//
-//	func (l links) Items() int { return len(l.a) }
-//
-//	func (l links) Draw(c *viz.Canvas) error {
-//		if len(l.a) != len(l.b) {
-//			return fmt.Errorf("%d and %d landmarks", len(l.a), len(l.b))
-//		}
-//		for i := range l.a {
-//			c.Line([][]float64{l.a[i], l.b[i]}, false, c.Stroke(i, 0.5))
-//		}
-//		return nil
-//	}
-//
-//	viz.Show(viz.NewLayer("Links", links{a, b}).ColorBy("distance (mm)", d...).Label("links"))
 package viz

@@ -441,7 +441,7 @@ func (f *frame) place(p []float64) vg.Point {
 
 // draw draws the axes along the edges of the data's area, with ticks and their labels.
 func (f *frame) draw(c draw.Canvas) {
-	black := Stroke{Color: Black, Width: 0.5}
+	black := pen{Color: Black, Width: 0.5}
 	corner := f.area.Min
 	axes := []vg.Point{{X: corner.X, Y: f.area.Max.Y}, corner, {X: f.area.Max.X, Y: corner.Y}}
 	if f.reach != nil {
@@ -722,7 +722,7 @@ func (s *scene) drawScaleBar(c draw.Canvas, f *frame, at vg.Point) {
 	length := round(0.15 * (f.hi[0] - f.lo[0]))
 	points := float64(f.area.Size().X) / (f.hi[0] - f.lo[0]) // a data unit
 	right := at.Add(vg.Point{X: vg.Length(length * points)})
-	ink(c.Canvas, []stamp{{at: []vg.Point{at, right}, stroke: Stroke{Color: Black, Width: 1.2}}})
+	ink(c.Canvas, []stamp{{at: []vg.Point{at, right}, stroke: pen{Color: Black, Width: 1.2}}})
 	sty := style(keyText)
 	sty.YAlign = text.YCenter
 	c.FillText(sty, right.Add(vg.Point{X: 4}), short(length)+" "+s.unit)
@@ -741,7 +741,7 @@ func (s *scene) drawDirections(c draw.Canvas, origin vg.Point) {
 			continue // the axis points at the reader
 		}
 		ink(c.Canvas, []stamp{
-			{at: []vg.Point{origin, origin.Add(tip.Sub(origin).Scale(vg.Length(head.shaft)))}, stroke: Stroke{Color: Grey, Width: 0.6}},
+			{at: []vg.Point{origin, origin.Add(tip.Sub(origin).Scale(vg.Length(head.shaft)))}, stroke: pen{Color: Grey, Width: 0.6}},
 			{at: head.corners, closed: true, fill: Grey},
 			{at: []vg.Point{origin.Add(tip.Sub(origin).Scale(1.4))}, text: "xyz"[k : k+1], fill: Grey},
 		})

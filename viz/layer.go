@@ -14,7 +14,7 @@ import (
 // Save returns an error, and Show panics, if the data are faulty or a method means nothing to the layer.
 type Layer struct {
 	name string
-	what Drawer
+	what drawer
 
 	frames []instant // of a layer that moves; what and values are those of the first
 
@@ -35,58 +35,51 @@ type Layer struct {
 	hull, ellipse bool     // about the points of a Scatter
 	hover         []string // their names
 
-	drawn *Canvas // in a scene: what it drew
+	drawn *canvas // in a scene: what it drew
 	err   error
 }
 
 // An instant is a frame of a layer that moves.
 type instant struct {
-	what   Drawer
+	what   drawer
 	values []float64 // of its colours; nil: those of the layer
 }
 
-// A Drawer is what a layer draws. Draw puts marks on the canvas, in the coordinates of the data, or returns what is
-// wrong with the data. A Drawer may have the methods of Itemizer and Thumbnailer besides.
-type Drawer interface {
-	Draw(c *Canvas) error
+// A drawer is what a layer draws. Draw puts marks on the canvas, in the coordinates of the data, or returns what is
+// wrong with the data. A drawer may have the methods of itemizer and thumbnailer besides.
+type drawer interface {
+	Draw(c *canvas) error
 }
 
-// DrawFunc is a function as a Drawer.
-type DrawFunc func(c *Canvas) error
+// drawFunc is a function as a drawer.
+type drawFunc func(c *canvas) error
 
 // Draw calls the function.
-func (f DrawFunc) Draw(c *Canvas) error { return f(c) }
+func (f drawFunc) Draw(c *canvas) error { return f(c) }
 
-// An Itemizer is a Drawer of several items that can each have a colour of their own: Layer.ColorBy then takes a value
-// for every item, and Draw asks Canvas.Ink or Canvas.Stroke for the colour of item i, counted from 0.
-type Itemizer interface {
+// An itemizer is a drawer of several items that can each have a colour of their own: Layer.ColorBy then takes a value
+// for every item, and Draw asks canvas.ink or canvas.stroke for the colour of item i, counted from 0.
+type itemizer interface {
 	Items() int
 }
 
-// A Thumbnailer is a Drawer with a sample of its own beside the label in the legend. Thumbnail draws it into the square of x
+// A thumbnailer is a drawer with a sample of its own beside the label in the legend. Thumbnail draws it into the square of x
 // and y from 0 to 1, which stands for a box of 16 by 5 points. Without this method the sample is a mark of the kind that the
 // layer drew first.
-type Thumbnailer interface {
-	Thumbnail(c *Canvas)
+type thumbnailer interface {
+	Thumbnail(c *canvas)
 }
 
 // each draws n items with a function.
 type each struct {
 	n int
-	DrawFunc
+	drawFunc
 }
 
 func (e each) Items() int { return e.n }
 
-// NewLayer makes a layer of a new kind; all layers of this package are made by it. name stands in error messages. The
-// package comment and the examples show how it is used.
-func NewLayer(name string, what Drawer) *Layer {
-	l := &Layer{name: name, what: what, opacity: 1}
-	if what == nil {
-		l.fail("NewLayer was given nothing to draw")
-	}
-	return l
-}
+// newLayer makes a layer. name stands in error messages.
+func newLayer(name string, what drawer) *Layer { return &Layer{name: name, what: what, opacity: 1} }
 
 // Label names the layer in the legend. Greek letters, sub- and superscripts are written as they are: "q₀", "σ²", "xᵢ".
 func (l *Layer) Label(text string) *Layer {
@@ -139,7 +132,7 @@ func (l *Layer) Scale(factor float64) *Layer {
 // Points, time of Trajectories, line of Lines or vertex of Mesh. A colour bar beneath the figure explains them. Without values the colours follow the order of the items, from 0 to 1. Layers that are
 // coloured by a quantity of the same name have one scale of colours in all panels of a drawing.
 func (l *Layer) ColorBy(quantity string, values ...float64) *Layer {
-	items, ok := l.what.(Itemizer)
+	items, ok := l.what.(itemizer)
 	if !ok {
 		l.fail("ColorBy means nothing to this layer")
 		return l

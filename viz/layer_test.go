@@ -22,25 +22,25 @@ type spikes struct {
 
 func (s spikes) Items() int { return len(s.at) }
 
-func (s spikes) Draw(c *Canvas) error {
+func (s spikes) Draw(c *canvas) error {
 	for i := range max(s.drawn, len(s.at)) {
 		p := s.at[i%len(s.at)]
-		c.Line([][]float64{p, {p[0], p[1] + c.Scale("m")}}, false, c.Stroke(i, 1))
+		c.line([][]float64{p, {p[0], p[1] + c.scale("m")}}, false, c.stroke(i, 1))
 	}
 	return nil
 }
 
-func (s spikes) Thumbnail(c *Canvas) { c.Dot([]float64{0.5, 0.5}, 3, c.Ink(0), Stroke{}) }
+func (s spikes) Thumbnail(c *canvas) { c.dot([]float64{0.5, 0.5}, 3, c.ink(0), pen{}) }
 
 // A layer of a third party is coloured by values, scaled, and stands in the legend with its own sample.
 func TestThirdPartyLayer(t *testing.T) {
 	at := [][]float64{{0, 0}, {1, 0}, {2, 0}}
-	s, err := Fig(NewLayer("Spikes", spikes{at: at}).ColorBy("height", 4, 5, 6).Scale(3).Label("spikes")).scene()
+	s, err := Fig(newLayer("Spikes", spikes{at: at}).ColorBy("height", 4, 5, 6).Scale(3).Label("spikes")).scene()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, m := range s.marks {
-		if m.stroke.Color != Ramp(float64(i)/2) || m.at[1][1] != 3 {
+		if m.stroke.Color != rampColour(float64(i)/2) || m.at[1][1] != 3 {
 			t.Errorf("item %d: colour %v, height %v", i, m.stroke.Color, m.at[1][1])
 		}
 	}
@@ -54,10 +54,9 @@ func TestThirdPartyLayer(t *testing.T) {
 		layer *Layer
 		want  string
 	}{
-		{NewLayer("Spikes", spikes{at: at}).ColorBy("height", 1), "Spikes: ColorBy(\"height\"): 1 values for 3 items"},
-		{NewLayer("Spikes", spikes{at, 4}).ColorBy("height"), "Spikes: item 3 is drawn, of 3 that Items announced"},
-		{NewLayer("Spikes", nil), "nothing to draw"},
-		{NewLayer("Flat", DrawFunc(func(c *Canvas) error { c.Line(at, false, c.Stroke(0, 1)); return nil })).Scale(2), "Flat: Scale means nothing"},
+		{newLayer("Spikes", spikes{at: at}).ColorBy("height", 1), "Spikes: ColorBy(\"height\"): 1 values for 3 items"},
+		{newLayer("Spikes", spikes{at, 4}).ColorBy("height"), "Spikes: item 3 is drawn, of 3 that Items announced"},
+		{newLayer("Flat", drawFunc(func(c *canvas) error { c.line(at, false, c.stroke(0, 1)); return nil })).Scale(2), "Flat: Scale means nothing"},
 	} {
 		expect.Refused(t, expect.Error(Fig(c.layer).scene()), c.want)
 	}

@@ -76,9 +76,9 @@ func (l *Layer) span() string { return l.quantity + ": " + strings.Join(apart(l.
 func (l *Layer) key(label string) (key, error) {
 	pale := *l
 	pale.opacity = math.Max(0.4, l.opacity)
-	c := &Canvas{layer: &pale}
+	c := &canvas{layer: &pale}
 	width := keyMark
-	thumbnailer, own := l.what.(Thumbnailer)
+	thumbnailer, own := l.what.(thumbnailer)
 	kind := l.drawn.kind()
 	switch {
 	case own:
@@ -89,20 +89,20 @@ func (l *Layer) key(label string) (key, error) {
 		width *= 1.6
 		const steps = 24
 		for i := range steps {
-			c.Area(strip(float64(i)/steps, math.Min(1, (float64(i)+1.3)/steps)), Ramp((float64(i)+0.5)/steps))
+			c.area(strip(float64(i)/steps, math.Min(1, (float64(i)+1.3)/steps)), rampColour((float64(i)+0.5)/steps))
 		}
 	case kind == dotMark:
 		width /= 2
-		c.Dot([]float64{0.5, 0.5}, 3.6, c.Ink(0), Stroke{})
+		c.dot([]float64{0.5, 0.5}, 3.6, c.ink(0), pen{})
 	case kind == areaMark || kind == faceMark:
-		c.Area(strip(0, 1), fade(c.Ink(0), 0.4))
+		c.area(strip(0, 1), fade(c.ink(0), 0.4))
 	default:
-		stroke := c.Stroke(0, 1.2)
+		stroke := c.stroke(0, 1.2)
 		stroke.Width = math.Min(stroke.Width, 3)
 		if kind == arrowMark {
-			c.Arrow([]float64{0, 0.5}, []float64{1, 0.5}, stroke)
+			c.arrow([]float64{0, 0.5}, []float64{1, 0.5}, stroke)
 		} else {
-			c.Line([][]float64{{0, 0.5}, {1, 0.5}}, false, stroke)
+			c.line([][]float64{{0, 0.5}, {1, 0.5}}, false, stroke)
 		}
 	}
 	for _, m := range c.marks {
@@ -133,7 +133,7 @@ func strip(from, to float64) [][]float64 {
 }
 
 // kind returns what the layer drew first.
-func (c *Canvas) kind() markKind {
+func (c *canvas) kind() markKind {
 	if len(c.marks) == 0 {
 		return lineMark
 	}

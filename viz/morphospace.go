@@ -29,11 +29,11 @@ func (l *Layer) Hover(names ...string) *Layer {
 }
 
 // surround draws what Hull and Ellipse ask for about points.
-func (c *Canvas) surround(points [][]float64) error {
+func (c *canvas) surround(points [][]float64) error {
 	c.surrounds = true
 	ring := func(corners [][]float64) {
-		c.Area(corners, fade(c.Ink(0), 0.12))
-		c.Line(corners, true, Stroke{Color: fade(c.Ink(0), 0.6), Width: 0.6})
+		c.area(corners, fade(c.ink(0), 0.12))
+		c.line(corners, true, pen{Color: fade(c.ink(0), 0.6), Width: 0.6})
 	}
 	if c.layer.hull && len(points) > 2 {
 		ring(hull(points))
@@ -102,7 +102,7 @@ func (s *sheet) hovers() string {
 
 // Wireframe draws a shape as its landmarks and the lines that link pairs of them. Links are data as the landmarks are: the same for all shapes.
 func Wireframe(shape [][]float64, links [][2]int) *Layer {
-	return NewLayer("Wireframe", DrawFunc(func(c *Canvas) error {
+	return newLayer("Wireframe", drawFunc(func(c *canvas) error {
 		if err := checkPoints("shape", shape); err != nil {
 			return err
 		}
@@ -110,10 +110,10 @@ func Wireframe(shape [][]float64, links [][2]int) *Layer {
 			return err
 		}
 		for _, l := range links {
-			c.Line([][]float64{shape[l[0]], shape[l[1]]}, false, c.Stroke(0, 1))
+			c.line([][]float64{shape[l[0]], shape[l[1]]}, false, c.stroke(0, 1))
 		}
 		for _, p := range shape {
-			c.Dot(p, 2.5*c.Width(1), c.Ink(0), Stroke{})
+			c.dot(p, 2.5*c.width(1), c.ink(0), pen{})
 		}
 		return nil
 	}))
@@ -131,7 +131,7 @@ func checkLinks(links [][2]int, n int) error {
 // Miniatures draws shapes at places of a flat figure, such as those that belong to points of a morphospace, all on one scale, as tall as Layer.Width says, or
 // 26 points: as wireframes, or without links as closed outlines. Of shapes in space are drawn the two coordinates along which the first one is largest.
 func Miniatures(places [][]float64, shapes [][][]float64, links [][2]int) *Layer {
-	return NewLayer("Miniatures", each{len(shapes), func(c *Canvas) error {
+	return newLayer("Miniatures", each{len(shapes), func(c *canvas) error {
 		if err := checkShapes("shape", shapes, true); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func Miniatures(places [][]float64, shapes [][][]float64, links [][2]int) *Layer
 		if largest == 0 {
 			return fmt.Errorf("all landmarks of all shapes coincide: give shapes with extent")
 		}
-		scale := c.Width(26) / largest
+		scale := c.width(26) / largest
 		for i, s := range shapes {
 			b := boxOf(s)
 			small := make([][]float64, len(s))
@@ -168,13 +168,13 @@ func Miniatures(places [][]float64, shapes [][][]float64, links [][2]int) *Layer
 					small[l] = append(small[l], scale*(p[k]-(b.lo[k]+b.hi[k])/2))
 				}
 			}
-			stroke := Stroke{Color: c.Ink(i), Width: 0.7}
+			stroke := pen{Color: c.ink(i), Width: 0.7}
 			if links == nil {
-				c.Glyph(places[i], small, White, stroke)
+				c.glyph(places[i], small, paper, stroke)
 				continue
 			}
 			for _, l := range links {
-				c.Glyph(places[i], [][]float64{small[l[0]], small[l[1]]}, fade(White, 0), stroke)
+				c.glyph(places[i], [][]float64{small[l[0]], small[l[1]]}, fade(paper, 0), stroke)
 			}
 		}
 		return nil

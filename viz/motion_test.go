@@ -236,7 +236,7 @@ func TestMovingColours(t *testing.T) {
 		"values given for all": {Moving(slow, fast).ColorBy("height", 3, 2), [2][2]float64{{1, 0}, {1, 0}}},
 	} {
 		for k, shares := range c.shares {
-			if got, want := inks(Fig(c.layer), float64(k)), []color.NRGBA{Ramp(shares[0]), Ramp(shares[1])}; !slices.Equal(got, want) {
+			if got, want := inks(Fig(c.layer), float64(k)), []color.NRGBA{rampColour(shares[0]), rampColour(shares[1])}; !slices.Equal(got, want) {
 				t.Errorf("%s, frame %d: colours %v, not %v", name, k, got, want)
 			}
 		}

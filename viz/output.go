@@ -362,6 +362,6 @@ func (s straight) RGBA() (r, g, b, a uint32) {
 }
 
 func white(c draw.Canvas) {
-	c.SetColor(White)
+	c.SetColor(paper)
 	c.Fill(vg.Rectangle{Min: c.Min, Max: c.Max}.Path())
 }

@@ -18,7 +18,7 @@ type stamp struct {
 	at     []vg.Point
 	closed bool
 	fill   color.NRGBA // of no opacity: not filled
-	stroke Stroke      // of no width: not drawn
+	stroke pen         // of no width: not drawn
 	radius vg.Length   // of a disc about at[0]
 	text   string
 	foot   vg.Point // beside which a text stands
@@ -115,7 +115,7 @@ func (c *carver) depth(points ...[]float64) float64 {
 }
 
 // line adds a line in space, cut into short pieces, each with its own depth.
-func (c *carver) line(points [][]float64, s Stroke) {
+func (c *carver) line(points [][]float64, s pen) {
 	for i := 1; i < len(points); i++ {
 		a, b := points[i-1], points[i]
 		n := 1
@@ -161,7 +161,7 @@ func (c *carver) carve(m mark) {
 		c.add(stamp{at: at, text: m.text, fill: m.fill, depth: c.depth(m.at...)})
 		c.texts[m.layer] = append(c.texts[m.layer], len(c.out)-1)
 	case nameMark:
-		c.add(stamp{at: at, closed: true, fill: fade(White, 0.7)}, stamp{at: at, text: m.text, fill: m.fill})
+		c.add(stamp{at: at, closed: true, fill: fade(paper, 0.7)}, stamp{at: at, text: m.text, fill: m.fill})
 		c.names = append(c.names, len(c.out)-1)
 	case glyphMark:
 		if m.text != "" {
@@ -200,7 +200,7 @@ func (c *carver) face(m mark, at []vg.Point) {
 	}
 	s := stamp{at: at, closed: true, fill: ink, depth: c.depth(m.at...)}
 	if ink.A == 0xff {
-		s.stroke = Stroke{Color: ink, Width: 0.6} // covers the hairline between neighbours
+		s.stroke = pen{Color: ink, Width: 0.6} // covers the hairline between neighbours
 	}
 	c.add(s)
 }

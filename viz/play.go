@@ -41,10 +41,10 @@ func Play(path [][][]float64, layers ...*Layer) *Figure {
 //	viz.Show(viz.Play(path, viz.Moving(grid...)))
 func Moving(frames ...*Layer) *Layer {
 	if len(frames) == 0 {
-		return NewLayer("Moving", DrawFunc(func(*Canvas) error { return fmt.Errorf("no frames given") }))
+		return newLayer("Moving", drawFunc(func(*canvas) error { return fmt.Errorf("no frames given") }))
 	}
 	if slices.Contains(frames, nil) {
-		return NewLayer("Moving", DrawFunc(func(*Canvas) error { return fmt.Errorf("frame %d is nil", slices.Index(frames, nil)) }))
+		return newLayer("Moving", drawFunc(func(*canvas) error { return fmt.Errorf("frame %d is nil", slices.Index(frames, nil)) }))
 	}
 	l := *frames[0]
 	l.frames = nil

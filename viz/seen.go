@@ -75,7 +75,7 @@ func ownColour(l *Layer) color.NRGBA {
 }
 
 // points returns those of the marks of a kind, by mark.
-func (c *Canvas) points(kind markKind) (all [][][]float64) {
+func (c *canvas) points(kind markKind) (all [][][]float64) {
 	for _, m := range c.marks {
 		if m.kind == kind {
 			all = append(all, m.at)

@@ -11,22 +11,22 @@ import (
 // dots; several are thin and light, so that one drawn over them, a mean say, stands out. A path of shapes is best
 // coloured by time: viz.Outline(path...).ColorBy("t").
 func Outline(shapes ...[][]float64) *Layer {
-	return NewLayer("Outline", each{len(shapes), func(c *Canvas) error {
+	return newLayer("Outline", each{len(shapes), func(c *canvas) error {
 		if err := checkShapes("shape", shapes, false); err != nil {
 			return err
 		}
 		for k, s := range shapes {
-			stroke := c.Stroke(k, 1.2)
+			stroke := c.stroke(k, 1.2)
 			if len(shapes) > 1 {
-				stroke.Width = c.Width(0.6)
+				stroke.Width = c.width(0.6)
 				if !c.layer.byValue {
 					stroke.Color = fade(stroke.Color, 0.45)
 				}
 			}
-			c.Line(s, true, stroke)
+			c.line(s, true, stroke)
 			if len(shapes) == 1 && len(s) <= 100 { // more dots would only thicken the line
 				for _, p := range s {
-					c.Dot(p, 1.8*stroke.Width, stroke.Color, Stroke{})
+					c.dot(p, 1.8*stroke.Width, stroke.Color, pen{})
 				}
 			}
 		}
@@ -37,7 +37,7 @@ func Outline(shapes ...[][]float64) *Layer {
 // Region fills closed outlines: in one colour so that what is beneath shows through, and by a quantity (Layer.ColorBy) in the colours of
 // its bar.
 func Region(shapes ...[][]float64) *Layer {
-	return NewLayer("Region", each{len(shapes), func(c *Canvas) error {
+	return newLayer("Region", each{len(shapes), func(c *canvas) error {
 		if err := checkShapes("shape", shapes, false); err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func Region(shapes ...[][]float64) *Layer {
 			cover = 1
 		}
 		for k, s := range shapes {
-			c.Area(s, fade(c.Ink(k), cover))
+			c.area(s, fade(c.ink(k), cover))
 		}
 		return nil
 	}}).of(account{noun: plural("region")})
@@ -55,13 +55,13 @@ func Region(shapes ...[][]float64) *Layer {
 // Points draws a dot at each point, [n][2] or [n][3]: the landmarks of a shape, or a sample. If there are many, the dots are
 // small.
 func Points(points [][]float64) *Layer {
-	return NewLayer("Points", each{len(points), func(c *Canvas) error {
+	return newLayer("Points", each{len(points), func(c *canvas) error {
 		if err := checkPoints("shape", points); err != nil {
 			return err
 		}
 		diameter := math.Min(4, math.Max(1.1, 40/math.Sqrt(float64(len(points)))))
 		for i, p := range points {
-			c.Dot(p, c.Width(diameter), c.Ink(i), Stroke{})
+			c.dot(p, c.width(diameter), c.ink(i), pen{})
 		}
 		return nil
 	}}).of(account{detail: (*scene).cloud, shape: dots})
@@ -70,7 +70,7 @@ func Points(points [][]float64) *Layer {
 // Numbers writes the number of each landmark, from 0, beside it: on the side away from its neighbours, or in the plane as near to that
 // side as it covers no line.
 func Numbers(points [][]float64) *Layer {
-	return NewLayer("Numbers", DrawFunc(func(c *Canvas) error {
+	return newLayer("Numbers", drawFunc(func(c *canvas) error {
 		if err := checkPoints("shape", points); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func Numbers(points [][]float64) *Layer {
 			return fmt.Errorf("%d landmarks: nobody can read more than %d numbers, give fewer", len(points), most)
 		}
 		for i, p := range points {
-			c.Text(p, fmt.Sprint(i), c.Ink(0))
+			c.write(p, fmt.Sprint(i), c.ink(0))
 		}
 		return nil
 	})).of(account{colourless: true}).Color(Grey)
@@ -88,7 +88,7 @@ func Numbers(points [][]float64) *Layer {
 // short or too long to read in the figure are drawn longer or shorter by a round factor, which the legend states.
 // Layer.Scale sets the factor; Scale(1) draws them as they are.
 func Arrows(q, v [][]float64) *Layer {
-	return NewLayer("Arrows", each{len(q), func(c *Canvas) error {
+	return newLayer("Arrows", each{len(q), func(c *canvas) error {
 		if err := checkPoints("foot points", q); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func Arrows(q, v [][]float64) *Layer {
 			return fmt.Errorf("%d×%d foot points and %d×%d vectors: they must have one size", len(q), len(q[0]), len(v), len(v[0]))
 		}
 		for i, p := range q {
-			c.Vector(p, v[i], c.Stroke(i, 1.1))
+			c.vector(p, v[i], c.stroke(i, 1.1))
 		}
 		return nil
 	}}).of(account{detail: (*scene).arrows})
@@ -139,12 +139,12 @@ func (l *Layer) resolveVectors() {
 
 // Lines draws open lines. Each is a list of points, [k][2] or [k][3].
 func Lines(lines ...[][]float64) *Layer {
-	return NewLayer("Lines", each{len(lines), func(c *Canvas) error {
+	return newLayer("Lines", each{len(lines), func(c *canvas) error {
 		if err := checkShapes("line", lines, false); err != nil {
 			return err
 		}
 		for k, line := range lines {
-			c.Line(line, false, c.Stroke(k, 1))
+			c.line(line, false, c.stroke(k, 1))
 		}
 		return nil
 	}}).of(account{detail: (*scene).ends})
@@ -201,7 +201,7 @@ func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
 // Trajectories draws the path of every landmark, where path[t][i] is landmark i at time t. It is coloured by time and leads
 // from an open dot at the start to a full one at the end.
 func Trajectories(path [][][]float64) *Layer {
-	return NewLayer("Trajectories", each{len(path), func(c *Canvas) error {
+	return newLayer("Trajectories", each{len(path), func(c *canvas) error {
 		if err := checkShapes("time", path, true); err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func Trajectories(path [][][]float64) *Layer {
 		for i := range path[0] {
 			for k := range pieces {
 				from, to := k*last/pieces, (k+1)*last/pieces
-				stroke := c.Stroke((from+to)/2, 1.3)
+				stroke := c.stroke((from+to)/2, 1.3)
 				if stroke.Color.A == 0xff { // pieces lap over each other, without a seam
 					from = max(0, from-1)
 				}
@@ -221,12 +221,12 @@ func Trajectories(path [][][]float64) *Layer {
 				for t := from; t <= to; t++ {
 					piece = append(piece, path[t][i])
 				}
-				c.Line(piece, false, stroke)
+				c.line(piece, false, stroke)
 			}
 		}
 		for i := range path[0] {
-			c.Dot(path[0][i], 2.6, White, Stroke{Color: c.Ink(0), Width: 0.7})
-			c.Dot(path[last][i], 2.8, c.Ink(last), Stroke{})
+			c.dot(path[0][i], 2.6, paper, pen{Color: c.ink(0), Width: 0.7})
+			c.dot(path[last][i], 2.8, c.ink(last), pen{})
 		}
 		return nil
 	}}).of(account{noun: counted("trajectories at %d times"), detail: (*scene).paths}).ColorBy("t")
@@ -236,21 +236,21 @@ func Trajectories(path [][][]float64) *Layer {
 // the centres: the spread of landmarks or of samples, or points of the manifold of such matrices. Layer.Scale sets another
 // number of standard deviations.
 func Ellipses(centres [][]float64, covariances [][][]float64) *Layer {
-	return NewLayer("Ellipses", each{len(centres), func(c *Canvas) error {
+	return newLayer("Ellipses", each{len(centres), func(c *canvas) error {
 		if err := checkPoints("centres", centres); err != nil {
 			return err
 		}
 		if len(centres) != len(covariances) {
 			return fmt.Errorf("%d centres and %d covariance matrices", len(centres), len(covariances))
 		}
-		deviations := c.Scale("sd")
+		deviations := c.scale("sd")
 		for i, centre := range centres {
 			ring, err := ellipse(centre, covariances[i], deviations)
 			if err != nil {
 				return fmt.Errorf("covariance %d: %w", i, err)
 			}
-			c.Area(ring, fade(c.Ink(i), 0.2))
-			c.Line(ring, true, c.Stroke(i, 0.7))
+			c.area(ring, fade(c.ink(i), 0.2))
+			c.line(ring, true, c.stroke(i, 0.7))
 		}
 		return nil
 	}})

@@ -12,19 +12,19 @@ var porcelain = color.NRGBA{0xd3, 0xde, 0xea, 0xff}
 // hides what lies behind it, unless Layer.Opacity lets that shine through.
 func Surface(f func(u, v float64) []float64, u, v [2]float64) *Layer {
 	const n, rule = 72, 6 // facets a side; every sixth line of the grid is drawn
-	return NewLayer("Surface", DrawFunc(func(c *Canvas) error {
+	return newLayer("Surface", drawFunc(func(c *canvas) error {
 		vertices, triangles := Tessellate(f, u, v, n, n)
 		if err := facets(c, vertices, triangles); err != nil {
 			return err
 		}
-		line := Stroke{Color: fade(shade(c.Ink(0), 0.72), 0.8), Width: c.Width(0.3)}
+		line := pen{Color: fade(shade(c.ink(0), 0.72), 0.8), Width: c.width(0.3)}
 		for i := 0; i <= n; i += rule {
 			var along, across [][]float64
 			for j := range n + 1 {
 				along, across = append(along, vertices[i*(n+1)+j]), append(across, vertices[j*(n+1)+i])
 			}
-			c.Line(along, false, line)
-			c.Line(across, false, line)
+			c.line(along, false, line)
+			c.line(across, false, line)
 		}
 		return nil
 	})).Color(porcelain)
@@ -43,7 +43,7 @@ func Ellipsoid(a, b, c float64) *Layer {
 // Mesh draws a triangle mesh in space, shaded. Each triangle holds the indices of its three vertices, from 0.
 // Layer.ColorBy takes one value a vertex: a density on a sphere, a distance between two brains.
 func Mesh(vertices [][]float64, triangles [][3]int) *Layer {
-	return NewLayer("Mesh", each{len(vertices), func(c *Canvas) error { return facets(c, vertices, triangles) }}).of(account{noun: counted("mesh on %d vertices")}).Color(porcelain)
+	return newLayer("Mesh", each{len(vertices), func(c *canvas) error { return facets(c, vertices, triangles) }}).of(account{noun: counted("mesh on %d vertices")}).Color(porcelain)
 }
 
 // Tessellate returns a mesh of the surface f(u, v), as Mesh takes it: the points on a grid of nu by nv cells over the ranges
@@ -64,7 +64,7 @@ func Tessellate(f func(u, v float64) []float64, u, v [2]float64, nu, nv int) (ve
 	return vertices, triangles
 }
 
-func facets(c *Canvas, vertices [][]float64, triangles [][3]int) error {
+func facets(c *canvas, vertices [][]float64, triangles [][3]int) error {
 	if err := checkPoints("surface", vertices); err != nil {
 		return err
 	}
@@ -83,16 +83,16 @@ func facets(c *Canvas, vertices [][]float64, triangles [][3]int) error {
 			corners[i] = vertices[v]
 		}
 		if !c.layer.byValue {
-			c.Face(corners, c.Ink(t[0]))
+			c.face(corners, c.ink(t[0]))
 			continue
 		}
-		c.gradient(corners, [3]color.NRGBA{c.Ink(t[0]), c.Ink(t[1]), c.Ink(t[2])}, min(4, int(math.Sqrt(40000/float64(len(triangles))))))
+		c.gradient(corners, [3]color.NRGBA{c.ink(t[0]), c.ink(t[1]), c.ink(t[2])}, min(4, int(math.Sqrt(40000/float64(len(triangles))))))
 	}
 	return nil
 }
 
 // gradient draws a triangle whose colour runs between those of its corners, in n² small ones.
-func (c *Canvas) gradient(corners [][]float64, inks [3]color.NRGBA, n int) {
+func (c *canvas) gradient(corners [][]float64, inks [3]color.NRGBA, n int) {
 	n = max(n, 1)
 	at := func(i, j float64) []float64 { // barycentric: i/n towards corner 1, j/n towards corner 2
 		p := make([]float64, 3)
@@ -111,9 +111,9 @@ func (c *Canvas) gradient(corners [][]float64, inks [3]color.NRGBA, n int) {
 	for i := range n {
 		for j := range n - i {
 			x, y := float64(i), float64(j)
-			c.Face([][]float64{at(x, y), at(x+1, y), at(x, y+1)}, ink(x+1.0/3, y+1.0/3))
+			c.face([][]float64{at(x, y), at(x+1, y), at(x, y+1)}, ink(x+1.0/3, y+1.0/3))
 			if i+j < n-1 {
-				c.Face([][]float64{at(x+1, y), at(x+1, y+1), at(x, y+1)}, ink(x+2.0/3, y+2.0/3))
+				c.face([][]float64{at(x+1, y), at(x+1, y+1), at(x, y+1)}, ink(x+2.0/3, y+2.0/3))
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 	if t != nil {
 		n = len(t.Parent)
 	}
-	return NewLayer("Tree", each{n, func(c *Canvas) error {
+	return newLayer("Tree", each{n, func(c *canvas) error {
 		if t == nil {
 			return fmt.Errorf("no tree: give one of tree.Parse or tree.New")
 		}
@@ -32,16 +32,16 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 			return err
 		}
 		leaves, row := rowsOf(t)
-		c.Rows(len(leaves), math.Max(9, size+4))
+		c.rowsOf(len(leaves), math.Max(9, size+4))
 		height := t.Height()
 		at := func(i int) []float64 { return []float64{height[i], row[i]} }
 		for i, p := range t.Parent {
 			if p >= 0 {
-				c.Line([][]float64{at(p), {height[p], row[i]}, at(i)}, false, c.Stroke(i, 1))
+				c.line([][]float64{at(p), {height[p], row[i]}, at(i)}, false, c.stroke(i, 1))
 			}
 		}
 		if n == 1 {
-			c.Dot(at(0), 3, c.Ink(0), Stroke{})
+			c.dot(at(0), 3, c.ink(0), pen{})
 		}
 		isLeaf := make([]bool, n)
 		for _, i := range leaves {
@@ -60,12 +60,12 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 					}
 					reach += gap - left
 				}
-				stroke := c.Stroke(i, 0.8)
+				stroke := c.stroke(i, 0.8)
 				stroke.Width = 0.8
-				c.Glyph(at(i), g, White, stroke)
+				c.glyph(at(i), g, paper, stroke)
 			}
 			if isLeaf[i] && t.Name[i] != "" {
-				c.Caption(at(i), reach+gap, 0, spaced(t.Name[i]), Black)
+				c.caption(at(i), reach+gap, 0, spaced(t.Name[i]), Black)
 			}
 		}
 		return nil
@@ -151,7 +151,7 @@ func rowsOf(t *tree.Tree) (leaves []int, row []float64) {
 // edges as lines, leaves as dots with their names, other nodes as small open dots, the root as a larger one (B. Sidlauskas 2008). The
 // layer has an item a node: ColorBy colours the edge above it and its dot.
 func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
-	return NewLayer("Phylomorphospace", each{len(points), func(c *Canvas) error {
+	return newLayer("Phylomorphospace", each{len(points), func(c *canvas) error {
 		if t == nil {
 			return fmt.Errorf("no tree: give one of tree.Parse or tree.New")
 		}
@@ -163,7 +163,7 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 		}
 		for i, p := range t.Parent {
 			if p >= 0 {
-				c.Line([][]float64{points[p], points[i]}, false, c.Stroke(i, 0.8))
+				c.line([][]float64{points[p], points[i]}, false, c.stroke(i, 0.8))
 			}
 		}
 		isLeaf := make([]bool, len(points))
@@ -173,16 +173,16 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 		for i, p := range points {
 			switch {
 			case isLeaf[i]:
-				c.Dot(p, 4, c.Ink(i), Stroke{})
+				c.dot(p, 4, c.ink(i), pen{})
 			case i == 0:
-				c.Dot(p, 5.5, White, Stroke{Color: c.Ink(i), Width: 1.2})
+				c.dot(p, 5.5, paper, pen{Color: c.ink(i), Width: 1.2})
 			default:
-				c.Dot(p, 3, White, Stroke{Color: c.Ink(i), Width: 0.8})
+				c.dot(p, 3, paper, pen{Color: c.ink(i), Width: 0.8})
 			}
 		}
 		for i, p := range points {
 			if isLeaf[i] && t.Name[i] != "" {
-				c.Name(p, spaced(t.Name[i]), Black)
+				c.nameAt(p, spaced(t.Name[i]), Black)
 			}
 		}
 		return nil
@@ -191,7 +191,7 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 
 // Names writes a name beside each point of the plane, where it covers least of what the figure draws; an empty one is not written.
 func Names(points [][]float64, names []string) *Layer {
-	return NewLayer("Names", DrawFunc(func(c *Canvas) error {
+	return newLayer("Names", drawFunc(func(c *canvas) error {
 		if err := checkPoints("points", points); err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func Names(points [][]float64, names []string) *Layer {
 		}
 		for i, p := range points {
 			if names[i] != "" {
-				c.Name(p, names[i], c.Ink(0))
+				c.nameAt(p, names[i], c.ink(0))
 			}
 		}
 		return nil

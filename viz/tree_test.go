@@ -25,12 +25,12 @@ func TestNamesFindRoom(t *testing.T) {
 			names[i] = fmt.Sprintf("species %d", i*i*i*i)
 		}
 		for _, chart := range []bool{false, true} {
-			layer := NewLayer("Marks", DrawFunc(func(c *Canvas) error {
+			layer := newLayer("Marks", drawFunc(func(c *canvas) error {
 				if chart {
-					c.Chart()
+					c.isChart()
 				}
-				c.Glyph(points[0], [][]float64{{-40, -3}, {20, 30}, {0, 5}}, White, c.Stroke(0, 1))
-				c.Caption(points[1], 9, -7, "a caption of some length", Black)
+				c.glyph(points[0], [][]float64{{-40, -3}, {20, 30}, {0, 5}}, paper, c.stroke(0, 1))
+				c.caption(points[1], 9, -7, "a caption of some length", Black)
 				return nil
 			}))
 			s := expect.Must(Fig(Points(points), layer, Names(points, names)).scene())
@@ -94,7 +94,7 @@ func TestTreeLayout(t *testing.T) {
 }
 
 func TestTreeAlt(t *testing.T) {
-	got := expect.Must(Alt(Fig(Tree(species()).Label("phylogeny")).XLabel("million years")))
+	got := expect.Must(alt(Fig(Tree(species()).Label("phylogeny")).XLabel("million years")))
 	if want := `tree of 10 nodes "phylogeny", grey, from the top A, Plethodon cinereus, P. virginia, C, D, E. million years from 0 to 3.5.`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -120,12 +120,12 @@ func TestTreeErrors(t *testing.T) {
 		{Phylomorphospace(species(), constant(8, 1, 2)), "8 points for 10 nodes"},
 		{Phylomorphospace(species(), constant(10, 1, 2, 3)), "for flat figures"},
 		{Names(constant(2, 1, 2), []string{"a"}), "1 names for 2 points"},
-		{NewLayer("Mine", DrawFunc(func(c *Canvas) error {
-			c.Glyph([]float64{0, 0}, [][]float64{{1, math.NaN()}}, White, Stroke{})
+		{newLayer("Mine", drawFunc(func(c *canvas) error {
+			c.glyph([]float64{0, 0}, [][]float64{{1, math.NaN()}}, paper, pen{})
 			return nil
 		})), "Mine: mark 0: the offset 0 is [1 NaN]"},
 	} {
-		_, err := Alt(c.drawing)
+		_, err := alt(c.drawing)
 		if err == nil {
 			err = Save(t.TempDir()+"/x.png", c.drawing)
 		}

@@ -357,8 +357,8 @@ func TestLinesHaveNoSeams(t *testing.T) {
 			}
 		}
 		for i, v := range darkest[20 : len(darkest)-20] { // between the dots
-			if at := float64(i+20) / float64(len(darkest)); math.Abs(v-grey(Ramp(at))) > 12 {
-				t.Fatalf("in %d dimensions, at %.3f of the line: lightness %v, want %v", dim, at, v, grey(Ramp(at)))
+			if at := float64(i+20) / float64(len(darkest)); math.Abs(v-grey(rampColour(at))) > 12 {
+				t.Fatalf("in %d dimensions, at %.3f of the line: lightness %v, want %v", dim, at, v, grey(rampColour(at)))
 			}
 		}
 	}
@@ -471,7 +471,7 @@ func TestErrors(t *testing.T) {
 		{Row(Fig(Outline(q)), Fig(Outline(bad))), "figure 1: Outline: shape 0, landmark 3"},
 		{Row(Fig(Outline(q)), Fig(HLine(1))).SharedAxes(), "figure 1: shared axes need panels of one kind"},
 		{Slider("t", nil, nil), "0 values"},
-		{NewLayer("Mine", DrawFunc(func(c *Canvas) error { c.Line(bad, false, Stroke{}); return nil })), "Mine: mark 0, landmark 3: coordinate y is NaN"},
+		{newLayer("Mine", drawFunc(func(c *canvas) error { c.line(bad, false, pen{}); return nil })), "Mine: mark 0, landmark 3: coordinate y is NaN"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.png")
 		err := Save(path, c.drawing)
@@ -946,7 +946,7 @@ func TestConstant(t *testing.T) {
 			}
 			surface := expect.Must(Fig(Mesh([][]float64{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, [][3]int{{0, 1, 2}}).ColorBy("curvature", values...)).scene())
 			bar := surface.legend.bars[0].labels(100)
-			if len(bar) != 1 || bar[0].Label != c.want || surface.marks[0].fill != Ramp(0.5) {
+			if len(bar) != 1 || bar[0].Label != c.want || surface.marks[0].fill != rampColour(0.5) {
 				t.Errorf("colours of %v: ticks %v, want %s, of the colour %v", values, bar, c.want, surface.marks[0].fill)
 			}
 		}
@@ -975,7 +975,7 @@ func TestRamp(t *testing.T) {
 	}
 	last := -1.0
 	for i := range 101 {
-		y := luminance(Ramp(float64(i) / 100))
+		y := luminance(rampColour(float64(i) / 100))
 		if y <= last {
 			t.Errorf("at %d %% luminance falls from %v to %v", i, last, y)
 		}
@@ -984,7 +984,7 @@ func TestRamp(t *testing.T) {
 	if last > 0.62 {
 		t.Errorf("the light end has luminance %v", last)
 	}
-	if Ramp(-1) != Ramp(0) || Ramp(2) != Ramp(1) {
+	if rampColour(-1) != rampColour(0) || rampColour(2) != rampColour(1) {
 		t.Error("not clamped")
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"reflect"
 	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -52,12 +54,36 @@ func Optimised(t *testing.T) bool {
 	if !quick {
 		return true
 	}
-	c := exec.Command(os.Args[0], "-test.run", "^"+regexp.QuoteMeta(t.Name())+"$", "-test.v")
-	c.Env = append(os.Environ(), "XLA_FLAGS="+level+"3")
+	again(t, []string{"XLA_FLAGS=" + level + "3"}, t.Name())
+	return false
+}
+
+// Portable runs tests of its package again in a process without C functions, which is what a GPU runs, and fails if one does not pass there. Tests
+// are given as functions, so that none is lost with its name.
+func Portable(t *testing.T, tests ...func(t *testing.T)) {
+	t.Helper()
+	env := []string{"ANATOMY_NATIVE=off"}
+	if quick {
+		env = append(env, "XLA_FLAGS=") // which the process sets itself
+	}
+	var names []string
+	for _, test := range tests {
+		name := runtime.FuncForPC(reflect.ValueOf(test).Pointer()).Name()
+		names = append(names, name[strings.LastIndex(name, ".")+1:])
+	}
+	again(t, env, names...)
+}
+
+// again runs tests in a process with other variables of the environment, and fails if one does not pass there.
+func again(t *testing.T, env []string, names ...string) {
+	t.Helper()
+	c := exec.Command(os.Args[0], "-test.run", "^("+strings.Join(names, "|")+")$", "-test.v")
+	c.Env = append(os.Environ(), env...)
 	out, err := c.CombinedOutput()
 	t.Logf("%s", out)
-	if passed := regexp.MustCompile(`(?m)^--- PASS: ` + t.Name() + ` `); err != nil || !passed.Match(out) {
-		t.Errorf("in its own process: %v, want that it passes", err)
+	for _, name := range names {
+		if passed := regexp.MustCompile(`(?m)^--- PASS: ` + name + ` `); err != nil || !passed.Match(out) {
+			t.Errorf("%s in a process of its own: %v, want that it passes", name, err)
+		}
 	}
-	return false
 }

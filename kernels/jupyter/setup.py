@@ -1,7 +1,8 @@
-"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab|test|cuda|compiler
+"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab|test|cuda|compiler|cluster
 
     .anatomy/venv     Python: what reports need and the XLA plug-in; for lab JupyterLab, for test what tests it; for cuda XLA for NVIDIA GPUs
     .anatomy/compiler  XLA for NVIDIA GPUs and NVIDIA's compiler, without what runs programs: for compiler
+    .anatomy/cluster  for cluster Snakemake, in a Python environment of its own
     .anatomy/cuda     says that CUDA was set up: later set-ups keep it
     .anatomy/bin      gonb, and module, which tells the kernel the Go module that a notebook lies in
     .anatomy/lab      gopls
@@ -34,6 +35,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "kernels" / "jupyter"
 HOME = ROOT / ".anatomy"
 VENV = HOME / "venv"
+CLUSTER = HOME / "cluster"
 CUDA_WANTED = HOME / "cuda"
 COMPILER = HOME / "compiler"
 PLUGINS = ("Linux", "x86_64"), ("Linux", "aarch64")  # where requirements.txt has XLA for the CPU
@@ -153,11 +155,18 @@ def step(name, folder, pins, space, work):
     print("set up %s (%.0f s)" % (name, time.monotonic() - start), flush=True)
 
 
-def install(requirements, again=False):
+def environment(folder, requirements):
+    """Makes a Python environment anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    command(sys.executable, "-m", "venv", folder)
+    install(requirements, folder=folder)
+
+
+def install(requirements, again=False, folder=VENV):
     # To pip a package is there if its metadata are, whatever else is missing; and without a list of its files pip cannot remove it
     # to install it again, but write over it.
     for options in [[], ["--ignore-installed"]] if again else [[]]:
-        command(VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+        command(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
                 "--only-binary=:all:", "--require-hashes", *options, "-r", requirements)
 
 
@@ -189,13 +198,7 @@ def make_compiler(_):
 def python(lab, test, cuda):
     requirements, lab_requirements, test_requirements = (HERE / f"requirements{name}.txt" for name in ("", "-lab", "-test"))
     pins = key(sys.version, sys.executable, str(ROOT), requirements)
-
-    def make_venv(_):
-        shutil.rmtree(VENV, ignore_errors=True)
-        command(sys.executable, "-m", "venv", VENV)
-        install(requirements)
-
-    step("python", VENV, pins, 0.8e9, make_venv)
+    step("python", VENV, pins, 0.8e9, lambda _: environment(VENV, requirements))
     if lab:
         step("jupyterlab", VENV, key(pins, lab_requirements), 0.5e9, lambda again: install(lab_requirements, again))
     if test:
@@ -229,6 +232,11 @@ def python(lab, test, cuda):
             # pages are read, as is README.md, with which `make lab` begins
             "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
         })
+
+
+def cluster():
+    requirements = HERE / "requirements-cluster.txt"
+    step("cluster", CLUSTER, key(sys.version, sys.executable, str(ROOT), requirements), 0.4e9, lambda _: environment(CLUSTER, requirements))
 
 
 def write(path, content):
@@ -315,13 +323,16 @@ def alone():
 
 
 def main():
-    if sys.argv[1:] not in (["run"], ["lab"], ["test"], ["cuda"], ["compiler"]):
+    if sys.argv[1:] not in (["run"], ["lab"], ["test"], ["cuda"], ["compiler"], ["cluster"]):
         sys.exit(__doc__)
     test, cuda = sys.argv[1] == "test", sys.argv[1] == "cuda"
     lab = test or sys.argv[1] == "lab"
     version = check()
     with alone(), concurrent.futures.ThreadPoolExecutor() as pool:
-        for done in [pool.submit(python, lab, test, cuda), pool.submit(golang, version, lab)]:
+        steps = [pool.submit(python, lab, test, cuda), pool.submit(golang, version, lab)]
+        if sys.argv[1] == "cluster":
+            steps.append(pool.submit(cluster))
+        for done in steps:
             done.result()
         if sys.argv[1] == "compiler":
             step("compiler", COMPILER, key(sys.version, HERE / "requirements-cuda.txt"), 1.5e9, make_compiler)

@@ -110,7 +110,7 @@ func TestSeveralLists(t *testing.T) {
 	list := func(kind, system, points string) string {
 		return `{"type": "` + kind + `", "coordinateSystem": "` + system + `", "controlPoints": [` + points + `]}`
 	}
-	d := expect.Must(ReadMarkups(strings.NewReader(`{"markups": [`+list("Fiducial", "LPS", `{"label": "a", "position": [1, 2, 3]}`)+","+
+	d := expect.Must(readMarkups(strings.NewReader(`{"markups": [`+list("Fiducial", "LPS", `{"label": "a", "position": [1, 2, 3]}`)+","+
 		list("ClosedCurve", "RAS", `{"label": "b", "position": [4, 5, 6]}, {"label": "c", "position": [7, 8, 9]}`)+","+
 		list("Curve", "LPS", `{"label": "d", "position": [0.5, 0, 1]}`)+`]}`), "skull.mrk.json"))
 	expect.Abs(t, "points", d.Specimens[0].Points, [][]float64{{1, 2, 3}, {-4, -5, 6}, {-7, -8, 9}, {0.5, 0, 1}}, 0)

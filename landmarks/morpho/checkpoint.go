@@ -14,7 +14,7 @@ import (
 // checkpointPoint matches a landmark of a file of Checkpoint: number, status, coordinates, and the label in quotation marks.
 var checkpointPoint = regexp.MustCompile(`^(\d{1,9}):\s+\S+\s+(\S+)\s+\S+\s+(\S+)\s+(\S+)\s+(\S+)\s+\S+\s+\S+\s+\S+\s+"([^"]*)"`)
 
-// ReadCheckpoint reads the landmarks of a file of Stratovan Checkpoint, .ckpt, versions 5 and 6: the section
+// readCheckpoint reads the landmarks of a file of Stratovan Checkpoint, .ckpt, versions 5 and 6: the section
 //
 //	[Landmarks]
 //	NumberOfPoints: 21
@@ -24,11 +24,11 @@ var checkpointPoint = regexp.MustCompile(`^(\d{1,9}):\s+\S+\s+(\S+)\s+\S+\s+(\S+
 // whose lines have a number, which begins at 0, whether the landmark is there (N) or missing (M), its coordinates, a direction and its name.
 // Points of curves and patches are landmarks in their places. A number that is left out is a missing landmark; Notes say so. The file is one
 // specimen of its name, names are the Labels, and the Unit is that of the section.
-func ReadCheckpoint(r io.Reader, name string) (*Dataset, error) {
-	return readLines(r, name, func(in *lineReader) *Dataset { return readCheckpoint(in, name) })
+func readCheckpoint(r io.Reader, name string) (*Dataset, error) {
+	return readLines(r, name, func(in *lineReader) *Dataset { return parseCheckpoint(in, name) })
 }
 
-func readCheckpoint(in *lineReader, name string) *Dataset {
+func parseCheckpoint(in *lineReader, name string) *Dataset {
 	section, announced, found, ended := "", -1, false, false
 	d := newDataset(name)
 	list := slicerList{system: "LPS"}

@@ -2,7 +2,6 @@ package morpho_test
 
 import (
 	"fmt"
-	"strings"
 
 	"anatomy/landmarks/morpho"
 )
@@ -26,17 +25,6 @@ func ExampleProcrustes() {
 	fmt.Printf("%d shapes, %s, root mean square distance from the mean: %.4f\n", len(a.Shapes), a.Status, a.RMS)
 	// Output:
 	// 76 shapes, converged, root mean square distance from the mean: 0.0737
-}
-
-func ExampleReadTPS() {
-	d, err := morpho.ReadTPS(strings.NewReader("LM=3\n1 2\n3 NA\n4 5\nID=skull7\n"), "skulls.tps")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(d.Validate())
-	// Output:
-	// skulls.tps: specimen "skull7": landmark 1 is missing (y is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.EstimateMissing
 }
 
 // A look at the data before any analysis.

@@ -44,15 +44,15 @@ func beginning(text string) func([]byte) bool {
 
 // fileFormats in the order in which contents are tried.
 var fileFormats = []fileFormat{
-	{"FCSV", []string{".fcsv"}, fcsvHead.Match, ReadFCSV, WriteFCSV},
-	{"Markups", []string{".json"}, beginning("{"), ReadMarkups, WriteMarkups},
-	{"NPY", []string{".npy"}, beginning(npyMagic), ReadNPY, WriteNPY},
-	{"Checkpoint", []string{".ckpt"}, containing("Stratovan Checkpoint"), ReadCheckpoint, nil},
-	{"MITK", []string{".mps"}, containing("<point_set_file"), ReadMITK, nil},
-	{"MorphoJ", []string{".morphoj.txt"}, func([]byte) bool { return false }, ReadCSV, WriteMorphoJ}, // before .txt
-	{"Morphologika", []string{".txt", ".morphologika"}, beginning("["), ReadMorphologika, WriteMorphologika},
-	{"TPS", []string{".tps"}, tpsHead.Match, ReadTPS, WriteTPS},
-	{"NTS", []string{".nts", ".dta"}, ntsHead.Match, ReadNTS, WriteNTS},
+	{"FCSV", []string{".fcsv"}, fcsvHead.Match, readFCSV, writeFCSV},
+	{"Markups", []string{".json"}, beginning("{"), readMarkups, writeMarkups},
+	{"NPY", []string{".npy"}, beginning(npyMagic), readNPY, writeNPY},
+	{"Checkpoint", []string{".ckpt"}, containing("Stratovan Checkpoint"), readCheckpoint, nil},
+	{"MITK", []string{".mps"}, containing("<point_set_file"), readMITK, nil},
+	{"MorphoJ", []string{".morphoj.txt"}, func([]byte) bool { return false }, ReadCSV, writeMorphoJ}, // before .txt
+	{"Morphologika", []string{".txt", ".morphologika"}, beginning("["), readMorphologika, writeMorphologika},
+	{"TPS", []string{".tps"}, tpsHead.Match, readTPS, writeTPS},
+	{"NTS", []string{".nts", ".dta"}, ntsHead.Match, readNTS, writeNTS},
 	{"CSV", []string{".csv", ".tsv"}, isTable, ReadCSV, WriteCSV},
 	{"table without a header", []string{".pts", ".xyz"}, isTable, ReadCSV, nil},
 }

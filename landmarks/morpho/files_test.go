@@ -32,10 +32,10 @@ type codec struct {
 var codecs = []codec{
 	{"CSV", ReadCSV, WriteCSV},
 	{"wide CSV", ReadCSV, writeWideCSV},
-	{"TPS", ReadTPS, WriteTPS},
-	{"NTS", ReadNTS, WriteNTS},
-	{"Morphologika", ReadMorphologika, WriteMorphologika},
-	{"NPY", ReadNPY, WriteNPY},
+	{"TPS", readTPS, writeTPS},
+	{"NTS", readNTS, writeNTS},
+	{"Morphologika", readMorphologika, writeMorphologika},
+	{"NPY", readNPY, writeNPY},
 }
 
 // same compares specimens, NaN with NaN and −0 apart from 0.

@@ -129,7 +129,7 @@ func TestValidateWhatWasRead(t *testing.T) {
 		"LM=1\n1 2\nID=a\nLM=2\n1 2\n3 4\nID=b\n":  `specimen "b": 2 landmarks, but "a" has 1`,
 		"LM=2\n1 2\n-999 -999\nID=a\nSCALE=0.05\n": `specimen "a": landmark 1 is at [-999 -999]`,
 	} {
-		d, err := ReadTPS(strings.NewReader(text), "skulls.tps")
+		d, err := readTPS(strings.NewReader(text), "skulls.tps")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,8 +33,8 @@ func (f Fault) String() string {
 	return [...]string{"coincident landmarks", "another size", "mirrored", "relabelled", "swapped landmarks", "out of order", "far from the mean"}[f]
 }
 
-// Advice says what to do about the fault, once the specimen was looked at.
-func (f Fault) Advice() string {
+// advice says what to do about the fault, once the specimen was looked at.
+func (f Fault) advice() string {
 	return [...]string{
 		"correct one of them in the file, leave the specimen out, leave the landmark out of all specimens, or deform with a mismatch; other analyses are not affected",
 		"if it is in another unit, convert it in the file",
@@ -59,7 +59,7 @@ type Finding struct {
 }
 
 // String is where, what and what to do.
-func (f Finding) String() string { return f.Specimen + ": " + f.About + "; " + f.Fault.Advice() }
+func (f Finding) String() string { return f.Specimen + ": " + f.About + "; " + f.Fault.advice() }
 
 // SpecimenDistance is how far a specimen lies from the mean shape.
 type SpecimenDistance struct {

@@ -35,18 +35,18 @@ type mitkPoints struct {
 	} `xml:"point"`
 }
 
-// ReadMITK reads a point set of the Medical Imaging Interaction Toolkit, .mps:
+// readMITK reads a point set of the Medical Imaging Interaction Toolkit, .mps:
 //
 //	<point_set_file><point_set><time_series>
 //	  <point><id>0</id><specification>0</specification><x>10.5</x><y>-3</y><z>7.25</z></point>
 //
 // Points are landmarks in the order of their numbers. The file is one specimen of its name, and its unit mm. A geometry that moves the points
 // is an error, and so are several point sets or times.
-func ReadMITK(r io.Reader, name string) (*Dataset, error) {
-	return reading(name, func() int { return 0 }, func() *Dataset { return readMITK(r, name) })
+func readMITK(r io.Reader, name string) (*Dataset, error) {
+	return reading(name, func() int { return 0 }, func() *Dataset { return parseMITK(r, name) })
 }
 
-func readMITK(r io.Reader, name string) *Dataset {
+func parseMITK(r io.Reader, name string) *Dataset {
 	var file mitkFile
 	content, within := try.Get2(text.All(r))
 	if err := markup.Parse(content, name, &file, within); err != nil {

@@ -12,15 +12,15 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// ReadMorphologika reads the Morphologika format of O'Higgins and Jones: the sections [individuals], [landmarks], [dimensions] with a
+// readMorphologika reads the Morphologika format of O'Higgins and Jones: the sections [individuals], [landmarks], [dimensions] with a
 // count each, [names] with a name in each line, [labels] and [labelvalues] with a group in each line, and [rawpoints] with a line for each
 // landmark, the specimens one after another (lines that begin with ' there are comments). Other sections ([wireframe],
 // [polygons], …) are passed over. NA or NaN is a missing coordinate.
-func ReadMorphologika(r io.Reader, name string) (*Dataset, error) {
-	return readLines(r, name, func(in *lineReader) *Dataset { return readMorphologika(in, name) })
+func readMorphologika(r io.Reader, name string) (*Dataset, error) {
+	return readLines(r, name, func(in *lineReader) *Dataset { return parseMorphologika(in, name) })
 }
 
-func readMorphologika(in *lineReader, name string) *Dataset {
+func parseMorphologika(in *lineReader, name string) *Dataset {
 	counts := map[string]int{}     // [individuals], [landmarks], [dimensions]
 	texts := map[string][]string{} // [names], [labelvalues]
 	seen := map[string]int{}       // line of each section
@@ -122,9 +122,9 @@ func checkMorphologikaCounts(counts map[string]int) {
 	}
 }
 
-// WriteMorphologika writes the sections that ReadMorphologika reads, with the groups as the label "group"; NA where a landmark is missing.
+// writeMorphologika writes the sections that readMorphologika reads, with the groups as the label "group"; NA where a landmark is missing.
 // Either every specimen has a group or none has.
-func WriteMorphologika(w io.Writer, d *Dataset) error {
+func writeMorphologika(w io.Writer, d *Dataset) error {
 	n, dim, err := d.checkRectangular()
 	if err != nil {
 		return err

@@ -22,14 +22,14 @@ var (
 	npyShape   = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([^)]*)\)`)
 )
 
-// ReadNPY reads a NumPy array file (versions 1 to 3) of float64 or float32, little- or big-endian, in C or Fortran order:
+// readNPY reads a NumPy array file (versions 1 to 3) of float64 or float32, little- or big-endian, in C or Fortran order:
 // [n, 2 or 3] is one shape, [N, n, 2 or 3] are N shapes. NaN is a missing coordinate. The specimens are numbered, since the
 // format has no names.
-func ReadNPY(r io.Reader, name string) (*Dataset, error) {
-	return reading(name, func() int { return 0 }, func() *Dataset { return readNPY(text.Decode(r), name) })
+func readNPY(r io.Reader, name string) (*Dataset, error) {
+	return reading(name, func() int { return 0 }, func() *Dataset { return parseNPY(text.Decode(r), name) })
 }
 
-func readNPY(in text.Decoded, name string) *Dataset {
+func parseNPY(in text.Decoded, name string) *Dataset {
 	header := npyHeader(in)
 	descr, fortran, shapeText := npyDescr.FindStringSubmatch(header), npyFortran.FindStringSubmatch(header), npyShape.FindStringSubmatch(header)
 	if descr == nil || fortran == nil || shapeText == nil {
@@ -145,9 +145,9 @@ func npyHeader(in io.Reader) string {
 	return string(header)
 }
 
-// WriteNPY writes a float64 array of shape [N, n, 2 or 3], version 1, C order, little-endian; NaN where a landmark is missing.
+// writeNPY writes a float64 array of shape [N, n, 2 or 3], version 1, C order, little-endian; NaN where a landmark is missing.
 // Names and groups have no place in the format.
-func WriteNPY(w io.Writer, d *Dataset) error {
+func writeNPY(w io.Writer, d *Dataset) error {
 	n, dim, err := d.checkRectangular()
 	if err != nil {
 		return err

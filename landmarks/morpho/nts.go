@@ -19,7 +19,7 @@ import (
 // ntsParameters matches "1 n[L|B|E] m[L] 0|1 [missing code] DIM=k".
 var ntsParameters = regexp.MustCompile(`(?i)^1\s+(\d+)\s*([LBE]?)\s+(\d+)\s*(L?)\s+([01])(?:\s+([^\s=]+))?\s+DIM\s*=\s*(\d+)$`)
 
-// ReadNTS reads the NTS format of NTSYSpc, tpsUtil and Landmark Editor (.nts, .dta): comment lines that begin with " or ', then
+// readNTS reads the NTS format of NTSYSpc, tpsUtil and Landmark Editor (.nts, .dta): comment lines that begin with " or ', then
 //
 //	1 n m 0 DIM=k         n specimens, m = p·k numbers each
 //	1 nL mL 1 -999 DIM=k  the same with n row labels and m column labels before the numbers and -999 for a missing one
@@ -27,11 +27,11 @@ var ntsParameters = regexp.MustCompile(`(?i)^1\s+(\d+)\s*([LBE]?)\s+(\d+)\s*(L?)
 // B or E in the place of the L of n puts each label at the beginning or end of its row. Labels have no spaces. If m = k the file is one
 // specimen whose n rows are the landmarks (its labels are those of landmarks and are passed over). A comment "group=g for each
 // specimen gives the groups.
-func ReadNTS(r io.Reader, name string) (*Dataset, error) {
-	return readLines(r, name, func(in *lineReader) *Dataset { return readNTS(in, name) })
+func readNTS(r io.Reader, name string) (*Dataset, error) {
+	return readLines(r, name, func(in *lineReader) *Dataset { return parseNTS(in, name) })
 }
 
-func readNTS(in *lineReader, name string) *Dataset {
+func parseNTS(in *lineReader, name string) *Dataset {
 	var groups []string
 	for in.next() && (in.text[0] == '"' || in.text[0] == '\'') {
 		if group, ok := strings.CutPrefix(in.text, `"group=`); ok {
@@ -167,10 +167,10 @@ func (t *ntsWords) next(what func() string) string {
 	return word
 }
 
-// WriteNTS writes 1 nL m 0 DIM=k (1 nL m 1 code DIM=k with a code that no coordinate has, if a landmark is missing), the names and a
+// writeNTS writes 1 nL m 0 DIM=k (1 nL m 1 code DIM=k with a code that no coordinate has, if a landmark is missing), the names and a
 // line for each specimen; a comment "group=… for each, if there are groups. Names may hold no spaces, and shapes of a single landmark cannot
 // be written: m = k means something else.
-func WriteNTS(w io.Writer, d *Dataset) error {
+func writeNTS(w io.Writer, d *Dataset) error {
 	n, dim, err := d.checkRectangular()
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ func TestPlainTablesRefused(t *testing.T) {
 const checkpointStart = "Version 6\nStratovan Checkpoint (TM)\n\n[Specimen Information]\nName: ant, .ckpt\n\n[Surface Information]\nNumberOfSurfaces: 1\n0: -41 \"\" 200 200 200\n\n[Landmarks]\n"
 
 func TestReadCheckpoint(t *testing.T) {
-	got := expect.Must(ReadCheckpoint(strings.NewReader(checkpointStart+`NumberOfPoints: 5
+	got := expect.Must(readCheckpoint(strings.NewReader(checkpointStart+`NumberOfPoints: 5
 Units: um
 0: 0 N 0x48 1469.846313 390.145691 1028.751099 0.698689 -0.657508 -0.281988 "eye_tip_L" 0 1
 2: 0 M 0x48 127.459595 390.593414 1032.406006 -0.792710 -0.577146 -0.196246 "eye tip R" 0 2
@@ -112,9 +112,9 @@ NumberOfSinglePoints: 1
 		"NumberOfPoints: 1\n0: 0 N 0x48 1 2\n":                             {`c.ckpt:13: "0: 0 N 0x48 1 2" is no landmark`},
 		"NumberOfPoints: 0\n\n[Curves]\n":                                  {"c.ckpt: no points"},
 	} {
-		advised(t, expect.Error(ReadCheckpoint(strings.NewReader(checkpointStart+text), "c.ckpt")), want...)
+		advised(t, expect.Error(readCheckpoint(strings.NewReader(checkpointStart+text), "c.ckpt")), want...)
 	}
-	advised(t, expect.Error(ReadCheckpoint(strings.NewReader("Version 6\n"), "c.ckpt")), "c.ckpt:1: no section [Landmarks]")
+	advised(t, expect.Error(readCheckpoint(strings.NewReader("Version 6\n"), "c.ckpt")), "c.ckpt:1: no section [Landmarks]")
 }
 
 // mitk is a point set of MITK with these points, and something more before them.
@@ -128,7 +128,7 @@ func TestReadMITK(t *testing.T) {
 		return fmt.Sprintf("<point>\n<id>%d</id><specification>0</specification><x>%s</x><y>%s</y><z> %s </z></point>\n", id, x, y, z)
 	}
 	geometry := `<Geometry3D ImageGeometry="false"><IndexToWorld type="Matrix3x3" m_0_0="1" m_0_1="0" m_1_0="0" m_1_1="1" m_2_2="1.0"/><Offset type="Vector3D" x="0" y="0" z="-0"/></Geometry3D>`
-	got := expect.Must(ReadMITK(strings.NewReader(mitk(geometry, point(3, "1e1", "2", "3"), point(0, "4", "5", "-6"))), "a/skull.mps"))
+	got := expect.Must(readMITK(strings.NewReader(mitk(geometry, point(3, "1e1", "2", "3"), point(0, "4", "5", "-6"))), "a/skull.mps"))
 	want := &Dataset{Name: "skull.mps", Source: "a/skull.mps", Unit: "mm", Specimens: []Specimen{{Name: "skull", Points: [][]float64{{4, 5, -6}, {10, 2, 3}}}},
 		Notes: []string{"the numbers of the points, from 0 to 3, have gaps: landmarks are counted without them"}}
 	if diff := cmp.Diff(want, got, same); diff != "" {
@@ -147,7 +147,7 @@ func TestReadMITK(t *testing.T) {
 		mitk(one+"</time_series><time_series>", one):                      "2 point sets or times",
 		strings.Replace(mitk("", one), "ISO-8859-1", "EBCDIC", 1):         `the encoding "EBCDIC" is not known; save the file as UTF-8`,
 	} {
-		advised(t, expect.Error(ReadMITK(strings.NewReader(text), "m.mps")), want)
+		advised(t, expect.Error(readMITK(strings.NewReader(text), "m.mps")), want)
 	}
 }
 
@@ -179,12 +179,12 @@ func TestReadMixedFolder(t *testing.T) {
 
 func FuzzReadCheckpoint(f *testing.F) {
 	f.Add([]byte(checkpointStart + "NumberOfPoints: 1\n0: 0 N 0x48 1 2 3 0 0 1 \"a\" 0 1\n[Curves]\n"))
-	f.Fuzz(func(t *testing.T, text []byte) { readAnything(t, ReadCheckpoint, text) })
+	f.Fuzz(func(t *testing.T, text []byte) { readAnything(t, readCheckpoint, text) })
 }
 
 func FuzzReadMITK(f *testing.F) {
 	f.Add([]byte(mitk("", "<point><id>0</id><x>1</x><y>2</y><z>3</z></point>")))
-	f.Fuzz(func(t *testing.T, text []byte) { readAnything(t, ReadMITK, text) })
+	f.Fuzz(func(t *testing.T, text []byte) { readAnything(t, readMITK, text) })
 }
 
 func FuzzReadPlain(f *testing.F) {

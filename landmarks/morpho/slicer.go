@@ -23,7 +23,7 @@ import (
 
 var fcsvHead = regexp.MustCompile(`^\s*#\s*Markups fiducial file version\s*=`)
 
-// ReadFCSV reads a list of points of 3D Slicer's older format, .fcsv: comments and a line of columns for each point,
+// readFCSV reads a list of points of 3D Slicer's older format, .fcsv: comments and a line of columns for each point,
 //
 //	# Markups fiducial file version = 4.11
 //	# CoordinateSystem = LPS
@@ -35,13 +35,13 @@ var fcsvHead = regexp.MustCompile(`^\s*#\s*Markups fiducial file version\s*=`)
 // and LPS as 1.
 //
 // A blank, NA or NaN is a missing coordinate. Version 5 writes two columns more, without names, and the first of them is the position status
-// of ReadMarkups: 0 undefined, 1 preview, 2 defined, 3 missing. Earlier versions do not tell points that were not placed: they write them
+// of readMarkups: 0 undefined, 1 preview, 2 defined, 3 missing. Earlier versions do not tell points that were not placed: they write them
 // at the origin, and a point there is an error.
-func ReadFCSV(r io.Reader, name string) (*Dataset, error) {
-	return readLines(r, name, func(in *lineReader) *Dataset { return readFCSV(in, name) })
+func readFCSV(r io.Reader, name string) (*Dataset, error) {
+	return readLines(r, name, func(in *lineReader) *Dataset { return parseFCSV(in, name) })
 }
 
-func readFCSV(in *lineReader, name string) *Dataset {
+func parseFCSV(in *lineReader, name string) *Dataset {
 	columns := []string{"id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label", "desc", "associatedNodeID"}
 	var at [3]int
 	list := slicerList{}
@@ -157,22 +157,22 @@ func stem(file string) string {
 	return strings.TrimSpace(base)
 }
 
-// ReadMarkups reads a list of points or a curve in the JSON format of 3D Slicer, .mrk.json:
+// readMarkups reads a list of points or a curve in the JSON format of 3D Slicer, .mrk.json:
 //
 //	{"@schema": "…/markups-schema-v1.0.3.json#",
 //	 "markups": [{"type": "Fiducial", "coordinateSystem": "LPS", "coordinateUnits": "mm", "controlPoints": [
 //	  {"label": "nasion", "position": [10.5, -3, 7.25], "positionStatus": "defined"},
 //	  {"label": "basion", "position": "", "positionStatus": "undefined"}]}]}
 //
-// The file is one specimen, as in ReadFCSV, and its coordinates are returned as LPS, likewise. Of several lists, such as landmarks and the curves between
+// The file is one specimen, as in readFCSV, and its coordinates are returned as LPS, likewise. Of several lists, such as landmarks and the curves between
 // them, the points of one follow those of the one before, and those of curves are the Curves of the Dataset. A landmark is missing where positionStatus is
 // "undefined" or "missing", whatever its position; "preview", a position that was never confirmed, is an error. The type is Fiducial, Line,
 // Angle, Curve or ClosedCurve, whose control points are a closed outline. The unit is mm unless the file has another.
-func ReadMarkups(r io.Reader, name string) (*Dataset, error) {
-	return reading(name, func() int { return 0 }, func() *Dataset { return readMarkups(newJSON(r, name), name) })
+func readMarkups(r io.Reader, name string) (*Dataset, error) {
+	return reading(name, func() int { return 0 }, func() *Dataset { return parseMarkups(newJSON(r, name), name) })
 }
 
-func readMarkups(j *jsonFile, name string) *Dataset {
+func parseMarkups(j *jsonFile, name string) *Dataset {
 	var lists []slicerList
 	j.object("the file", func(key string) {
 		if key != "markups" {
@@ -218,7 +218,7 @@ func (s *slicerList) toLPS() {
 	s.system = "LPS"
 }
 
-// markupList is a list as WriteMarkups writes it.
+// markupList is a list as writeMarkups writes it.
 type markupList struct {
 	Type             string         `json:"type"`
 	CoordinateSystem string         `json:"coordinateSystem"`
@@ -233,9 +233,9 @@ type controlPoint struct {
 	PositionStatus string `json:"positionStatus"`
 }
 
-// WriteMarkups writes one specimen in space as ReadMarkups reads it, in LPS: a list of points, or a closed curve if the landmarks are those of a closed
+// writeMarkups writes one specimen in space as readMarkups reads it, in LPS: a list of points, or a closed curve if the landmarks are those of a closed
 // outline. Missing landmarks have no position. The unit is mm if it is not known.
-func WriteMarkups(w io.Writer, d *Dataset) error {
+func writeMarkups(w io.Writer, d *Dataset) error {
 	s, err := d.alone("a file of 3D Slicer")
 	if err != nil {
 		return err
@@ -284,8 +284,8 @@ func (d *Dataset) alone(what string) (*Specimen, error) {
 	return &d.Specimens[0], nil
 }
 
-// WriteFCSV writes one specimen in space as ReadFCSV reads it, in LPS, as version 5 with the status of each position; a missing landmark is undefined.
-func WriteFCSV(w io.Writer, d *Dataset) error {
+// writeFCSV writes one specimen in space as readFCSV reads it, in LPS, as version 5 with the status of each position; a missing landmark is undefined.
+func writeFCSV(w io.Writer, d *Dataset) error {
 	s, err := d.alone("a file of 3D Slicer")
 	if err != nil {
 		return err
@@ -313,9 +313,9 @@ func WriteFCSV(w io.Writer, d *Dataset) error {
 	return out.Flush()
 }
 
-// WriteMorphoJ writes the text that MorphoJ reads: a line for each specimen, its name and the coordinates x1, y1 and so on between tabs, under a line with
+// writeMorphoJ writes the text that MorphoJ reads: a line for each specimen, its name and the coordinates x1, y1 and so on between tabs, under a line with
 // the names of the columns. It is an error if a landmark is missing, which MorphoJ does not know.
-func WriteMorphoJ(w io.Writer, d *Dataset) error {
+func writeMorphoJ(w io.Writer, d *Dataset) error {
 	n, dim, err := d.checkRectangular()
 	if err != nil {
 		return err

@@ -35,22 +35,22 @@ func TestReadSlicer(t *testing.T) {
 		text string
 		want Dataset // but for what all have in common
 	}{
-		"LPS": {ReadFCSV, fcsvStart + "vtkMRMLMarkupsFiducialNode_0,1,-2,3.5,0,0,0,1,1,1,0,nasion,,\n2,NA,,nan,0,0,0,1,1,1,0,\"left, upper\",,\n3,-4,5,6,0,0,0,1,1,1,0,F-3,say \"so\",\n",
+		"LPS": {readFCSV, fcsvStart + "vtkMRMLMarkupsFiducialNode_0,1,-2,3.5,0,0,0,1,1,1,0,nasion,,\n2,NA,,nan,0,0,0,1,1,1,0,\"left, upper\",,\n3,-4,5,6,0,0,0,1,1,1,0,F-3,say \"so\",\n",
 			Dataset{Labels: labels}},
-		"LPS of version 5": {ReadFCSV, strings.Replace(fcsvStart, "4.11", "5.2", 1) + "1,1,-2,3.5,0,0,0,1,1,1,0,nasion,,,2,0\n2,7,8,9,0,0,0,1,1,1,0,\"left, upper\",,,3,0\n3,-4,5,6,0,0,0,1,1,1,0,F-3,,,2,0\n",
+		"LPS of version 5": {readFCSV, strings.Replace(fcsvStart, "4.11", "5.2", 1) + "1,1,-2,3.5,0,0,0,1,1,1,0,nasion,,,2,0\n2,7,8,9,0,0,0,1,1,1,0,\"left, upper\",,,3,0\n3,-4,5,6,0,0,0,1,1,1,0,F-3,,,2,0\n",
 			Dataset{Labels: labels}},
-		"RAS of older versions": {ReadFCSV, "# Markups fiducial file version = 4.6\n# CoordinateSystem = 0\n" + fcsvColumns + "\n1,-1,2,3.5,0,0,0,1,1,1,0,,,\n2,,,,0,0,0,1,1,1,0,,,\n3,4,-5,6,0,0,0,1,1,1,0,,,\n",
+		"RAS of older versions": {readFCSV, "# Markups fiducial file version = 4.6\n# CoordinateSystem = 0\n" + fcsvColumns + "\n1,-1,2,3.5,0,0,0,1,1,1,0,,,\n2,,,,0,0,0,1,1,1,0,,,\n3,4,-5,6,0,0,0,1,1,1,0,,,\n",
 			Dataset{}},
-		"LPS of older versions": {ReadFCSV, "# CoordinateSystem = 1\n1,1,-2,3.5\n2,,,\n3,-4,5,6\n", Dataset{}},
-		"columns of version 3": {ReadFCSV, "# Fiducial List file\r\n# numPoints = 3\r\n# columns = label, x, y, z, sel, vis\r\n# CoordinateSystem = RAS\r\nnasion,-1,2,3.5,1,1\r\n\"left, upper\",NA,NA,NA,1,1\r\nF-3,4,-5,6,1,1\r\n",
+		"LPS of older versions": {readFCSV, "# CoordinateSystem = 1\n1,1,-2,3.5\n2,,,\n3,-4,5,6\n", Dataset{}},
+		"columns of version 3": {readFCSV, "# Fiducial List file\r\n# numPoints = 3\r\n# columns = label, x, y, z, sel, vis\r\n# CoordinateSystem = RAS\r\nnasion,-1,2,3.5,1,1\r\n\"left, upper\",NA,NA,NA,1,1\r\nF-3,4,-5,6,1,1\r\n",
 			Dataset{Labels: labels}},
-		"as 3D Slicer writes them": {ReadMarkups, markups(`"type": "Fiducial", "coordinateSystem": "LPS", "coordinateUnits": "mm", "locked": false, "controlPoints": [` +
+		"as 3D Slicer writes them": {readMarkups, markups(`"type": "Fiducial", "coordinateSystem": "LPS", "coordinateUnits": "mm", "locked": false, "controlPoints": [` +
 			whole + `, {"label": "left, upper", "position": "", "positionStatus": "undefined"}, {"label": "F-3", "position": [-4, 5, 6]}], "measurements": [], "display": {"color": [0.4, 1, 1]}`),
 			Dataset{Labels: labels}},
-		"RAS, after the points, in the order of the alphabet": {ReadMarkups, "\ufeff" + markups(`"controlPoints": [{"position": [-1, 2, 3.5]}, {"position": [0, 0, 0], "positionStatus": "missing"},
+		"RAS, after the points, in the order of the alphabet": {readMarkups, "\ufeff" + markups(`"controlPoints": [{"position": [-1, 2, 3.5]}, {"position": [0, 0, 0], "positionStatus": "missing"},
 			{"label": null, "position": [4, -5, 6]}], "coordinateSystem": "RAS", "coordinateUnits": ["um", "UCUM", "micrometer"], "type": "ClosedCurve"`),
 			Dataset{Unit: "um", Closed: true}},
-		"no more than is needed": {ReadMarkups, markups(`"type": "Curve", "controlPoints": [{"position": [1, -2, 3.5]}, {"positionStatus": "undefined"}, {"position": [-4, 5, 6]}]`), Dataset{}},
+		"no more than is needed": {readMarkups, markups(`"type": "Curve", "controlPoints": [{"position": [1, -2, 3.5]}, {"positionStatus": "undefined"}, {"position": [-4, 5, 6]}]`), Dataset{}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			got, err := c.read(strings.NewReader(c.text), "dir/a b.mrk.json")
@@ -87,7 +87,7 @@ func TestReadSlicer(t *testing.T) {
 
 // A point that version 5 says is placed may be at the origin.
 func TestReadFCSVOrigin(t *testing.T) {
-	d := expect.Must(ReadFCSV(strings.NewReader(fcsvStart+"1,0,0,0,0,0,0,1,1,1,0,F-1,,,2,0\n2,0,0,0,0,0,0,1,1,1,0,F-2,,,0,0\n"), "a.fcsv"))
+	d := expect.Must(readFCSV(strings.NewReader(fcsvStart+"1,0,0,0,0,0,0,1,1,1,0,F-1,,,2,0\n2,0,0,0,0,0,0,1,1,1,0,F-2,,,0,0\n"), "a.fcsv"))
 	if diff := cmp.Diff([][]float64{{0, 0, 0}, {na, na, na}}, d.Specimens[0].Points, same); diff != "" {
 		t.Error(diff)
 	}
@@ -95,7 +95,7 @@ func TestReadFCSVOrigin(t *testing.T) {
 
 // Turned from RAS to LPS, a code of a missing landmark would be none.
 func TestReadSlicerKeepsCodes(t *testing.T) {
-	d := expect.Must(ReadFCSV(strings.NewReader("# CoordinateSystem = RAS\n1,1,2,3\n2,-999,-999,-999\n"), "a.fcsv"))
+	d := expect.Must(readFCSV(strings.NewReader("# CoordinateSystem = RAS\n1,1,2,3\n2,-999,-999,-999\n"), "a.fcsv"))
 	expect.Refused(t, d.Validate(), `a.fcsv: specimen "a": landmark 1 is at [-999 -999 -999]`)
 }
 
@@ -144,9 +144,9 @@ func TestMalformedSlicer(t *testing.T) {
 		point(`"position": [1, 2, 3], "positionStatus": "edit"`):            `bad:4: landmark 1: the positionStatus "edit" is none of`,
 	} {
 		t.Run(want, func(t *testing.T) {
-			read := ReadFCSV
+			read := readFCSV
 			if strings.HasPrefix(text, "{") {
-				read = ReadMarkups
+				read = readMarkups
 			}
 			advised(t, expect.Error(read(strings.NewReader(text), "bad")), want)
 		})
@@ -156,7 +156,7 @@ func TestMalformedSlicer(t *testing.T) {
 // A read error in the middle of a file is reported, not taken for its end.
 func TestBrokenSlicer(t *testing.T) {
 	broken := errors.New("cable pulled")
-	for text, read := range map[string]func(io.Reader, string) (*Dataset, error){fcsvStart + "1,1,2,3\n": ReadFCSV, markups(`"type": "Line"`): ReadMarkups} {
+	for text, read := range map[string]func(io.Reader, string) (*Dataset, error){fcsvStart + "1,1,2,3\n": readFCSV, markups(`"type": "Line"`): readMarkups} {
 		for part := range len(text) {
 			if err := expect.Error(read(io.MultiReader(strings.NewReader(text[:part]), errorReader{broken}), "broken")); !errors.Is(err, broken) {
 				t.Errorf("after %d bytes: %v", part, err)
@@ -250,11 +250,11 @@ func TestReadFolder(t *testing.T) {
 func FuzzReadFCSV(f *testing.F) {
 	f.Add([]byte(fcsvStart + "1,1,2,3,0,0,0,1,1,1,0,\"F-1,,\n"))
 	f.Add([]byte("# CoordinateSystem = RAS\n# columns = z,y,x\n1,,NA\n,1e999,0\n"))
-	f.Fuzz(func(t *testing.T, text []byte) { readAnything(t, ReadFCSV, text) })
+	f.Fuzz(func(t *testing.T, text []byte) { readAnything(t, readFCSV, text) })
 }
 
 func FuzzReadMarkups(f *testing.F) {
 	f.Add([]byte(markups(`"type": "Fiducial", "coordinateUnits": ["mm"], "controlPoints": [{"position": [1, 2, 3]}, {"positionStatus": "missing", "label": "F-1"}]`)))
 	f.Add([]byte(`{"markups": [{"coordinateUnits": [], "controlPoints": [{"Position": [1, 2, []]}], "controlPoints": null}], "markups": 3}`))
-	f.Fuzz(func(t *testing.T, text []byte) { readAnything(t, ReadMarkups, text) })
+	f.Fuzz(func(t *testing.T, text []byte) { readAnything(t, readMarkups, text) })
 }

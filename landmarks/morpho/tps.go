@@ -13,7 +13,7 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// ReadTPS reads the TPS format of Rohlf's tps programs (tpsDig, tpsUtil): for each specimen
+// readTPS reads the TPS format of Rohlf's tps programs (tpsDig, tpsUtil): for each specimen
 //
 //	LM=2            (LM3= for three coordinates)
 //	103.5 221
@@ -32,11 +32,11 @@ import (
 // Missing landmarks are NA or NaN. tpsDig writes them as negative coordinates: where a record names an IMAGE= (so that coordinates are
 // pixels), a landmark is missing if all its coordinates are negative and no other coordinate of the record is. Elsewhere
 // negative coordinates are coordinates.
-func ReadTPS(r io.Reader, name string) (*Dataset, error) {
-	return readLines(r, name, func(in *lineReader) *Dataset { return readTPS(in, name) })
+func readTPS(r io.Reader, name string) (*Dataset, error) {
+	return readLines(r, name, func(in *lineReader) *Dataset { return parseTPS(in, name) })
 }
 
-func readTPS(in *lineReader, name string) *Dataset {
+func parseTPS(in *lineReader, name string) *Dataset {
 	d := newDataset(name)
 	var records []*tpsRecord
 	var record *tpsRecord
@@ -216,10 +216,10 @@ func scaleTPS(file string, records []*tpsRecord) {
 	}
 }
 
-// WriteTPS writes LM= (LM3=), the points, ID= and, where there is a group, COMMENT=group=…; NA where a landmark is missing. Curves at the end of the landmarks
+// writeTPS writes LM= (LM3=), the points, ID= and, where there is a group, COMMENT=group=…; NA where a landmark is missing. Curves at the end of the landmarks
 // are written behind CURVES= and POINTS=. SCALE=1 says that lengths are those of the unit, where this is known. Counts and dimensions may
 // differ between specimens.
-func WriteTPS(w io.Writer, d *Dataset) error {
+func writeTPS(w io.Writer, d *Dataset) error {
 	if err := d.checkWritable(); err != nil {
 		return err
 	}

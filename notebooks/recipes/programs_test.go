@@ -16,15 +16,12 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/manifold"
-	"anatomy/geom/solve"
 	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
-	"anatomy/landmarks/surfaces/population"
-	"anatomy/landmarks/surfaces/study"
 	"anatomy/notebooks/nb"
 	"anatomy/viz"
 )
@@ -93,6 +90,20 @@ func Example_memory() {
 	// true
 }
 
+// How do I choose another kernel?
+func Example_kernels() {
+	points := [][]float64{{0, 0}, {0.1, 0}, {0.5, 0}}
+	// A Laplace kernel of order k is a Matérn kernel of smoothness k + 1/2; a Cauchy kernel has a long tail.
+	for _, k := range []kernels.Kernel{kernels.Gaussian(0.1), kernels.Laplace(2, 0.1), kernels.Cauchy(0.1)} {
+		values := nb.Must(engine.Run(func(x *Node) *Node { return k.Sum(x, Slice(x, AxisRange(0, 1)), OnesLike(Slice(x, AxisRange(0, 1)))) }, points))
+		fmt.Printf("%.3f %.3f\n", values.Matrix(0)[1][0], values.Matrix(0)[2][0]) // at the distances 0.1 and 0.5
+	}
+	// Output:
+	// 0.607 0.000
+	// 0.858 0.097
+	// 0.500 0.038
+}
+
 // How do I sum a kernel over very many points?
 func Example_sums() {
 	points := mesh.Icosphere(5).Vertices // 10,242
@@ -158,53 +169,6 @@ func Example_json() {
 	fmt.Println(json.Unmarshal(text, &end), end[0] == g.End[0]) // without loss
 	// Output:
 	// <nil> true
-}
-
-// How do I estimate the template of a folder of meshes?
-func Example_study() {
-	s := nb.Must(study.Read("bones"))
-	if err := s.Start(0.5, 0.2, false); err != nil { // widths, relative to the size of the first subject
-		panic(err)
-	}
-	atlas := nb.Must(s.Estimate(solve.Tolerance(0.1)))
-	fmt.Println(len(s.Names), atlas.Status, s.Write("results", atlas)) // for ParaView
-	// Output:
-	// 3 converged <nil>
-}
-
-// How do I place the landmarks of one mesh on a folder of others?
-func Example_place() {
-	s := nb.Must(study.Read("bones"))
-	nb.Must(0, s.ReadLandmarks("landmarks.csv")) // of some of the bones, by their names
-	nb.Must(0, s.Start(0.5, 0.2, true))
-	placed := nb.Must(s.Place())
-	fmt.Println(len(placed.Placed[1]), "landmarks", placed.Placed[1][0].StandardError() > 0)
-	fmt.Println(morpho.Write("placed.csv", s.PlacedData("bones", placed)))
-	// Output:
-	// 4 landmarks true
-	// <nil>
-}
-
-// How do I continue an estimate that was stopped?
-func Example_resume() {
-	s := nb.Must(study.Read("bones"))
-	nb.Must(0, s.Start(0.5, 0.2, false))
-	first := nb.Must(s.Estimate(solve.MaxIterations(2)))
-	var stored population.Atlas
-	nb.Must(0, json.Unmarshal(nb.Must(json.Marshal(first)), &stored)) // the text can go to a file, a queue or another machine
-	last := nb.Must(s.Model.Continue(&stored, s.Subjects, solve.Tolerance(0.1)))
-	fmt.Println(first.Status, last.Status, last.Evaluations > first.Evaluations)
-	// Output:
-	// iteration limit converged true
-}
-
-// How do I measure the distance between two surfaces?
-func Example_distances() {
-	sphere := mesh.Icosphere(3)
-	far := nb.Must(sphere.Map(func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 2 * x[2]} }).Distances(sphere))
-	fmt.Printf("%.2f\n", far[0])
-	// Output:
-	// 1.00
 }
 
 // How do I write a figure to a file?

@@ -2,181 +2,82 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"encoding/csv"
+	"cmp"
+	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 
 	"anatomy/geom"
-	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
 	"anatomy/landmarks/surfaces/study"
 )
 
+// widths are how shapes are aligned and compared: see study.Study.Start. They have no effect on a study of Deformetrica, which has its own.
+type widths struct {
+	Deformation, Detail float64
+	Similarity          bool
+}
+
+func (w *widths) flags(f *flag.FlagSet) {
+	f.Float64Var(&w.Deformation, "deformation", w.Deformation, "width of the deformations, in sizes of the first subject; of no effect on a study of Deformetrica")
+	f.Float64Var(&w.Detail, "detail", w.Detail, "width in which shapes are compared, likewise")
+	f.BoolVar(&w.Similarity, "similarity", w.Similarity, "scale subjects to align them, likewise")
+}
+
+func (w *widths) check() {
+	positive("deformation", w.Deformation, false)
+	positive("detail", w.Detail, false)
+}
+
 // atlasSettings are what an atlas depends on beside the data.
 type atlasSettings struct {
-	Deformation, Detail float64 // see study.Study.Start
-	Similarity          bool
-	Smooth              bool    // see study.Study.FreeVertices
-	Tolerance           float64 // see population.Model.Rounds
-	Rounds              int
+	widths
+	Smooth    bool    // see study.Study.FreeVertices
+	Tolerance float64 // of template and momenta
 }
 
 func (a *atlasSettings) flags(f *flag.FlagSet) {
-	f.Float64Var(&a.Deformation, "deformation", 0.5, "width of the deformations, in sizes of the first subject; of no effect on a study of Deformetrica")
-	f.Float64Var(&a.Detail, "detail", 0.2, "width in which shapes are compared, likewise")
-	f.BoolVar(&a.Similarity, "similarity", false, "scale subjects to align them, likewise")
+	a.widths = widths{0.5, 0.2, false}
+	a.widths.flags(f)
 	f.BoolVar(&a.Smooth, "smooth", true, "move a template of surfaces by smooth fields only; -smooth=false moves all its vertices")
 	f.Float64Var(&a.Tolerance, "tolerance", 0.03, "of template and momenta, in standard errors of the template")
-	f.IntVar(&a.Rounds, "rounds", 300, "the most there are")
 }
 
-func (a *atlasSettings) check() error {
-	for name, v := range map[string]float64{"deformation": a.Deformation, "detail": a.Detail, "tolerance": a.Tolerance} {
-		if !(v > 0) || math.IsInf(v, 1) {
-			return fmt.Errorf("-%s %g: want a positive number", name, v)
-		}
+// study reads the data.
+func (a *atlasSettings) study(data string) *study.Study {
+	a.check()
+	positive("tolerance", a.Tolerance, false)
+	s := try.Get(study.Read(data))
+	if s.Kind != study.Atlas {
+		refuse("%s is a %s, want an atlas", data, s.Kind)
 	}
-	if a.Rounds < 1 {
-		return fmt.Errorf("-rounds %d: want at least 1", a.Rounds)
-	}
-	return nil
+	s.FreeVertices = !a.Smooth
+	return s
 }
 
-// round is a file of an atlas. The first holds what all tasks need.
-type round struct {
-	Study string
-	population.AtlasRound
-	Names    []string       `json:",omitempty"` // of the subjects
-	Objects  []string       `json:",omitempty"`
-	Subjects [][]*mesh.Mesh `json:",omitempty"` // aligned
-	Checksum string
-}
-
-func (r *round) seal() (study, checksum *string) { return &r.Study, &r.Checksum }
-func (r *round) called() string                  { return fmt.Sprintf("round %d", r.Number) }
-func (r *round) file() string                    { return fmt.Sprintf("round_%04d.json", r.Number) }
-
-// piece is the part of one subject in a round.
-type piece struct {
-	Study string
-	population.Part
-	Checksum string
-}
-
-func (p *piece) seal() (study, checksum *string) { return &p.Study, &p.Checksum }
-func (p *piece) called() string {
-	return fmt.Sprintf("the part of subject %d in round %d", p.Subject, p.Round)
-}
-func (p *piece) file() string { return fmt.Sprintf("round_%04d_subject_%06d.json", p.Round, p.Subject) }
-
-func pieceOf(round, subject int) *piece {
-	return &piece{Part: population.Part{Round: round, Subject: subject}}
-}
-
-// atlas computes what a task can of an atlas.
-func atlas(ctx context.Context, s settings, data, out string, task, tasks int) {
-	id, cohort := join(ctx, &s, data, out)
-	r := try.Get(rounds(ctx, s, cohort))
-	defer r.Close()
-	for {
-		now := latest(out, id)
-		if now.Atlas != nil {
-			fmt.Println(now.Atlas)
-			return
-		}
-		try.Do(match(ctx, out, id, r, &now.AtlasRound, task, tasks, s.Count))
-		own, missing := try.Get2(partsOf(out, id, now.Number, s.Count))
-		if missing != nil {
-			fmt.Printf("round %d waits for %s of other tasks\n", now.Number, missing)
-			return
-		}
-		following := try.Get(r.Reduce(&now.AtlasRound, func(number int) ([]*population.Part, error) {
-			if number == now.Number {
-				return own, nil
-			}
-			parts, missing, err := partsOf(out, id, number, s.Count)
-			if missing != nil {
-				err = fmt.Errorf("%s of round %d are gone", missing, number)
-			}
-			return parts, err
-		}))
-		try.Do(keep(out, id, &round{AtlasRound: *following}))
-		fmt.Printf("round %d: %.8g, imbalance %.2g, unsettled %.2g\n", now.Number, following.Last.Value, following.Last.Imbalance, following.Last.Unsettled)
-	}
-}
-
-// join returns the study, which is begun if nobody has, and sets its data and their number.
-func join(ctx context.Context, s *settings, data, out string) (id string, cohort *study.Study) {
-	try.Do(s.Atlas.check())
-	cohort = try.Get(study.Read(data))
-	if cohort.Kind != study.Atlas {
-		refuse("%s is a %s, want an atlas", data, cohort.Kind)
-	}
-	s.Data = fingerprint(data, cohort)
-	s.Count = len(cohort.Subjects)
-	try.Get(engine.Backend())
-	id = try.Get(claim(out, *s))
-	first := &round{}
-	if err := stored(out, id, first); errors.Is(err, fs.ErrNotExist) {
-		begin(ctx, *s, cohort, out, id)
-		// The study is that of the file from here on, for those who began it, too.
-		cohort = try.Get(study.Read(data))
-		try.Do(stored(out, id, first))
-	} else {
-		try.Do(err)
-	}
-	cohort.Subjects, cohort.FreeVertices = first.Subjects, !s.Atlas.Smooth
-	try.Do(cohort.StartAligned(s.Atlas.Deformation, s.Atlas.Detail))
-	return id, cohort
-}
-
-// latest reads the last of the rounds that there are.
-func latest(out, id string) *round {
-	for now := new(round); ; now.Number++ {
-		next := &round{AtlasRound: population.AtlasRound{Number: now.Number + 1}}
-		if _, err := os.Lstat(filepath.Join(out, next.file())); errors.Is(err, fs.ErrNotExist) {
-			try.Do(stored(out, id, now))
-			return now
-		}
-	}
-}
-
-// rounds are those of a study that has a model.
-func rounds(ctx context.Context, s settings, cohort *study.Study) (*population.Rounds, error) {
-	m := cohort.Model
-	m.Space = m.Space.With(geom.Context(ctx))
-	return m.Rounds(cohort.Template, cohort.Controls, cohort.Subjects, solve.Tolerance(s.Atlas.Tolerance), solve.MaxIterations(s.Atlas.Rounds))
-}
-
-// begin aligns the subjects and writes the first round.
-func begin(ctx context.Context, s settings, cohort *study.Study, out, id string) {
-	cohort.FreeVertices = !s.Atlas.Smooth
-	try.Do(cohort.Start(s.Atlas.Deformation, s.Atlas.Detail, s.Atlas.Similarity))
-	for _, note := range cohort.Notes {
+func told(notes []string) {
+	for _, note := range notes {
 		fmt.Println(note)
 	}
-	var objects []string
-	for _, o := range cohort.Model.Objects {
-		objects = append(objects, o.ID)
+}
+
+// objectsOf are the names of the objects of a study. Two that would have one file are refused.
+func objectsOf(s *study.Study) (names []string) {
+	for _, o := range s.Model.Objects {
+		names = append(names, o.ID)
 	}
-	templates(objects)
-	r := try.Get(rounds(ctx, s, cohort))
-	defer r.Close()
-	first := try.Get(r.First())
-	try.Do(keep(out, id, &round{AtlasRound: *first, Names: cohort.Names, Objects: objects, Subjects: cohort.Subjects}))
+	templates(names)
+	return names
 }
 
 // templates are the names of the files of a template's objects, without endings.
@@ -184,133 +85,259 @@ func templates(objects []string) []string {
 	return try.Get(study.Files([]string{"template"}, objects))[0]
 }
 
-// match computes the parts of a task in a round that are not there, until the context ends.
-func match(ctx context.Context, out, id string, r *population.Rounds, now *population.AtlasRound, task, tasks, count int) error {
-	var failed []error
-	for i := task; i >= 0 && i < count; i += tasks {
-		err := stored(out, id, pieceOf(now.Number, i))
-		if err == nil {
-			continue
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			if ctx.Err() != nil {
-				return errStopped
-			}
-			var before *population.Part
-			err = nil
-			if now.From >= 0 {
-				old := pieceOf(now.From, i)
-				before, err = &old.Part, stored(out, id, old)
-			}
-			var part *population.Part
-			if err == nil {
-				part, err = r.Match(now, i, before)
-			}
-			if err != nil && ctx.Err() != nil {
-				return errStopped
-			}
-			if err == nil {
-				if err := keep(out, id, &piece{Part: *part}); err != nil {
-					return err // no room, say: the others would fare no better
-				}
-				continue
-			}
-		}
-		fmt.Fprintln(os.Stderr, err)
-		failed = append(failed, err)
-	}
-	if len(failed) > 0 {
-		return fmt.Errorf("%d parts of round %d are missing; the first: %w", len(failed), now.Number, failed[0])
-	}
-	return nil
-}
-
-// waiting are the subjects whose parts of a round are missing.
-type waiting []int
-
-func (w waiting) String() string {
-	var names []string
-	for _, i := range w[:min(len(w), 20)] {
-		names = append(names, strconv.Itoa(i))
-	}
-	if len(w) > len(names) {
-		names = append(names, "…")
-	}
-	return fmt.Sprintf("%d parts (subjects %s)", len(w), strings.Join(names, ", "))
-}
-
-// partsOf reads the parts of a round, and says which are missing.
-func partsOf(out, id string, number, count int) (parts []*population.Part, missing waiting, err error) {
-	for i := range count {
-		p := pieceOf(number, i)
-		if err := stored(out, id, p); errors.Is(err, fs.ErrNotExist) {
-			missing = append(missing, i)
-		} else if err != nil {
-			return nil, nil, err
-		}
-		parts = append(parts, &p.Part)
-	}
-	return parts, missing, nil
-}
-
-// fingerprint is a checksum of what was read from a folder, and of the settings of a study of Deformetrica.
-func fingerprint(folder string, cohort *study.Study) string {
-	text := try.Get(json.Marshal([]any{cohort.Names, cohort.Subjects, cohort.Template, cohort.Controls}))
-	entries := try.Get(os.ReadDir(folder))
-	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), ".xml") {
-			continue
-		}
-		text = append(text, try.Get(input.ReadFile(filepath.Join(folder, entry.Name())))...)
-	}
-	return checksum(text)
-}
-
-// collectAtlas writes the template, the momenta and a table of an atlas that has ended, and the atlas itself for
-// population.Model.Continue.
-func collectAtlas(out, id string, count int) {
-	first := &round{}
-	if err := stored(out, id, first); err != nil {
-		refuse("the atlas has no first round yet: start the tasks: %w", err)
-	}
-	now := latest(out, id)
-	a := now.Atlas
-	if a == nil {
-		_, missing := try.Get2(partsOf(out, id, now.Number, count))
-		if missing == nil {
-			refuse("the atlas has not ended: all parts of round %d are there, and any task takes them together: start the tasks again", now.Number)
-		}
-		refuse("the atlas has not ended: %s of round %d are missing: start the tasks again", missing, now.Number)
-	}
-	var table bytes.Buffer
-	w := csv.NewWriter(&table)
-	header := []string{"number", "subject", "energy"}
-	for _, object := range first.Objects {
+// writeAtlas writes the template and the momenta for ParaView, a table, and the atlas itself for population.Model.Continue.
+func writeAtlas(out string, names, objects []string, a *population.Atlas) {
+	try.Do(os.MkdirAll(out, 0o777))
+	table := [][]string{{"number", "subject", "energy"}}
+	for _, object := range objects {
 		for _, what := range []string{"before", "mismatch"} {
 			if object != "" {
 				what += " of " + object
 			}
-			header = append(header, what)
+			table[0] = append(table[0], what)
 		}
 	}
-	w.Write(header)
-	fields := make([]mesh.Field, count)
-	for i, name := range first.Names {
+	fields := make([]mesh.Field, len(names))
+	for i, name := range names {
 		line := []string{strconv.Itoa(i), name, number(a.Energy[i])}
-		for o := range first.Objects {
+		for o := range objects {
 			line = append(line, number(a.Before[i][o]), number(a.Mismatch[i][o]))
 		}
-		w.Write(line)
+		table = append(table, line)
 		fields[i] = mesh.Field{Name: name, Values: a.Momenta[i]}
 	}
-	w.Flush()
-	files := templates(first.Objects)
-	for o, name := range files {
+	for o, name := range templates(objects) {
 		try.Do(mesh.WriteFields(filepath.Join(out, name+".vtp"), a.Template[o]))
 	}
 	try.Do(mesh.WritePoints(filepath.Join(out, "momenta.vtp"), a.Controls, fields...))
-	text := try.Get(json.Marshal(a))
-	try.Do(place(filepath.Join(out, "atlas.json"), text, os.Rename))
-	try.Do(place(filepath.Join(out, "study.csv"), table.Bytes(), os.Rename))
+	write(filepath.Join(out, "atlas.json"), a)
+	writeTable(filepath.Join(out, "study.csv"), table)
 	fmt.Println(a)
+}
+
+// atlas estimates a template in one task, as notebook 14 does.
+func atlas(c *command) func() {
+	var settings atlasSettings
+	settings.flags(c.FlagSet)
+	keep := c.String("keep", "", "`folder` for unfinished searches, from which the same command goes on")
+	return func() {
+		s := settings.study(c.data)
+		s.Save = *keep
+		try.Do(s.Start(settings.Deformation, settings.Detail, settings.Similarity))
+		objects := objectsOf(s)
+		told(s.Notes)
+		writeAtlas(c.out, s.Names, objects, try.Get(s.Estimate(solve.Tolerance(settings.Tolerance))))
+	}
+}
+
+// place places the landmarks of some meshes on the others, as notebook 23 does.
+func place(c *command) func() {
+	w := widths{0.8, 0.3, true}
+	w.flags(c.FlagSet)
+	marks := c.String("landmarks", "", "`file` or folder with the landmarks; else they lie beside the meshes")
+	keep := c.String("keep", "", "`folder` for unfinished searches, from which the same command goes on")
+	return func() {
+		w.check()
+		s := try.Get(study.ReadEach(c.data))
+		s.Save = *keep
+		try.Do(s.ReadLandmarks(*marks))
+		try.Do(s.Start(w.Deformation, w.Detail, w.Similarity))
+		placed := try.Get(s.Place())
+		table := s.PlacedData("placed landmarks", placed)
+		told(table.Notes)
+		try.Do(morpho.Write(c.out, table))
+		fmt.Println(placed)
+	}
+}
+
+// transport writes the prediction of a study of Deformetrica of the type ParallelTransport.
+func transport(c *command) func() {
+	return func() {
+		t := try.Get(study.ReadParallelTransport(filepath.Join(c.data, "model.xml")))
+		for _, note := range t.Notes {
+			fmt.Fprintln(os.Stderr, "study:", note)
+		}
+		predictions := try.Get(t.Predict())
+		try.Do(t.Write(c.out, predictions))
+		fmt.Printf("%d times from %g to %g, length of the deformation %.4g: %s\n", len(predictions), t.From, t.To, predictions[0].Length, c.out)
+	}
+}
+
+// start is what all rounds of an atlas need: the aligned subjects.
+type start struct {
+	Settings *roundSettings
+	Model    string // a checksum of what the data and the settings make of it
+	Names    []string
+	Objects  []string
+	Subjects [][]*mesh.Mesh
+
+	id string // a checksum of the file
+}
+
+type roundSettings struct {
+	atlasSettings
+	Rounds int // the most there are
+}
+
+// round is a file of an atlas by rounds: a template to which subjects are matched.
+type round struct {
+	Start string // the checksum of the start
+	population.AtlasRound
+}
+
+// share is what one task has of a round: the matches of its subjects, and those of the round that they set out from, which may stay the best.
+type share struct {
+	Start         string
+	Parts, Before []*population.Part
+}
+
+func align(c *command) func() {
+	settings := new(roundSettings)
+	settings.flags(c.FlagSet)
+	c.IntVar(&settings.Rounds, "rounds", 300, "the most there are")
+	return func() {
+		if settings.Rounds < 1 {
+			refuse("-rounds %d: want at least 1", settings.Rounds)
+		}
+		s := settings.study(c.data)
+		try.Do(s.Start(settings.Deformation, settings.Detail, settings.Similarity))
+		objects := objectsOf(s)
+		told(s.Notes)
+		// The model is that of the aligned subjects, for whoever reads them.
+		write(c.out, start{Settings: settings, Model: checksum(s), Names: s.Names, Objects: objects, Subjects: s.Subjects})
+	}
+}
+
+// checksum is that of a study's model, template and control points.
+func checksum(s *study.Study) string {
+	m := s.Model
+	text := fmt.Append(nil, m.Space, m.Space.Method().Name, m.Space.Steps(), m.Objects, m.Free, m.Hypertemplate, s.Controls, mesh.Vertices(s.Template))
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+func readStart(path string) *start {
+	text := try.Get(input.ReadFile(path))
+	s := &start{id: fmt.Sprintf("%x", sha256.Sum256(text))}
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(s); err != nil || s.Settings == nil {
+		refuse("%s is not what align wrote: %v", path, err)
+	}
+	return s
+}
+
+// study is that of the aligned subjects.
+func (s *start) study(data string) *study.Study {
+	cohort := try.Get(study.Read(data))
+	cohort.Subjects, cohort.FreeVertices = s.Subjects, !s.Settings.Smooth
+	try.Do(cohort.StartAligned(s.Settings.Deformation, s.Settings.Detail))
+	if checksum(cohort) != s.Model {
+		refuse("%s has changed since its subjects were aligned: align them again", data)
+	}
+	return cohort
+}
+
+// rounds are those of a start. The caller closes them.
+func (s *start) rounds(data string) *population.Rounds {
+	cohort := s.study(data)
+	return try.Get(cohort.Model.Rounds(cohort.Template, cohort.Controls, cohort.Subjects, solve.Tolerance(s.Settings.Tolerance), solve.MaxIterations(s.Settings.Rounds)))
+}
+
+// round reads a round, which must be of this start.
+func (s *start) round(path string) *round {
+	r := read[round](path)
+	s.same(path, r.Start)
+	return r
+}
+
+func (s *start) same(path, id string) {
+	if id != s.id {
+		refuse("%s is of another atlas: want the files that this -start led to", path)
+	}
+}
+
+// parts returns those of a round in the order of the subjects, from shares of this or the next one.
+func (s *start) parts(shares []string) func(round int) ([]*population.Part, error) {
+	var all []*population.Part
+	for _, path := range shares {
+		own := read[share](path)
+		s.same(path, own.Start)
+		all = slices.Concat(all, own.Parts, own.Before)
+	}
+	slices.SortStableFunc(all, func(a, b *population.Part) int { return cmp.Compare(a.Subject, b.Subject) })
+	return func(round int) (of []*population.Part, err error) {
+		for _, p := range all {
+			if p != nil && p.Round == round {
+				of = append(of, p)
+			}
+		}
+		return of, nil
+	}
+}
+
+func match(c *command) func() {
+	c.divided()
+	from := c.String("start", "", "`file` that align wrote")
+	now := c.String("round", "", "`file` of the round")
+	last := c.String("before", "", "`file` that this task wrote in the round before")
+	return func() {
+		s := readStart(*from)
+		r := s.round(*now)
+		rounds := s.rounds(c.data)
+		defer rounds.Close()
+		before := map[int]*population.Part{}
+		if r.From >= 0 {
+			for _, p := range try.Get(s.parts([]string{*last})(r.From)) {
+				before[p.Subject] = p
+			}
+		}
+		own := share{Start: s.id}
+		for i := range c.share(len(s.Subjects)) {
+			if r.From >= 0 && before[i] == nil {
+				refuse("%s has no match of subject %d in round %d: want what the same task wrote in the round before", *last, i, r.From)
+			}
+			part := try.Get(rounds.Match(&r.AtlasRound, i, before[i]))
+			own.Parts = append(own.Parts, part)
+			if before[i] != nil {
+				own.Before = append(own.Before, before[i])
+			}
+		}
+		write(c.out, own)
+	}
+}
+
+func reduce(c *command) func() {
+	from := c.String("start", "", "`file` that align wrote")
+	now := c.String("round", "", "`file` of the round; without it the first one is made")
+	return func() {
+		s := readStart(*from)
+		rounds := s.rounds(c.data)
+		defer rounds.Close()
+		if *now == "" {
+			write(c.out, round{s.id, *try.Get(rounds.First())})
+			return
+		}
+		r := s.round(*now)
+		next := try.Get(rounds.Reduce(&r.AtlasRound, s.parts(c.files)))
+		write(c.out, round{s.id, *next})
+		if next.Atlas != nil {
+			fmt.Println("ended:", next.Atlas)
+			return
+		}
+		fmt.Printf("round %d: %.8g, imbalance %.2g, unsettled %.2g\n", r.Number, next.Last.Value, next.Last.Imbalance, next.Last.Unsettled)
+	}
+}
+
+// collectAtlas writes an atlas by rounds that has ended.
+func collectAtlas(c *command, from string) {
+	s := readStart(from)
+	if len(c.files) != 1 {
+		refuse("want the file of the last round")
+	}
+	r := s.round(c.files[0])
+	if r.Atlas == nil {
+		refuse("%s: the atlas has not ended at round %d", c.files[0], r.Number)
+	}
+	writeAtlas(c.out, s.Names, s.Objects, r.Atlas)
+	if r.Atlas.Status != geom.Converged {
+		fmt.Println("no minimum was found: draw no conclusion")
+	}
 }

@@ -1,22 +1,17 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
-	"anatomy/geom/solve"
-	"anatomy/geom/try"
+	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
 	"anatomy/landmarks/surfaces/study"
@@ -39,112 +34,101 @@ func outlines(t *testing.T) string {
 	return data
 }
 
-// An interrupted atlas says that it was stopped, once, and keeps no part of the round.
-func TestAtlasInterrupted(t *testing.T) {
-	ctx, interrupt := context.WithCancel(context.Background())
-	interrupt()
-	out := t.TempDir()
-	s := settings{Kind: "atlas", Atlas: &atlasSettings{Deformation: 0.5, Detail: 0.4, Tolerance: 0.03, Rounds: 3}}
-	if err := try.Run(func() { atlas(ctx, s, outlines(t), out, 0, 1) }); !errors.Is(err, errStopped) {
-		t.Errorf("error %v", err)
-	}
-	if left := contents(t, out); len(left) != 2 { // study.json and the first round
-		t.Errorf("left %v", sortedKeys(left))
+// byRounds plays the rounds of an atlas with some tasks, each only from the files of the round before, and returns the folder and its last round.
+func byRounds(t *testing.T, data string, tasks int, options ...string) (folder, last string) {
+	t.Helper()
+	folder = t.TempDir()
+	in := func(format string, args ...any) string { return filepath.Join(folder, fmt.Sprintf(format, args...)) }
+	from := []string{"-data", data, "-start", in("start.json")}
+	do(t, append([]string{"align", "-data", data, "-out", in("start.json")}, options...)...)
+	do(t, append(append([]string{"reduce"}, from...), "-out", in("round_0.json"))...)
+	for n := 0; ; n++ {
+		now := in("round_%d.json", n)
+		if read[round](now).Atlas != nil {
+			return folder, now
+		}
+		var parts []string
+		for k := range tasks {
+			parts = append(parts, in("part_%d_%d.json", n, k))
+			args := append(append([]string{"match"}, from...), "-round", now, "-task", fmt.Sprint(k), "-tasks", fmt.Sprint(tasks), "-out", parts[k])
+			if n > 0 {
+				args = append(args, "-before", in("part_%d_%d.json", n-1, k))
+			}
+			do(t, args...)
+		}
+		do(t, append(append(append([]string{"reduce"}, from...), "-round", now, "-out", in("round_%d.json", n+1)), parts...)...)
 	}
 }
 
-// A task that was killed leaves some of the files. From whatever there is, with however many tasks, comes what one task makes in one
-// go, and it is the atlas of population.
-func TestAtlas(t *testing.T) {
-	data, one := outlines(t), t.TempDir()
-	args := func(out string, more ...string) []string {
-		return append([]string{"atlas", "-data", data, "-out", out, "-detail", "0.4"}, more...)
+// An atlas by rounds is the same, bit for bit, by any number of tasks, and it is the atlas that one command estimates.
+func TestAtlasByRounds(t *testing.T) {
+	data := outlines(t)
+	folder, last := byRounds(t, data, 1, "-detail", "0.4")
+	divided, end := byRounds(t, data, 2, "-detail", "0.4")
+	if filepath.Base(end) != filepath.Base(last) || text(t, end) != text(t, last) {
+		t.Errorf("by two tasks the atlas is\n%s\nby one\n%s", text(t, end), text(t, last))
 	}
-	run(t, args(one)...)
-	whole := contents(t, one)
-	var names []string // in the order in which they were written
-	for _, name := range sortedKeys(whole) {
-		if strings.HasPrefix(name, "round_") {
-			names = append(names, name)
-		}
+	out := filepath.Join(folder, "out")
+	do(t, "collect", "-start", filepath.Join(folder, "start.json"), "-out", out, last)
+	got := read[population.Atlas](filepath.Join(out, "atlas.json"))
+	if got.Status != geom.Converged {
+		t.Errorf("%s", got)
 	}
-	t.Logf("%d files", len(names))
-
-	// Killed after some files, in the middle of one.
-	for _, kept := range []int{0, 3, len(names) / 2, len(names) - 1} {
-		out := t.TempDir()
-		for _, name := range append([]string{"study.json"}, names[:kept]...) {
-			if err := os.WriteFile(filepath.Join(out, name), []byte(whole[name]), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := os.WriteFile(filepath.Join(out, part+"7"), []byte(whole["study.json"][:9]), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		expect.Refused(t, runStudy([]string{"collect", "-out", out}), "the atlas has", "start the tasks")
-		if kept == 0 {
-			// Two tasks by turns, one round after the other.
-			for range 2 {
-				run(t, args(out, "-task", "1", "-tasks", "2")...)
-				expect.Refused(t, runStudy([]string{"collect", "-out", out}), "2 parts (subjects 0, 2)", "are missing")
-				run(t, args(out, "-task", "0", "-tasks", "2")...)
-			}
-		}
-		run(t, args(out)...)
-		same(t, contents(t, out), whole)
-		run(t, "collect", "-out", out)
-		if files, _ := filepath.Glob(filepath.Join(out, part+"*")); len(files) > 0 {
-			t.Errorf("%s is left", files)
-		}
+	written := expect.Must(mesh.Read(filepath.Join(out, "template.vtp")))
+	expect.Abs(t, "the template that is written", written.Vertices, got.Template[0].Vertices, 1e-9)
+	if table := text(t, filepath.Join(out, "study.csv")); !strings.HasPrefix(table, "number,subject,energy,before,mismatch\n0,a.vtp,") || strings.Count(table, "\n") != 4 {
+		t.Errorf("the table is\n%s", table)
 	}
 
-	run(t, "collect", "-out", one)
-	var got population.Atlas
-	if err := json.Unmarshal([]byte(contents(t, one)["atlas.json"]), &got); err != nil {
-		t.Fatal(err)
+	// The one command goes on from its kept searches, to the same files.
+	once, again, keep := filepath.Join(folder, "once"), filepath.Join(folder, "again"), filepath.Join(folder, "searches")
+	for _, to := range []string{once, again} {
+		do(t, "atlas", "-data", data, "-detail", "0.4", "-tolerance", "0.003", "-keep", keep, "-out", to)
 	}
+	if files := expect.Must(os.ReadDir(keep)); len(files) == 0 {
+		t.Error("nothing is kept of the search")
+	}
+	for _, name := range []string{"atlas.json", "study.csv", "template.vtp", "momenta.vtp"} {
+		if text(t, filepath.Join(again, name)) != text(t, filepath.Join(once, name)) {
+			t.Errorf("%s differs", name)
+		}
+	}
+	want := read[population.Atlas](filepath.Join(once, "atlas.json"))
+	expect.Rel(t, "objective", got.Objective, want.Objective, 1e-3)
+	expect.Abs(t, "template", got.Template[0].Vertices, want.Template[0].Vertices, 0.1)
 	s := expect.Must(study.Read(data))
 	if err := s.Start(0.5, 0.4, false); err != nil {
 		t.Fatal(err)
 	}
-	want := expect.Must(s.Estimate(solve.Tolerance(0.003)))
-	t.Logf("rounds: %s; at once: %s", &got, want)
-	if got.Status != geom.Converged {
-		t.Errorf("%s", &got)
-	}
-	expect.Rel(t, "objective", got.Objective, want.Objective, 1e-3)
-	expect.Abs(t, "template", got.Template[0].Vertices, want.Template[0].Vertices, 0.1)
-	written := expect.Must(mesh.Read(filepath.Join(one, "template.vtp")))
-	expect.Abs(t, "the template that is written", written.Vertices, got.Template[0].Vertices, 1e-9)
-	if table := contents(t, one)["study.csv"]; !strings.HasPrefix(table, "number,subject,energy,before,mismatch\n0,a.vtp,") || strings.Count(table, "\n") != 4 {
-		t.Errorf("the table is\n%s", table)
-	}
-	if _, err := (s.Model).Continue(&got, s.Subjects); err != nil {
+	if _, err := s.Model.Continue(got, s.Subjects); err != nil {
 		t.Error(err)
 	}
 
-	// What is not of this study is neither taken nor replaced.
-	expect.Refused(t, runStudy(args(one, "-tolerance", "0.02")), "other data or settings")
-	other := strings.Replace(whole[names[1]], `"Energy": `, `"Energy": 1`, 1)
-	for _, text := range []string{"", "{}", whole[names[2]], other} {
-		out := t.TempDir()
-		for _, name := range []string{"study.json", names[0], names[1]} {
-			content := whole[name]
-			if name == names[1] {
-				content = text
-			}
-			if err := os.WriteFile(filepath.Join(out, name), []byte(content), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		expect.Refused(t, runStudy(args(out, "-task", "0", "-tasks", "3")), names[1], "is not the part of subject 0 in round 0")
-		if contents(t, out)[names[1]] != text {
-			t.Error("somebody else's file was changed")
-		}
+	// What does not belong together is refused.
+	start, first, part := filepath.Join(folder, "start.json"), filepath.Join(folder, "round_1.json"), filepath.Join(divided, "part_0_1.json")
+	other, otherLast := byRounds(t, data, 1, "-detail", "0.4", "-rounds", "1")
+	next := filepath.Join(t.TempDir(), "next.json")
+	from := func(command, start string, args ...string) error {
+		return run(append([]string{command, "-data", data, "-start", start, "-out", next}, args...))
+	}
+	expect.Refused(t, from("match", filepath.Join(other, "start.json"), "-round", first), first, "another atlas")
+	expect.Refused(t, from("match", start, "-round", first, "-before", filepath.Join(other, "part_0_0.json")), "part_0_0.json", "another atlas")
+	expect.Refused(t, from("match", start, "-round", first, "-before", part), "no match of subject 0 in round 0")
+	expect.Refused(t, from("reduce", start, "-round", filepath.Join(folder, "round_0.json"), part), "no part of subject 0 in round 0")
+	expect.Refused(t, from("match", last, "-round", first), "not what align wrote")
+	expect.Refused(t, run([]string{"collect", "-start", start, "-out", out, first}), "has not ended at round 1")
+	if end := read[round](otherLast); end.Atlas.Status != geom.IterationLimit {
+		t.Errorf("after one round the atlas is %s", end.Atlas)
+	}
+	if err := mesh.Write(filepath.Join(data, "a.vtp"), mesh.Curve([][]float64{{0, 0}, {10, 0}, {12, 3}, {0, 8}}, true)); err != nil {
+		t.Fatal(err)
+	}
+	if err := from("match", start, "-round", filepath.Join(folder, "round_0.json")); err != nil {
+		t.Errorf("the subjects of a round are those that were aligned: %v", err)
 	}
 }
 
-// Names of objects are no paths: what the tasks computed can be collected, and two objects that would have one file are refused before.
+// Names of objects are no paths: what was computed can be collected, and two objects that would have one file are refused before.
 func TestAtlasOfNamedObjects(t *testing.T) {
 	write := func(objects ...string) string {
 		data := t.TempDir()
@@ -163,47 +147,44 @@ func TestAtlasOfNamedObjects(t *testing.T) {
 		}
 		return data
 	}
-	out := t.TempDir()
-	run(t, "atlas", "-data", write("/../../valve", "ring"), "-out", out, "-rounds", "2")
-	run(t, "collect", "-out", out)
+	folder, last := byRounds(t, write("/../../valve", "ring"), 1, "-rounds", "2")
+	do(t, "collect", "-start", filepath.Join(folder, "start.json"), "-out", folder, last)
 	for _, name := range []string{"template_ring.vtp", "template__.._.._valve.vtp", "momenta.vtp", "atlas.json", "study.csv"} {
-		if contents(t, out)[name] == "" {
+		if text(t, filepath.Join(folder, name)) == "" {
 			t.Errorf("no %s", name)
 		}
 	}
-	out = t.TempDir()
-	expect.Refused(t, runStudy([]string{"atlas", "-data", write("valve/left", "valve:left"), "-out", out}), "one file, template_valve_left")
+	for _, command := range []string{"align", "atlas"} {
+		expect.Refused(t, run([]string{command, "-data", write("valve/left", "valve:left"), "-out", filepath.Join(folder, "other")}), "one file, template_valve_left")
+	}
 }
 
-// Settings of a study of Deformetrica belong to the study, whatever the name of its folder.
-func TestFingerprint(t *testing.T) {
-	for _, name := range []string{"a", "a[1]", "*"} {
-		folder := filepath.Join(t.TempDir(), name)
-		if err := os.Mkdir(folder, 0o755); err != nil {
+// A study of Deformetrica whose settings changed after its subjects were aligned is refused.
+func TestOtherSettings(t *testing.T) {
+	data := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		seen := map[string]bool{}
-		for _, text := range []string{"<noise-std>0.3</noise-std>", "<noise-std>3</noise-std>"} {
-			if err := os.WriteFile(filepath.Join(folder, "model.xml"), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			seen[fingerprint(folder, &study.Study{})] = true
-		}
-		if len(seen) != 2 {
-			t.Errorf("%s: other settings are the same study", name)
-		}
 	}
+	model := `<model><model-type>DeterministicAtlas</model-type><dimension>2</dimension><template><object id="ring"><deformable-object-type>PolyLine</deformable-object-type>
+		<filename>a.vtk</filename><noise-std>0.3</noise-std><attachment-type>Varifold</attachment-type><kernel-width>1</kernel-width></object></template>
+		<deformation-parameters><kernel-width>1</kernel-width></deformation-parameters></model>`
+	write("model.xml", model)
+	write("data_set.xml", `<data-set><subject id="a"><visit id="0"><filename object_id="ring">a.vtk</filename></visit></subject>
+		<subject id="b"><visit id="0"><filename object_id="ring">b.vtk</filename></visit></subject></data-set>`)
+	for i, name := range []string{"a.vtk", "b.vtk"} {
+		write(name, fmt.Sprintf("# vtk DataFile Version 3.0\nring\nASCII\nDATASET POLYDATA\nPOINTS 4 float\n0 0 0\n%d 0 0\n2 2 0\n0 2 0\nLINES 1 6\n5 0 1 2 3 0\n", 2+i))
+	}
+	folder := t.TempDir()
+	start, first := filepath.Join(folder, "start.json"), filepath.Join(folder, "round_0.json")
+	do(t, "align", "-data", data, "-out", start)
+	do(t, "reduce", "-data", data, "-start", start, "-out", first)
+	write("model.xml", strings.Replace(model, "0.3", "0.4", 1))
+	expect.Refused(t, run([]string{"reduce", "-data", data, "-start", start, "-out", first}), "changed since its subjects were aligned")
 }
 
-func sortedKeys(files map[string]string) (names []string) {
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// The template of surfaces moves by smooth fields unless that is asked for otherwise, in the tasks as in notebook 14; curves need none.
+// The template of surfaces moves by smooth fields unless that is asked for otherwise, as in notebook 14; curves need none.
 func TestTemplateMovesAsInNotebook14(t *testing.T) {
 	surfaces := t.TempDir()
 	for i := range 2 {
@@ -211,7 +192,7 @@ func TestTemplateMovesAsInNotebook14(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if notebook := string(expect.Must(os.ReadFile("../../../notebooks/14_own_population.ipynb"))); !strings.Contains(notebook, `nb.Param(\"smooth\", true)`) || !strings.Contains(notebook, "own.FreeVertices, own.Save = !smooth") {
+	if notebook := text(t, "../../../notebooks/14_own_population.ipynb"); !strings.Contains(notebook, `nb.Param(\"smooth\", true)`) || !strings.Contains(notebook, "own.FreeVertices, own.Save = !smooth") {
 		t.Error("notebook 14 has another default")
 	}
 	for _, c := range []struct {
@@ -219,15 +200,34 @@ func TestTemplateMovesAsInNotebook14(t *testing.T) {
 		args   []string
 		smooth bool
 	}{{surfaces, nil, true}, {surfaces, []string{"-smooth=false"}, false}, {outlines(t), nil, false}} {
-		var a atlasSettings
-		f := flag.NewFlagSet("study", flag.ContinueOnError)
-		a.flags(f)
-		if err := f.Parse(c.args); err != nil {
+		out := filepath.Join(t.TempDir(), "start.json")
+		do(t, append([]string{"align", "-data", c.data, "-out", out}, c.args...)...)
+		s := readStart(out)
+		if free := s.study(c.data).Model.Hypertemplate; free != c.smooth {
+			t.Errorf("%s %v: the template moves by smooth fields: %t", c.data, c.args, free)
+		}
+	}
+}
+
+// The landmarks of one body are placed on another by one command, as a table that morpho reads.
+func TestPlace(t *testing.T) {
+	data, out := t.TempDir(), filepath.Join(t.TempDir(), "placed.csv")
+	for i, name := range []string{"a", "b", "c"} {
+		body := mesh.Ellipsoid(2, 1.2, 1+0.1*float64(i), 8, 12)
+		if err := mesh.Write(filepath.Join(data, name+".ply"), body); err != nil {
 			t.Fatal(err)
 		}
-		_, cohort := join(context.Background(), &settings{Kind: "atlas", Atlas: &a}, c.data, t.TempDir())
-		if cohort.Model.Hypertemplate != c.smooth {
-			t.Errorf("%s %v: the template moves by smooth fields: %t", c.data, c.args, cohort.Model.Hypertemplate)
+		if i < 2 {
+			marks := &morpho.Dataset{Specimens: []morpho.Specimen{{Name: name, Points: [][]float64{body.Vertices[0], body.Vertices[5], body.Vertices[11], body.Vertices[20]}}}}
+			if err := morpho.Write(filepath.Join(data, name+".csv"), marks); err != nil {
+				t.Fatal(err)
+			}
 		}
+	}
+	do(t, "place", "-data", data, "-deformation", "1.5", "-detail", "0.2", "-keep", filepath.Join(data, "..", "searches"), "-out", out)
+	placed := expect.Must(morpho.Read(out))
+	kinds := expect.Must(placed.Column("landmarks"))
+	if got := strings.Join(kinds, " "); got != "digitised digitised placed" {
+		t.Errorf("landmarks are %s", got)
 	}
 }

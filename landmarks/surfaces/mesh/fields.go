@@ -55,7 +55,7 @@ func WriteFields(path string, m *Mesh, fields ...Field) error {
 	if err := vtpPath(path); err != nil {
 		return err
 	}
-	return replace.File(path, func(w io.Writer) error { return WriteVTP(w, m, AppendedBase64|Zlib, fields...) })
+	return replace.File(path, func(w io.Writer) error { return writeVTP(w, m, AppendedBase64|Zlib, fields...) })
 }
 
 // WritePoints writes points with data, such as control points with momenta, to a .vtp file. ParaView draws the vectors as glyphs.
@@ -79,7 +79,7 @@ func WritePoints(path string, points [][]float64, fields ...Field) error {
 		cells[i] = []int{i}
 	}
 	return replace.File(path, func(w io.Writer) error {
-		return writeVTP(w, points, "Verts", cells, AppendedBase64|Zlib, fields)
+		return writePolyData(w, points, "Verts", cells, AppendedBase64|Zlib, fields)
 	})
 }
 
@@ -96,7 +96,7 @@ func ReadFields(path string) (points [][]float64, cells [][]int, fields []Field,
 	try.Do(vtpPath(path))
 	f := try.Get(input.Open(path))
 	defer f.Close()
-	b, fields := readVTP(f, path, true)
+	b, fields := parseVTP(f, path, true)
 	if cells = b.triangles; cells == nil {
 		cells = b.edges
 	}

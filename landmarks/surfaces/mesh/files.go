@@ -45,13 +45,13 @@ type fileFormat struct {
 }
 
 var fileFormats = []fileFormat{
-	{".ply", []Encoding{LittleEndian, BigEndian, ASCII}, ReadPLY, WritePLY},
-	{".obj", []Encoding{ASCII}, ReadOBJ, func(w io.Writer, m *Mesh, _ Encoding) error { return WriteOBJ(w, m) }},
-	{".vtk", []Encoding{BigEndian, ASCII}, ReadVTK, WriteVTK},
-	{".off", []Encoding{ASCII}, ReadOFF, func(w io.Writer, m *Mesh, _ Encoding) error { return WriteOFF(w, m) }},
-	{".stl", nil, ReadSTL, nil},
-	{".gii", nil, ReadGIfTI, nil},
-	{".vtp", []Encoding{AppendedBase64 | Zlib, ASCII, Base64, Base64 | Zlib, AppendedBase64, AppendedRaw, AppendedRaw | Zlib}, ReadVTP, func(w io.Writer, m *Mesh, e Encoding) error { return WriteVTP(w, m, e) }},
+	{".ply", []Encoding{LittleEndian, BigEndian, ASCII}, readPLY, WritePLY},
+	{".obj", []Encoding{ASCII}, readOBJ, func(w io.Writer, m *Mesh, _ Encoding) error { return writeOBJ(w, m) }},
+	{".vtk", []Encoding{BigEndian, ASCII}, readVTK, writeVTK},
+	{".off", []Encoding{ASCII}, readOFF, func(w io.Writer, m *Mesh, _ Encoding) error { return writeOFF(w, m) }},
+	{".stl", nil, readSTL, nil},
+	{".gii", nil, readGIfTI, nil},
+	{".vtp", []Encoding{AppendedBase64 | Zlib, ASCII, Base64, Base64 | Zlib, AppendedBase64, AppendedRaw, AppendedRaw | Zlib}, readVTP, func(w io.Writer, m *Mesh, e Encoding) error { return writeVTP(w, m, e) }},
 }
 
 func formatOf(path string) (*fileFormat, error) {

@@ -32,10 +32,10 @@ type giftiArray struct {
 	Data     string
 }
 
-// ReadGIfTI reads the surface of a GIfTI file (.surf.gii of FreeSurfer, the Human Connectome Project, Workbench): its pointset and its
+// readGIfTI reads the surface of a GIfTI file (.surf.gii of FreeSurfer, the Human Connectome Project, Workbench): its pointset and its
 // triangles, as text, base64 or compressed base64. Coordinates are those of the file, in mm with x to the right, y to the front
 // and z up (RAS); its CoordinateSystemTransformMatrix is not applied. Files of values on a surface (.shape.gii, .func.gii) hold none.
-func ReadGIfTI(r io.Reader, name string) (_ *Mesh, err error) {
+func readGIfTI(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
 	all, f := wholeFile(r, name)
 	var doc struct {

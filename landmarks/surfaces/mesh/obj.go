@@ -13,9 +13,9 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// ReadOBJ reads the vertices (v) and the faces (f) or lines (l) of a Wavefront OBJ file. Negative numbers count back from
+// readOBJ reads the vertices (v) and the faces (f) or lines (l) of a Wavefront OBJ file. Negative numbers count back from
 // the last vertex; what belongs to rendering is passed over.
-func ReadOBJ(r io.Reader, name string) (_ *Mesh, err error) {
+func readOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
 	in := text.NewReader(r, name)
 	b := builder{in: in}
@@ -88,8 +88,8 @@ func ReadOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 	return b.mesh(name), nil
 }
 
-// WriteOBJ writes a Wavefront OBJ file; the vertices of a curve in the plane get z = 0.
-func WriteOBJ(w io.Writer, m *Mesh) error {
+// writeOBJ writes a Wavefront OBJ file; the vertices of a curve in the plane get z = 0.
+func writeOBJ(w io.Writer, m *Mesh) error {
 	if err := m.wellFormed(); err != nil {
 		return err
 	}

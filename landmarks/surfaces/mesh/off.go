@@ -11,9 +11,9 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// ReadOFF reads the vertices and polygons of an ASCII OFF file of Geomview; colours, normals and texture coordinates (COFF,
+// readOFF reads the vertices and polygons of an ASCII OFF file of Geomview; colours, normals and texture coordinates (COFF,
 // NOFF, STOFF) are passed over.
-func ReadOFF(r io.Reader, name string) (_ *Mesh, err error) {
+func readOFF(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
 	in := text.NewReader(r, name)
 	// next returns the words of the next line that has some, at most so many.
@@ -77,8 +77,8 @@ func ReadOFF(r io.Reader, name string) (_ *Mesh, err error) {
 	return b.mesh(name), nil
 }
 
-// WriteOFF writes an ASCII OFF file; an edge is a face of two corners, and the vertices of a curve in the plane get z = 0.
-func WriteOFF(w io.Writer, m *Mesh) error {
+// writeOFF writes an ASCII OFF file; an edge is a face of two corners, and the vertices of a curve in the plane get z = 0.
+func writeOFF(w io.Writer, m *Mesh) error {
 	if err := m.wellFormed(); err != nil {
 		return err
 	}

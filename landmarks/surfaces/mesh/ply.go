@@ -55,8 +55,8 @@ func (e *plyElement) property(names ...string) int {
 	return slices.IndexFunc(e.properties, func(p plyProperty) bool { return slices.Contains(names, p.name) })
 }
 
-// ReadPLY reads the vertices and the faces or edges of a PLY file (Turk 1994), ascii or binary of either byte order.
-func ReadPLY(r io.Reader, name string) (_ *Mesh, err error) {
+// readPLY reads the vertices and the faces or edges of a PLY file (Turk 1994), ascii or binary of either byte order.
+func readPLY(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
 	in := text.NewReader(r, name)
 	order, elements := plyHeader(in)

@@ -12,9 +12,9 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// ReadSTL reads the triangles of an STL file, ASCII or binary. The format repeats the corners for every triangle: those with the same
+// readSTL reads the triangles of an STL file, ASCII or binary. The format repeats the corners for every triangle: those with the same
 // coordinates become one vertex. Normals and colours are passed over.
-func ReadSTL(r io.Reader, name string) (_ *Mesh, err error) {
+func readSTL(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
 	in := text.NewReader(r, name)
 	b := stlBuilder{builder{in: in}, map[[3]float64]int{}}

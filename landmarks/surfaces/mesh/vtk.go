@@ -26,9 +26,9 @@ var (
 	uint64Type = numberType{8, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint64(b)) }}
 )
 
-// ReadVTK reads a legacy VTK file of PolyData (versions 1 to 5.1), ASCII or BINARY: its points with the polygons, triangle
+// readVTK reads a legacy VTK file of PolyData (versions 1 to 5.1), ASCII or BINARY: its points with the polygons, triangle
 // strips or lines.
-func ReadVTK(r io.Reader, name string) (_ *Mesh, err error) {
+func readVTK(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
 	in := text.NewReader(r, name)
 	head, err := in.Line()
@@ -255,8 +255,8 @@ func (v *vtkReader) field() {
 	}
 }
 
-// WriteVTK writes a legacy VTK file, version 3.0, as ASCII or BigEndian (BINARY); the vertices of a curve in the plane get z = 0.
-func WriteVTK(w io.Writer, m *Mesh, e Encoding) error {
+// writeVTK writes a legacy VTK file, version 3.0, as ASCII or BigEndian (BINARY); the vertices of a curve in the plane get z = 0.
+func writeVTK(w io.Writer, m *Mesh, e Encoding) error {
 	if err := m.wellFormed(); err != nil {
 		return err
 	}

@@ -67,16 +67,16 @@ type vtpDocument struct {
 	Pieces     []vtpPiece `xml:"PolyData>Piece"`
 }
 
-// ReadVTP reads an XML VTK file of PolyData: ascii, inline base64, appended as base64 or raw, uncompressed or by
+// readVTP reads an XML VTK file of PolyData: ascii, inline base64, appended as base64 or raw, uncompressed or by
 // vtkZLibDataCompressor, of either byte order. Several pieces become one mesh.
-func ReadVTP(r io.Reader, name string) (_ *Mesh, err error) {
+func readVTP(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
-	b, _ := readVTP(r, name, false)
+	b, _ := parseVTP(r, name, false)
 	return b.mesh(name), nil
 }
 
-// readVTP reads points and cells, and on request the data of points.
-func readVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
+// parseVTP reads points and cells, and on request the data of points.
+func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 	all, within := wholeFile(r, name)
 	f := &vtpFile{numbers: within, header: plyTypes["uint32"]}
 	// Raw appended data are no XML: the parser gets what stands before them.
@@ -335,9 +335,9 @@ func (u *unpacker) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteVTP writes an XML VTK file of PolyData: ASCII, Base64, AppendedBase64 or AppendedRaw, the latter three also with Zlib.
+// writeVTP writes an XML VTK file of PolyData: ASCII, Base64, AppendedBase64 or AppendedRaw, the latter three also with Zlib.
 // The vertices of a curve in the plane get z = 0. Fields become its PointData.
-func WriteVTP(w io.Writer, m *Mesh, e Encoding, fields ...Field) error {
+func writeVTP(w io.Writer, m *Mesh, e Encoding, fields ...Field) error {
 	if err := m.wellFormed(); err != nil {
 		return err
 	}
@@ -345,11 +345,11 @@ func WriteVTP(w io.Writer, m *Mesh, e Encoding, fields ...Field) error {
 	if m.order() == 3 {
 		section = "Polys"
 	}
-	return writeVTP(w, m.Vertices, section, m.Cells, e, fields)
+	return writePolyData(w, m.Vertices, section, m.Cells, e, fields)
 }
 
-// writeVTP writes points with the cells of one section: Verts, Lines or Polys.
-func writeVTP(w io.Writer, points [][]float64, section string, cells [][]int, e Encoding, fields []Field) error {
+// writePolyData writes points with the cells of one section: Verts, Lines or Polys.
+func writePolyData(w io.Writer, points [][]float64, section string, cells [][]int, e Encoding, fields []Field) (err error) {
 	for _, f := range fields {
 		if err := f.check(len(points)); err != nil {
 			return err
@@ -359,7 +359,8 @@ func writeVTP(w io.Writer, points [][]float64, section string, cells [][]int, e 
 	if kind == LittleEndian || kind == BigEndian || kind > AppendedRaw || kind == ASCII && compressed {
 		return text.Advise("choose another encoding", "an XML VTK file has no encoding %v", e)
 	}
-	out := bufio.NewWriter(w)
+	defer try.Catch(&err)
+	out := &vtpWriter{Writer: bufio.NewWriter(w), kind: kind, compressed: compressed}
 	compressor := ""
 	if compressed {
 		compressor = ` compressor="vtkZLibDataCompressor"`
@@ -374,107 +375,101 @@ func writeVTP(w io.Writer, points [][]float64, section string, cells [][]int, e 
 		fmt.Fprintf(out, " NumberOf%s=\"%d\"", name, n)
 	}
 	fmt.Fprintln(out, ">")
-	var appended bytes.Buffer
-	array := func(attributes, ascii string, data []byte) error {
-		if kind == ASCII {
-			_, err := fmt.Fprintf(out, "<DataArray %s format=\"ascii\">\n%s</DataArray>\n", attributes, ascii)
-			return err
-		}
-		header, body := binary.LittleEndian.AppendUint64(nil, uint64(len(data))), data
-		if compressed {
-			var packed bytes.Buffer
-			z := zlib.NewWriter(&packed)
-			z.Write(data)
-			if err := z.Close(); err != nil {
-				return err
-			}
-			body, header = packed.Bytes(), nil
-			for _, v := range []int{1, len(data), len(data), packed.Len()} {
-				header = binary.LittleEndian.AppendUint64(header, uint64(v))
-			}
-		}
-		if kind == AppendedRaw {
-			fmt.Fprintf(out, "<DataArray %s format=\"appended\" offset=\"%d\"/>\n", attributes, appended.Len())
-			appended.Write(header)
-			appended.Write(body)
-			return nil
-		}
-		// The sizes of compressed blocks are encoded by themselves, those of plain data with them.
-		text := base64.StdEncoding.EncodeToString(append(header, body...))
-		if compressed {
-			text = base64.StdEncoding.EncodeToString(header) + base64.StdEncoding.EncodeToString(body)
-		}
-		if kind == AppendedBase64 {
-			fmt.Fprintf(out, "<DataArray %s format=\"appended\" offset=\"%d\"/>\n", attributes, appended.Len())
-			appended.WriteString(text)
-			return nil
-		}
-		_, err := fmt.Fprintf(out, "<DataArray %s format=\"binary\">%s</DataArray>\n", attributes, text)
-		return err
-	}
-	var data []byte
-	rows := func(attributes string, rows [][]float64) error {
-		var ascii bytes.Buffer
-		data = data[:0]
-		for _, row := range rows {
-			data = appendFloats(binary.LittleEndian, data, row)
-			if kind == ASCII {
-				writeFloats(&ascii, row)
-			}
-		}
-		return array(attributes, ascii.String(), data)
-	}
 	if len(fields) > 0 {
 		fmt.Fprintln(out, "<PointData>")
 		for _, f := range fields {
-			var name bytes.Buffer
-			if err := xml.EscapeText(&name, []byte(f.Name)); err != nil {
-				return err
-			}
 			values := f.Values
 			if len(values[0]) == 2 { // a vector
 				values = spatial(values)
 			}
-			if err := rows(fmt.Sprintf(`type="Float64" Name="%s" NumberOfComponents="%d"`, name.String(), len(values[0])), values); err != nil {
-				return err
-			}
+			out.floats(f.Name, values)
 		}
 		fmt.Fprintln(out, "</PointData>")
 	}
 	fmt.Fprintln(out, "<Points>")
-	if err := rows(`type="Float64" Name="Points" NumberOfComponents="3"`, spatial(points)); err != nil {
-		return err
-	}
+	out.floats("Points", spatial(points))
 	fmt.Fprintf(out, "</Points>\n<%s>\n", section)
-	ints := func(name string, values []int) error {
-		data = data[:0]
-		for _, v := range values {
-			data = binary.LittleEndian.AppendUint64(data, uint64(v))
-		}
-		text := ""
-		if kind == ASCII {
-			text = strings.Trim(fmt.Sprint(values), "[]") + "\n"
-		}
-		return array(fmt.Sprintf(`type="Int64" Name="%s"`, name), text, data)
-	}
 	var connectivity, offsets []int
 	for _, c := range cells {
 		connectivity = append(connectivity, c...)
 		offsets = append(offsets, len(connectivity))
 	}
-	if err := ints("connectivity", connectivity); err != nil {
-		return err
-	}
-	if err := ints("offsets", offsets); err != nil {
-		return err
-	}
+	out.ints("connectivity", connectivity)
+	out.ints("offsets", offsets)
 	fmt.Fprintf(out, "</%s>\n</Piece>\n</PolyData>\n", section)
-	if kind == AppendedBase64 || kind == AppendedRaw {
-		encoding := map[Encoding]string{AppendedBase64: "base64", AppendedRaw: "raw"}[kind]
-		fmt.Fprintf(out, "<AppendedData encoding=\"%s\">\n_", encoding)
-		out.Write(appended.Bytes())
-		fmt.Fprintln(out, "\n</AppendedData>")
+	if encoding := map[Encoding]string{AppendedBase64: "base64", AppendedRaw: "raw"}[kind]; encoding != "" {
+		fmt.Fprintf(out, "<AppendedData encoding=\"%s\">\n_%s\n</AppendedData>\n", encoding, out.appended.Bytes())
 	}
 	fmt.Fprintln(out, "</VTKFile>")
 	return out.Flush()
+}
+
+// vtpWriter writes arrays in an encoding. Appended ones are collected.
+type vtpWriter struct {
+	*bufio.Writer
+	kind       Encoding
+	compressed bool
+	appended   bytes.Buffer
+}
+
+// floats writes rows of coordinates.
+func (w *vtpWriter) floats(name string, rows [][]float64) {
+	var escaped, ascii bytes.Buffer
+	try.Do(xml.EscapeText(&escaped, []byte(name)))
+	var data []byte
+	for _, row := range rows {
+		data = appendFloats(binary.LittleEndian, data, row)
+		if w.kind == ASCII {
+			writeFloats(&ascii, row)
+		}
+	}
+	w.array(fmt.Sprintf(`type="Float64" Name="%s" NumberOfComponents="%d"`, escaped.String(), len(rows[0])), ascii.String(), data)
+}
+
+func (w *vtpWriter) ints(name string, values []int) {
+	var data []byte
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint64(data, uint64(v))
+	}
+	ascii := ""
+	if w.kind == ASCII {
+		ascii = strings.Trim(fmt.Sprint(values), "[]") + "\n"
+	}
+	w.array(fmt.Sprintf(`type="Int64" Name="%s"`, name), ascii, data)
+}
+
+// array writes an array: its text, or its bytes behind their number; of compressed ones behind the numbers of a single block.
+func (w *vtpWriter) array(attributes, ascii string, data []byte) {
+	if w.kind == ASCII {
+		fmt.Fprintf(w, "<DataArray %s format=\"ascii\">\n%s</DataArray>\n", attributes, ascii)
+		return
+	}
+	sizes, body := []int{len(data)}, data
+	if w.compressed {
+		var packed bytes.Buffer
+		z := zlib.NewWriter(&packed)
+		z.Write(data)
+		try.Do(z.Close())
+		sizes, body = []int{1, len(data), len(data), packed.Len()}, packed.Bytes()
+	}
+	var header []byte
+	for _, v := range sizes {
+		header = binary.LittleEndian.AppendUint64(header, uint64(v))
+	}
+	if w.kind != AppendedRaw {
+		// The sizes of compressed blocks are encoded by themselves, those of plain data with them.
+		encode := func(b []byte) []byte { return base64.StdEncoding.AppendEncode(nil, b) }
+		if w.compressed {
+			header, body = encode(header), encode(body)
+		} else {
+			header, body = nil, encode(append(header, body...))
+		}
+	}
+	if w.kind == Base64 {
+		fmt.Fprintf(w, "<DataArray %s format=\"binary\">%s%s</DataArray>\n", attributes, header, body)
+		return
+	}
+	fmt.Fprintf(w, "<DataArray %s format=\"appended\" offset=\"%d\"/>\n", attributes, w.appended.Len())
+	w.appended.Write(header)
+	w.appended.Write(body)
 }

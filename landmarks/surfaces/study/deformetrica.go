@@ -137,7 +137,7 @@ var unsupported = map[string]string{
 	parallelTransport:           "read it by study.ReadParallelTransport, or run `study transport -data FOLDER -out RESULTS`",
 }
 
-// ReadDeformetrica reads a study of Deformetrica 4 (and the tags of 3): the paths of its model.xml and data_set.xml, and of its
+// readDeformetrica reads a study of Deformetrica 4 (and the tags of 3): the paths of its model.xml and data_set.xml, and of its
 // optimization_parameters.xml or "" for none. File names in them are relative to the file that they stand in. Model types are
 // Registration, DeterministicAtlas, BayesianAtlas and Regression, of objects that are a SurfaceMesh or a PolyLine each, with the attachment Current
 // or Varifold; others are errors that say what to do. Of a BayesianAtlas the noise
@@ -149,14 +149,14 @@ var unsupported = map[string]string{
 // a kernel-width apart. The gradient of the template is smoothed by the deformation kernel's width times sobolev-kernel-width-ratio.
 // What has no counterpart here, such as step sizes, is passed over and named in Notes. Meshes are cleaned as by Read.
 // ReadParallelTransport reads a study of that model type.
-func ReadDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
-	if err := try.Run(func() { s = readDeformetrica(model, dataSet, optimization) }); err != nil {
+func readDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
+	if err := try.Run(func() { s = parseDeformetrica(model, dataSet, optimization) }); err != nil {
 		return nil, err
 	}
 	return s, s.Validate()
 }
 
-func readDeformetrica(model, dataSet, optimization string) *Study {
+func parseDeformetrica(model, dataSet, optimization string) *Study {
 	m, o := readXML(model, "model"), &element{}
 	if optimization != "" {
 		o = readXML(optimization, "optimization-parameters")

@@ -87,7 +87,8 @@ const maxSizeRatio = 5
 
 // Read reads a folder, which is one of these:
 //
-//   - a study of Deformetrica, where it holds model.xml and data_set.xml: see ReadDeformetrica;
+//   - a study of Deformetrica 4, or with the tags of 3, where it holds model.xml and data_set.xml: of the types Registration, DeterministicAtlas,
+//     BayesianAtlas and Regression; what has no counterpart here is named in Notes;
 //   - subjects of one object: one a mesh file (see mesh.Read) and a specimen of a .csv file of landmarks, whose points are taken for
 //     a closed outline, unless the file has the name of a mesh file: then it holds its landmarks;
 //   - where there are none of these, a folder a subject, with its objects as files or specimens of such kinds. Objects of subjects
@@ -111,7 +112,7 @@ func read(folder string, each bool) (*Study, error) {
 		if model == "" {
 			return nil, text.Advise("put it there", "%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
 		}
-		return ReadDeformetrica(model, set, firstFile(folder, optimizationNames))
+		return readDeformetrica(model, set, firstFile(folder, optimizationNames))
 	}
 	s := &Study{folder: folder, each: each}
 	names, meshes, folders, err := s.meshes(folder, "")

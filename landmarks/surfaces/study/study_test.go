@@ -335,7 +335,7 @@ func FuzzDeformetrica(f *testing.F) {
 	f.Add([]byte(second), []byte(strings.NewReplacer("nowhere", "data/a", "</visit>", `<filename object_id="other">data/b.vtk</filename></visit>`).Replace(dataSetXML)), []byte(optimizationXML))
 	f.Fuzz(func(t *testing.T, model, dataSet, optimization []byte) {
 		dir := t.TempDir()
-		for name, text := range map[string][]byte{"1.xml": model, "2.xml": dataSet, "3.xml": optimization} {
+		for name, text := range map[string][]byte{"model.xml": model, "data_set.xml": dataSet, "optimization_parameters.xml": optimization} {
 			path := filepath.Join(dir, name)
 			if err := os.WriteFile(path, text, 0o666); err != nil {
 				t.Fatal(err)
@@ -349,7 +349,7 @@ func FuzzDeformetrica(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		s, err := study.ReadDeformetrica(filepath.Join(dir, "1.xml"), filepath.Join(dir, "2.xml"), filepath.Join(dir, "3.xml"))
+		s, err := study.Read(dir)
 		if err == nil {
 			err = s.Validate()
 		}

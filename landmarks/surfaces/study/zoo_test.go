@@ -33,23 +33,38 @@ func encoded[E any](write func(b *bytes.Buffer, m *mesh.Mesh, e E) error, e E) f
 	return func(b *bytes.Buffer, m *mesh.Mesh) error { return write(b, m, e) }
 }
 
+// saved is what mesh.Write writes.
+func saved(extension string, e mesh.Encoding) func(*bytes.Buffer, *mesh.Mesh) error {
+	return func(b *bytes.Buffer, m *mesh.Mesh) error {
+		folder, err := os.MkdirTemp("", "zoo")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder)
+		path := filepath.Join(folder, "mesh"+extension)
+		if err := mesh.Write(path, m, e); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		b.Write(text)
+		return err
+	}
+}
+
 func zooFormats() []zooFormat {
-	ply := func(b *bytes.Buffer, m *mesh.Mesh, e mesh.Encoding) error { return mesh.WritePLY(b, m, e) }
-	vtk := func(b *bytes.Buffer, m *mesh.Mesh, e mesh.Encoding) error { return mesh.WriteVTK(b, m, e) }
-	vtp := func(b *bytes.Buffer, m *mesh.Mesh, e mesh.Encoding) error { return mesh.WriteVTP(b, m, e) }
 	const points = `(?:element vertex |POINTS |NumberOfPoints=")(\d+)`
 	return []zooFormat{
-		{"PLY, text", ".ply", encoded(ply, mesh.ASCII), true, points},
-		{"PLY, little-endian", ".ply", encoded(ply, mesh.LittleEndian), false, points},
-		{"PLY, big-endian", ".ply", encoded(ply, mesh.BigEndian), false, points},
-		{"OBJ", ".obj", func(b *bytes.Buffer, m *mesh.Mesh) error { return mesh.WriteOBJ(b, m) }, true, ""},
-		{"OFF", ".off", func(b *bytes.Buffer, m *mesh.Mesh) error { return mesh.WriteOFF(b, m) }, true, `OFF\s+(\d+)`},
-		{"VTK, text", ".vtk", encoded(vtk, mesh.ASCII), true, points},
-		{"VTK, binary", ".vtk", encoded(vtk, mesh.BigEndian), false, points},
-		{"VTP, text", ".vtp", encoded(vtp, mesh.ASCII), true, points},
-		{"VTP, base64", ".vtp", encoded(vtp, mesh.Base64), false, points},
-		{"VTP, raw", ".vtp", encoded(vtp, mesh.AppendedRaw), false, points},
-		{"VTP, compressed", ".vtp", encoded(vtp, mesh.AppendedBase64|mesh.Zlib), false, points},
+		{"PLY, text", ".ply", saved(".ply", mesh.ASCII), true, points},
+		{"PLY, little-endian", ".ply", saved(".ply", mesh.LittleEndian), false, points},
+		{"PLY, big-endian", ".ply", saved(".ply", mesh.BigEndian), false, points},
+		{"OBJ", ".obj", saved(".obj", mesh.ASCII), true, ""},
+		{"OFF", ".off", saved(".off", mesh.ASCII), true, `OFF\s+(\d+)`},
+		{"VTK, text", ".vtk", saved(".vtk", mesh.ASCII), true, points},
+		{"VTK, binary", ".vtk", saved(".vtk", mesh.BigEndian), false, points},
+		{"VTP, text", ".vtp", saved(".vtp", mesh.ASCII), true, points},
+		{"VTP, base64", ".vtp", saved(".vtp", mesh.Base64), false, points},
+		{"VTP, raw", ".vtp", saved(".vtp", mesh.AppendedRaw), false, points},
+		{"VTP, compressed", ".vtp", saved(".vtp", mesh.AppendedBase64|mesh.Zlib), false, points},
 		{"STL, text", ".stl", stlText, true, ""},
 		{"STL, binary", ".stl", stlBinary, false, ""},
 		{"GIfTI, text", ".gii", encoded(gifti, "ASCII"), true, `Dim0="(\d+)"`},
