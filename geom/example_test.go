@@ -68,10 +68,10 @@ func ExampleImmersionFunc() {
 func ExampleOnProgress() {
 	var seen geom.Progress
 	line := geom.On(manifold.Euclidean(1), geom.OnProgress(func(p geom.Progress) { seen = p }))
-	if _, err := stats.Median(line, [][]float64{{0}, {1}, {5}, {9}, {20}}, stats.Start([]float64{18})); err != nil {
+	if _, err := stats.FrechetMean(line, [][]float64{{0}, {1}, {5}, {9}, {20}}); err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(seen.Task)
-	// Output: geometric median
+	// Output: Fréchet mean
 }

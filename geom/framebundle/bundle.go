@@ -62,51 +62,6 @@ func piecewise(m geom.Manifold, method ode.Method, y ode.State, piece *Node) ode
 	return method.Step(DevelopmentField(m, func(*Node) *Node { return piece }).Equation(), ZerosLike(one), one, nil, y)
 }
 
-// antiIterations is how many fixed-point iterations find a piece of an anti-development; each reduces the error by a factor of about
-// |Γ(step, ·)|.
-const antiIterations = 24
-
-// AntiDevelop is the inverse of Develop. It returns the polygon in R^m whose development from (path_0, ν) passes through the samples
-// path, [n + 1, B..., d]: its corners, [n + 1, m, B...], the first one 0, with the developed points, [n + 1, B..., d], and frames,
-// [n + 1, m, B..., d]. If m < d, each piece of the development ends as close to the next sample as the span of the frame
-// permits. On a Charted manifold points and vectors are ambient. The pieces are found by iteration: last, [n, m, B...], is how much its
-// last step changed them, which is not small where they are too long.
-func AntiDevelop(m geom.Manifold, method ode.Method, path, nu *Node) (curve, points, frames, last *Node) {
-	n := path.Shape().Dim(0) - 1
-	if n < 1 {
-		panic(fmt.Sprintf("framebundle.AntiDevelop: path %s, want [n + 1, ..., d] with n ≥ 1", path.Shape()))
-	}
-	start := Squeeze(SliceAxis(path, 0, AxisRange(0, 1)), 0)
-	zero := ReduceSum(ZerosLike(nu), -1)
-	final, out := scan(n, func(y ode.State, next []*Node) (ode.State, []*Node) {
-		var piece, change *Node
-		end := geom.InChart(m, []geom.Kind{geom.Vector}, func(at geom.Local, y ode.State) ode.State {
-			target := at.Coordinates(next[0])
-			coefficients := dual(at.Manifold, y[0], y[1])
-			found, _ := scan(antiIterations, func(e ode.State, _ []*Node) (ode.State, []*Node) {
-				end := piecewise(at.Manifold, method, y, e[0])
-				change := coefficients(Sub(target, end[0]))
-				return ode.State{Add(e[0], change), change}, nil
-			}, ode.State{zero, zero}, nil)
-			piece, change = found[0], found[1]
-			return piecewise(at.Manifold, method, y, piece)
-		}, y[:2])
-		return append(end, Add(y[2], piece)), append(y, change)
-	}, ode.State{start, nu, zero}, []*Node{SliceAxis(path, 0, AxisRange(1, n+1))})
-	return append1(out[2], final[2]), append1(out[0], final[0]), append1(out[1], final[1]), out[3]
-}
-
-// dual returns the function that takes a tangent vector v at x, [B..., d], to the coefficients e, [m, B...], for which
-// ‖v − ν e‖_g is smallest.
-func dual(m geom.Manifold, x, nu *Node) func(v *Node) *Node {
-	rows, flat := linalg.Rows(nu), linalg.Rows(flatFrame(m, x, nu))
-	factor := linalg.Factor(linalg.MatMul(rows, linalg.T(flat)))
-	return func(v *Node) *Node {
-		e := factor.Solve(linalg.MatVec(flat, v))
-		return Squeeze(frameFirst(ExpandAxes(e, -1)), -1)
-	}
-}
-
 // Gram returns the inner products νᵀ g ν = ⟨ν_α, ν_β⟩_g, [B..., m, m], of the vectors of a frame at x, in coordinates.
 func Gram(m geom.Manifold, x, nu *Node) *Node {
 	check(m, "Gram", x, nu)
@@ -119,16 +74,6 @@ func flatFrame(m geom.Manifold, x, nu *Node) *Node {
 
 func sharpFrame(m geom.Manifold, x, covectors *Node) *Node {
 	return geom.Sharp(m, BroadcastPrefix(x, covectors.Shape().Dim(0)), covectors)
-}
-
-// frameFirst is the inverse of linalg.Rows.
-func frameFirst(nu *Node) *Node {
-	perm := make([]int, nu.Rank())
-	for a := range perm {
-		perm[a] = a - 1
-	}
-	perm[0], perm[len(perm)-1] = len(perm)-2, len(perm)-1
-	return TransposeAllDims(nu, perm...)
 }
 
 // CometricMatrix returns the cometric Σ_α H_α H_αᵀ of the frame bundle, [B..., d + m·d, d + m·d], in the coordinates

@@ -5,7 +5,6 @@
 //	bundle := framebundle.On(manifold.Sphere(2))
 //	u := framebundle.At([]float64{1, 0, 0}, []float64{0, 1, 0}, []float64{0, 0, 0.5}) // x, then the vectors ν_1, ν_2
 //	dev, err := bundle.Develop(u, [][]float64{{0, 0}, {1, 0}, {1, 1}})                // dev.Path, dev.Frames
-//	anti, err := bundle.AntiDevelop(u.Frame, dev.Path)                                // anti.Curve is the curve again
 //
 // Over makes the bundle over a geom.Space, with its type of points. Package stats computes means and covariances with it.
 //

@@ -1,9 +1,7 @@
 package framebundle_test
 
 import (
-	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -156,98 +154,6 @@ func TestDevelopmentOfCircle(t *testing.T) {
 	t.Logf("errors %.3g", errors)
 	if order := math.Log2(errors[0] / errors[1]); errors[1] > 1e-2 || math.Abs(order-2) > 0.1 {
 		t.Errorf("errors %.3g at 50 and 100 pieces: order %.2f, want 2", errors, order)
-	}
-}
-
-// An anti-development does not see how the configurations of a path of shapes are turned: the path is reached.
-func TestAntiDevelopmentOfTurnedShapes(t *testing.T) {
-	s := framebundle.On(manifold.Kendall(3, 2))
-	z, v, err := s.Base.Project([]float64{0, 0, 1, 0, 0.4, 0.9}, wave(6, 1.3, 0.4), wave(6, 2, 0.4))
-	if err != nil {
-		t.Fatal(err)
-	}
-	curve := make([][]float64, 11)
-	for k := range curve {
-		curve[k] = []float64{math.Sin(0.1 * float64(k)), 0.05 * float64(k)}
-	}
-	d := expect.Must(s.Develop(framebundle.At(z, v...), curve))
-	turned := [][]float64{z}
-	for k, x := range d.Path[1:] {
-		sin, cos := math.Sincos(0.7 * float64(k))
-		y := make([]float64, len(x))
-		for i := 0; i < len(x); i += 2 {
-			y[i], y[i+1] = cos*x[i]-sin*x[i+1], sin*x[i]+cos*x[i+1]
-		}
-		turned = append(turned, y)
-	}
-	back := expect.Must(s.AntiDevelop(v, turned))
-	expect.Abs(t, "residual", back.Residual, 0, 1e-10)
-	expect.Abs(t, "anti-development", back.Curve, curve, 1e-8)
-}
-
-// An arc in pieces that are too long for the iteration is refused; it is found where they are shorter, or where nothing moves.
-func TestAntiDevelopmentOfLongPieces(t *testing.T) {
-	s := framebundle.On(manifold.Sphere(2))
-	for _, a := range []float64{0, 1e-9, 0.3, 1, 2, 3} {
-		var path [][]float64
-		for k := range 3 {
-			path = append(path, []float64{math.Sin(a * float64(k)), 0, math.Cos(a * float64(k))})
-		}
-		d, err := s.AntiDevelop([][]float64{{1, 0, 0}, {0, 1, 0}}, path)
-		if a > 1 {
-			expect.Refused(t, err, "from point 0 to point 1", "too long")
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		expect.Abs(t, fmt.Sprintf("residual, pieces of %g", a), d.Residual, 0, 1e-8*a)
-		expect.Abs(t, fmt.Sprintf("curve, pieces of %g", a), d.Curve, [][]float64{{0, 0}, {a, 0}, {2 * a, 0}}, math.Pow(a, 5)/60+1e-16) // one step of RK4 a piece
-		if line, want := fmt.Sprint(d), "development of a curve of 2 pieces in R^2, residual"; !strings.HasPrefix(line, want) {
-			t.Errorf("says %q, want %q", line, want)
-		}
-	}
-}
-
-// Development and anti-development are inverse.
-func TestAntiDevelopment(t *testing.T) {
-	lm, lu := points(3, 2)
-	full, fu := points(3, 6)
-	for _, c := range []struct {
-		name string
-		m    geom.Manifold
-		u    framebundle.Point[geom.Vec]
-	}{
-		{"sphere", manifold.Sphere(2), framebundle.Point[geom.Vec]{X: []float64{0.6, 0, 0.8}, Frame: [][]float64{{0.8, 0.3, -0.6}, {0.2, -0.5, -0.15}}}},
-		{"landmarks, two vectors", lm, lu},
-		{"landmarks, full frame", full, fu},
-	} {
-		s := framebundle.On(c.m)
-		rank := len(c.u.Frame)
-		curve := make([][]float64, 31)
-		for k := range curve {
-			curve[k] = make([]float64, rank)
-			for a := range curve[k] {
-				curve[k][a] = math.Sin(0.11*float64((a+2)*k)) / float64(a+1)
-			}
-		}
-		d, err := s.Develop(c.u, curve)
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, err := s.AntiDevelop(c.u.Frame, d.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !(back.Residual < 1e-10) {
-			t.Errorf("%s: residual %g", c.name, back.Residual)
-		}
-		for k := range curve {
-			expect.Abs(t, c.name+": anti-development", back.Curve[k], curve[k], 4e-9)
-			for a := range c.u.Frame {
-				expect.Abs(t, c.name+": frame", back.Frames[k][a], d.Frames[k][a], 5e-9)
-			}
-		}
 	}
 }
 
@@ -504,7 +410,6 @@ func TestErrors(t *testing.T) {
 			_, err := s.Develop(u, [][]float64{{0, 0}, {1, math.NaN()}})
 			return err
 		}},
-		{"the path has 1 points", func() error { _, err := s.AntiDevelop(u.Frame, [][]float64{u.X}); return err }},
 		{"1 vertical parts, the frame 2 vectors", func() error {
 			_, err := s.Exp(u, framebundle.Momentum[geom.Vec]{Horizontal: u.X, Vertical: waves(1, 6, 1, 1)})
 			return err

@@ -16,8 +16,7 @@ import (
 )
 
 // Space computes on the frame bundle of a manifold with numbers of Go. On and Over make it. Points and vectors have the type of
-// those of Base, and are checked and integrated as there; Develop and AntiDevelop take one step of its method for each piece of
-// their curve.
+// those of Base, and are checked and integrated as there; Develop takes one step of its method for each piece of its curve.
 type Space[P geom.Point] struct {
 	Base *geom.Space[P]
 }
@@ -102,14 +101,11 @@ type Development[P geom.Point] struct {
 	Curve  [][]float64 // w in R^m at the times 0, 1/n, …, 1
 	Path   []P         // x at these times
 	Frames [][]P       // ν at these times: Frames[k][α]
-	// Residual, of AntiDevelop, is the largest root mean square, over the coordinates, of the difference between Path and the
-	// given path, Aligned to it. For m = d it is less than 1e-8 of a piece; for m < d it shows what the frame cannot reach.
-	Residual float64
 }
 
 // String says what the development is in one line.
 func (d *Development[P]) String() string {
-	return fmt.Sprintf("development of a curve of %d pieces in R^%d, residual %.2g", len(d.Curve)-1, len(d.Curve[0]), d.Residual)
+	return fmt.Sprintf("development of a curve of %d pieces in R^%d", len(d.Curve)-1, len(d.Curve[0]))
 }
 
 // Develop returns the development of a curve in R^m from u. The curve is a polygon given by its corners, at least 2; if they are
@@ -133,54 +129,9 @@ func (s *Space[P]) Develop(u Point[P], curve [][]float64) (_ *Development[P], er
 		x, nu := Develop(s.Base.M, s.Base.Method(), in[0], in[1], in[2])
 		return []*Node{x, nu}
 	}, v.X, v.Frame, curve)
-	return s.development(curve, out.Matrix(0), out.Array3(1)), nil
-}
-
-func (s *Space[P]) development(curve, path []geom.Vec, frames [][]geom.Vec) *Development[P] {
+	path := out.Matrix(0)
 	diverges(path)
-	return &Development[P]{Curve: curve, Path: s.Base.Points(path), Frames: s.frames(frames)}
-}
-
-// pieceTolerance is the largest last step of the iteration for a piece of an anti-development, as a share of the piece.
-const pieceTolerance = 1e-8
-
-// AntiDevelop returns the curve in R^m, starting at 0, whose development from (path_0, frame) is the path. The path is given by
-// samples at even times, at least 2. It is the inverse of Develop. If the frame has fewer than d vectors, the development stays as
-// close to the path as it can, and Residual says how close. It is an error where two points of the path are too far apart for it to be
-// found, a radian or so on a sphere of radius 1.
-func (s *Space[P]) AntiDevelop(frame, path []P) (_ *Development[P], err error) {
-	defer try.Named(&err, "AntiDevelop")
-	if len(path) < 2 {
-		return nil, fmt.Errorf("the path has %d points, want at least 2", len(path))
-	}
-	try.Do(s.Base.CheckAll("point", path))
-	try.Do(s.Check(Point[P]{path[0], frame}))
-	given := s.Base.Vectors(path)
-	out := s.call("AntiDevelop", func(in []*Node) []*Node {
-		w, x, nu, last := AntiDevelop(s.Base.M, s.Base.Method(), in[0], in[1])
-		return []*Node{w, x, nu, last}
-	}, given, s.Base.Vectors(frame))
-	curve, found, frames := out.Matrix(0), out.Matrix(1), out.Array3(2)
-	for k, change := range out.Matrix(3) {
-		size := func(e []float64) float64 {
-			v := make([]float64, len(found[k]))
-			for a, x := range e {
-				floats.AddScaled(v, x, frames[k][a])
-			}
-			return floats.Norm(v, 2)
-		}
-		piece := size(floats.SubTo(make([]float64, len(change)), curve[k+1], curve[k]))
-		if off := size(change); !(off <= pieceTolerance*piece+1e-13*floats.Norm(found[k], 2)) {
-			return nil, fmt.Errorf("the piece of the path from point %d to point %d is too long for the iteration, whose last step changed it by %.2g of its length: give more points between them",
-				k, k+1, off/piece)
-		}
-	}
-	d := s.development(curve, found, frames)
-	given = try.Get(Aligned(s.Base.Flat(), found, given))
-	for k, x := range found {
-		d.Residual = max(d.Residual, floats.Distance(x, given[k], 2)/math.Sqrt(float64(len(x))))
-	}
-	return d, nil
+	return &Development[P]{Curve: curve, Path: s.Base.Points(path), Frames: s.frames(out.Array3(1))}, nil
 }
 
 // Geodesic is a geodesic of the frame bundle on [0, 1] or a most probable path. For the latter Mismatch, Residual, Iterations and

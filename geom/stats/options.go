@@ -30,9 +30,8 @@ type (
 		apply(*options) error
 		test()
 	}
-	// MedianOption is an option of Median: Weights, Start, Tolerance or MaxIterations. It is a MeanOption and a
-	// FrameOption.
-	MedianOption interface {
+	// PointOption is a MeanOption and a FrameOption: Weights, Start, Tolerance or MaxIterations.
+	PointOption interface {
 		MeanOption
 		frame()
 	}
@@ -44,7 +43,7 @@ type (
 	// LimitOption is an option of every function that takes options, PermutationTest included: Tolerance or MaxIterations. Grow takes no
 	// others.
 	LimitOption interface {
-		MedianOption
+		PointOption
 		test()
 	}
 )
@@ -65,15 +64,15 @@ type options struct {
 }
 
 // Weights sets the weights of the samples: w has one number for each sample, none negative. The weights are divided by their
-// sum. Samples of weight 0 do not influence means, medians and regressions. Their distances and logarithms are computed at the
+// sum. Samples of weight 0 do not influence means and regressions. Their distances and logarithms are computed at the
 // end, and are NaN if no geodesic is found. The default is equal weights.
-func Weights(w []float64) MedianOption {
+func Weights(w []float64) PointOption {
 	return setting(func(o *options) error { o.weights = w; return nil })
 }
 
 // Start sets the point at which the iteration starts. The default is the weighted mean of the samples' coordinates, or, on a
 // Charted manifold, the point nearest to the weighted mean of the ambient vectors.
-func Start[P geom.Point](y P) MedianOption {
+func Start[P geom.Point](y P) PointOption {
 	return setting(func(o *options) error { o.start = y; return nil })
 }
 

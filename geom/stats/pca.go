@@ -29,7 +29,7 @@ type PCA[P geom.Point] struct {
 // TangentPCA returns the principal components of the logarithms v_i of the samples at their mean, with respect to the metric at
 // the mean. They are the eigenvectors of v ↦ Σ w_i (v_i − v̄) ⟨v_i − v̄, v⟩_g/(1 − Σ w_i²), v̄ = Σ w_i v_i, for equal weights the sample
 // covariance with the factor 1/(N − 1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004), computed from a root of the N×N
-// matrix of inner products, whose rank is at most the dimension. At a Fréchet mean v̄ is 0; at a median it is not, nor is the mean of the scores ⟨u_k, v_i⟩_g. Variances are the
+// matrix of inner products, whose rank is at most the dimension. At a Fréchet mean v̄ is 0; at another point it is not, nor is the mean of the scores ⟨u_k, v_i⟩_g. Variances are the
 // eigenvalues, the largest first, and Explained their shares in the sum of all eigenvalues. There are at most N − 1 modes; modes whose
 // standard deviation is below 1e-7 of the largest are left out. If all samples are at the mean up to rounding (see FrechetMean), there are none. The scores of a sample of weight 0 without logarithm are NaN. The sign
 // of a mode is chosen so that its component of largest absolute value is positive.

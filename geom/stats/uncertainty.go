@@ -46,7 +46,7 @@ type Uncertainty[P geom.Point] struct {
 //
 // m is the result of FrechetMean on the same space. Its weights count as known numbers, not as numbers of repeated samples.
 //
-// It is an error if the mean has not converged, if it is a Median, if there are fewer than 2 samples, if the space's Context ends
+// It is an error if the mean has not converged, if there are fewer than 2 samples, if the space's Context ends
 // before all Hessians are known, or if the sum of squared distances does not grow in some direction, to second order: then y is no
 // local minimum.
 //
@@ -60,9 +60,6 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 	defer r.end(&err)
 	if m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta) {
 		return nil, fmt.Errorf("want a mean of at least 2 samples with their momenta, as FrechetMean returns it")
-	}
-	if m.Median {
-		return nil, fmt.Errorf("only a Fréchet mean has this uncertainty, a median has not")
 	}
 	if m.Status != geom.Converged {
 		return nil, fmt.Errorf("the mean is %s, want one that has converged", m.Status)
