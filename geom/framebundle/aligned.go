@@ -4,6 +4,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
+	"anatomy/internal/lists"
 )
 
 // Aligned returns points x_i as they stand in optimal position relative to z_i, where points of the manifold are orbits of ambient
@@ -22,7 +23,7 @@ func Aligned[P geom.Point](on geom.Of[P], z, x []P) ([]P, error) {
 	}
 	aligned := append([]P{}, x...)
 	for i, v := range out.Matrix(0) {
-		if _, bad := notFinite(v); !bad {
+		if lists.Finite(v...) {
 			aligned[i] = s.Point(v)
 		}
 	}

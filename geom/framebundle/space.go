@@ -3,6 +3,7 @@ package framebundle
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -13,6 +14,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Space computes on the frame bundle of a manifold with numbers of Go. On and Over make it. Points and vectors have the type of
@@ -120,13 +122,13 @@ func (s *Space[P]) Develop(u Point[P], curve [][]float64) (_ *Development[P], er
 		if len(w) != len(u.Frame) {
 			return nil, fmt.Errorf("point %d of the curve has %d coordinates, the frame %d vectors", k, len(w), len(u.Frame))
 		}
-		if i, bad := notFinite(w); bad {
+		if i, bad := lists.NotFinite(w); bad {
 			return nil, fmt.Errorf("coordinate %d of point %d of the curve is %g", i, k, w[i])
 		}
 	}
 	v := s.flat(u)
 	out := s.call("Develop", func(in []*Node) []*Node {
-		x, nu := Develop(s.Base.M, s.Base.Method(), in[0], in[1], in[2])
+		x, nu := develop(s.Base.M, s.Base.Method(), in[0], in[1], in[2])
 		return []*Node{x, nu}
 	}, v.X, v.Frame, curve)
 	path := out.Matrix(0)
@@ -135,7 +137,7 @@ func (s *Space[P]) Develop(u Point[P], curve [][]float64) (_ *Development[P], er
 }
 
 // Geodesic is a geodesic of the frame bundle on [0, 1] or a most probable path. For the latter Mismatch, Residual, Iterations and
-// Status say how well it was found. Paths from SteeredPath, and those of stats.FrameBundleMean, have no Momenta.
+// Status say how well it was found. Paths from SteeredPath, and those of a Mean, have no Momenta.
 type Geodesic[P geom.Point] struct {
 	Start    Point[P]
 	Momentum Momentum[P] // at the start
@@ -153,7 +155,7 @@ type Geodesic[P geom.Point] struct {
 	// which its cost then exceeds the minimum, plus what the steps do to its end. It is +Inf where no such step was taken.
 	Residual float64
 	// StepError, of MostProbablePath, is how far from the End Exp_FM of the Momentum leads with twice the Steps, divided by |y − x|. It is NaN
-	// where no path was found, and of the paths of stats.FrameBundleMean.
+	// where no path was found, and of the paths of a Mean.
 	StepError  float64
 	Steps      int // of the integrator, for a most probable path
 	Iterations int
@@ -173,8 +175,8 @@ func (g *Geodesic[P]) String() string {
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
 func (g *Geodesic[P]) Err() error { return solve.NotNil(g).Status.Err(g) }
 
-// Shaped turns a geodesic with points as lists of numbers into one with the points of a space.
-func Shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[P] {
+// shaped turns a geodesic with points as lists of numbers into one with the points of a space.
+func shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[P] {
 	s := Space[P]{base}
 	out := &Geodesic[P]{Start: s.point(g.Start), Momentum: s.momentum(g.Momentum), Energy: g.Energy, End: base.Point(g.End),
 		Path: base.Points(g.Path), Frames: s.frames(g.Frames), Velocities: g.Velocities,
@@ -194,7 +196,7 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 	try.Do(s.Base.CheckNumbers("horizontal momentum", p.Horizontal))
 	vertical := s.Base.Vectors(p.Vertical)
 	if vertical == nil {
-		vertical = zeros(len(v.Frame), len(v.X))
+		vertical = slices.Repeat([][]float64{make([]float64, len(v.X))}, len(v.Frame))
 	}
 	if len(vertical) != len(u.Frame) {
 		return nil, fmt.Errorf("the momentum has %d vertical parts, the frame %d vectors", len(vertical), len(u.Frame))
@@ -223,7 +225,7 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 // shoot returns x, ν, h, P and w' at the times of the geodesic Exp_FM.
 func (s *Space[P]) shoot(u Point[geom.Vec], p Momentum[geom.Vec]) engine.Values {
 	return s.call("Exp_FM", func(in []*Node) []*Node {
-		path := Shoot(s.Base.M, s.Base.Method(), s.Base.Steps(), in)
+		path := shoot(s.Base.M, s.Base.Method(), s.Base.Steps(), in)
 		return append(path, Transpose(velocities(timesSecond(path[1]), path[2]), 0, 1))
 	}, u.X, u.Frame, p.Horizontal, p.Vertical)
 }
@@ -259,7 +261,7 @@ func (s *Space[P]) Gram(u Point[P]) (_ *mat.SymDense, err error) {
 	v := s.flat(u)
 	out := s.call("Gram", func(in []*Node) []*Node {
 		at := geom.At(s.Base.M, in[0])
-		return []*Node{Gram(at.Manifold, at.X, at.Enter(geom.Vector, in[1]))}
+		return []*Node{gram(at.Manifold, at.X, at.Enter(geom.Vector, in[1]))}
 	}, v.X, v.Frame)
 	m := len(u.Frame)
 	g := mat.NewSymDense(m, nil)
@@ -273,26 +275,9 @@ func (s *Space[P]) Gram(u Point[P]) (_ *mat.SymDense, err error) {
 
 func diverges(points [][]float64) {
 	for k, x := range points {
-		if i, bad := notFinite(x); bad {
+		if i, bad := lists.NotFinite(x); bad {
 			try.Fail("the path diverges at step %d of %d (coordinate %d is %g): it is too fast for the step or leaves the chart; use more steps or less momentum",
 				k, len(points)-1, i, x[i])
 		}
 	}
-}
-
-func notFinite(x []float64) (int, bool) {
-	for i, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-func zeros(n, m int) [][]float64 {
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = make([]float64, m)
-	}
-	return out
 }
