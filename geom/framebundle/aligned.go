@@ -4,6 +4,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
+	"anatomy/geom/ode"
 	"anatomy/internal/lists"
 )
 
@@ -15,7 +16,7 @@ func Aligned[P geom.Point](on geom.Of[P], z, x []P) ([]P, error) {
 	if !geom.IsCharted(s.M) {
 		return x, nil
 	}
-	out, err := s.Call(operation{name: "aligned"}, func(in []*Node) []*Node {
+	out, err := s.Call(ode.Key{Name: "aligned"}, func(in []*Node) []*Node {
 		return []*Node{facing(s.M, in[0], in[1])}
 	}, s.Vectors(z), s.Vectors(x))
 	if err != nil {

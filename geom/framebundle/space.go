@@ -32,17 +32,8 @@ func On(m geom.Manifold, options ...geom.Option) *Space[geom.Vec] {
 // Over returns the frame bundle over a space, with points of the same type. Compiled functions are kept by the space.
 func Over[P geom.Point](base geom.Of[P]) *Space[P] { return &Space[P]{base.Geometry()} }
 
-// operation is the key of this package's compiled functions; it holds the integrator.
-type operation struct {
-	name   string
-	method ode.Method
-	steps  int
-}
-
-func (o operation) String() string { return "frame bundle, " + o.name }
-
 func (s *Space[P]) call(name string, fn func(in []*Node) []*Node, args ...any) engine.Values {
-	return try.Get(s.Base.Call(operation{name, s.Base.Method(), s.Base.Steps()}, fn, args...))
+	return try.Get(s.Base.Call(ode.Key{Name: "frame bundle, " + name, Method: s.Base.Method(), Steps: s.Base.Steps()}, fn, args...))
 }
 
 // Point is a point u = (x, ν) of the frame bundle.

@@ -13,6 +13,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // iterations of the warm-up after which the guides are made anew, as shares of it.
@@ -183,7 +184,7 @@ func (s *sampler[P]) normal(deviation float64, dims ...int) *tensors.Tensor {
 func (s *sampler[P]) revive(logs []float64) {
 	dims := s.w.Shape().Dimensions
 	for c, log := range logs {
-		if !math.IsNaN(log) && !math.IsInf(log, 0) {
+		if lists.Finite(log) {
 			continue
 		}
 		s.y[c] = make([]float64, s.columns())

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Observations[P], o Options) (_ *sampler[P], err error) {
@@ -96,10 +97,10 @@ func (s *sampler[P]) mapped(given [][]float64, rows, n, k int) *mat.Dense {
 		if len(row) != n {
 			try.Fail("row %d of the map has %d numbers for %d landmarks or coordinates", i, len(row), n)
 		}
+		if j, bad := lists.NotFinite(row); bad {
+			try.Fail("row %d of the map has %g, want finite numbers", i, row[j])
+		}
 		for j, x := range row {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				try.Fail("row %d of the map has %g, want finite numbers", i, x)
-			}
 			for a := range k {
 				l.Set(i*k+a, j*k+a, x)
 			}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"anatomy/internal/lists"
+
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
@@ -62,7 +64,7 @@ func (s *sampler[P]) learn(draws, scores [][][]float64) {
 // as C does.
 func scale(cov, fisher *mat.SymDense) (*mat.TriDense, bool) {
 	var chol mat.Cholesky
-	if sum := mat.Sum(fisher); math.IsNaN(sum) || math.IsInf(sum, 0) || !chol.Factorize(cov) {
+	if !lists.Finite(mat.Sum(fisher)) || !chol.Factorize(cov) {
 		return nil, false
 	}
 	var l mat.TriDense

@@ -95,8 +95,8 @@ func ExamplePermutationTest() {
 
 // A search that may take one step alone has not arrived, and its status says so.
 func ExampleMaxIterations() {
-	circle := geom.On(manifold.Sphere(1))
-	mean, err := stats.FrechetMean(circle, [][]float64{{1, 0}, {0.8, 0.6}, {0, 1}, {-0.6, 0.8}}, stats.Start([]float64{1, 0}), stats.MaxIterations(1))
+	sphere := geom.On(manifold.Sphere(2))
+	mean, err := stats.FrechetMean(sphere, [][]float64{{1, 0, 0}, {0.8, 0.6, 0}, {0, 0.6, 0.8}}, stats.MaxIterations(1))
 	if err != nil {
 		fmt.Println(err)
 		return

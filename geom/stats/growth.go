@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Track is what one subject was at several times, in any order.
@@ -184,7 +185,7 @@ func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []
 	if !geom.IsCharted(s.M) {
 		return z, v
 	}
-	out := try.Get(s.Call(operation{name: "placed"}, func(in []*graph.Node) []*graph.Node {
+	out := try.Get(s.Call(key("placed"), func(in []*graph.Node) []*graph.Node {
 		at := geom.At(s.M, in[0])
 		x := graph.BroadcastPrefix(in[1], in[2].Shape().Dim(0))
 		_, dx := autodiff.Pushforward(func(x []*graph.Node) []*graph.Node { return []*graph.Node{at.Coordinates(x[0])} }, []*graph.Node{x}, in[2:])
@@ -233,7 +234,7 @@ func gather[P geom.Point](s *geom.Space[P], mean *Mean[P], points []P, vectors [
 // vary computes means and variances of what has been gathered at y, with Σ(n_i − 2) = free.
 func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError float64) {
 	n := len(g.Slopes)
-	slope := combine(even(n), s.Vectors(g.Slopes))
+	slope := lists.Combine(even(n), s.Vectors(g.Slopes))
 	rows := [][]float64{slope}
 	for _, v := range g.Slopes {
 		rows = append(rows, floats.SubTo(make([]float64, len(slope)), s.Vector(v), slope))

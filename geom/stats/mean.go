@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Mean is the Fréchet mean y of samples x_i. It holds the logarithms of the samples at y,
@@ -101,12 +102,12 @@ func (r *run) mean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 // withWeight computes a mean of the samples that have weight, and takes the geodesics to the others there.
 func (r *run) withWeight(samples [][]float64, w []float64, mean func(x [][]float64, w []float64) *Mean[geom.Vec]) *Mean[geom.Vec] {
 	with, without := weighted(w)
-	m := mean(pick(samples, with), pick(w, with))
+	m := mean(lists.Pick(samples, with), lists.Pick(w, with))
 	if without == nil {
 		return m
 	}
-	m.Weights, m.Lost = w, pick(with, m.Lost)
-	for k, g := range r.perhaps(repeat(m.Point, len(without)), pick(samples, without)) {
+	m.Weights, m.Lost = w, lists.Pick(with, m.Lost)
+	for k, g := range r.perhaps(repeat(m.Point, len(without)), lists.Pick(samples, without)) {
 		i := without[k]
 		m.Velocities, m.Momenta = slices.Insert(m.Velocities, i, g.Velocity), slices.Insert(m.Momenta, i, g.Momentum)
 		m.Distances = slices.Insert(m.Distances, i, g.Length)
@@ -128,14 +129,6 @@ func weighted(w []float64) (with, without []int) {
 		}
 	}
 	return with, without
-}
-
-// pick returns x_i for some i.
-func pick[T any](x []T, which []int) (some []T) {
-	for _, i := range which {
-		some = append(some, x[i])
-	}
-	return some
 }
 
 // perhaps is reach for samples without weight: a geodesic that is not found is NaN, with the Residual 0.
@@ -262,7 +255,7 @@ func newCandidate(y []float64, logs []*geodesic, w []float64) *candidate {
 		c.value += w[i] * g.Length * g.Length
 	}
 	velocities, momenta := parts(logs)
-	c.step, c.covector = combine(w, velocities), combine(w, momenta)
+	c.step, c.covector = lists.Combine(w, velocities), lists.Combine(w, momenta)
 	c.norm = math.Sqrt(max(0, floats.Dot(c.step, c.covector)))
 	return c
 }

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // best returns the best of the means that several starts lead to, where the samples are far apart and their logarithms have closed forms.
@@ -57,7 +58,7 @@ func (r *run) wide(m *Mean[geom.Vec], samples [][]float64) bool {
 		return true
 	}
 	square := m.Distances[far] * m.Distances[far]
-	less := m.Variance + square - 2*floats.Dot(combine(m.Weights, m.Momenta), m.Velocities[far])
+	less := m.Variance + square - 2*floats.Dot(lists.Combine(m.Weights, m.Momenta), m.Velocities[far])
 	for i, g := range logs {
 		less -= m.Weights[i] * g.Length * g.Length
 	}
@@ -148,7 +149,7 @@ func (r *run) downhill(now *candidate, at evaluation) *candidate {
 	if least > -accuracy {
 		return nil
 	}
-	way := combine(direction, basis)
+	way := lists.Combine(direction, basis)
 	for _, t := range []float64{0.3, -0.3, 0.1, -0.1, 0.03, -0.03} {
 		next, err := r.moved(now, floats.ScaleTo(make([]float64, len(way)), t*size, way), at)
 		if err == nil && next.value < now.value*(1-1e-9) {

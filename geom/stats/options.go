@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/framebundle"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // The options of each function have a type of their own; one that a function does not take does not compile.
@@ -52,9 +53,12 @@ type (
 type setting func(*options) error
 
 func (s setting) apply(o *options) error { return s(o) }
-func (setting) mean()                    {}
-func (setting) frame()                   {}
-func (setting) test()                    {}
+
+func (setting) mean() {}
+
+func (setting) frame() {}
+
+func (setting) test() {}
 
 type options struct {
 	solve.Limits
@@ -197,7 +201,7 @@ func (r *run) startingPoint(samples [][]float64, w []float64) []float64 {
 	if r.from != nil {
 		return r.from
 	}
-	y := combine(w, samples)
+	y := lists.Combine(w, samples)
 	if !geom.IsCharted(r.space.M) {
 		return y
 	}
@@ -207,17 +211,6 @@ func (r *run) startingPoint(samples [][]float64, w []float64) []float64 {
 		}
 	}
 	return samples[0] // the mean of the ambient vectors is near no point
-}
-
-// combine returns Σ w_i x_i, of those x_i whose w_i is not 0.
-func combine(w []float64, x [][]float64) []float64 {
-	sum := make([]float64, len(x[0]))
-	for i, v := range x {
-		if w[i] != 0 {
-			floats.AddScaled(sum, w[i], v)
-		}
-	}
-	return sum
 }
 
 // repeat returns n times the same point.

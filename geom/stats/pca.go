@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // PCA describes samples by modes at a point y: tangent vectors u_k, orthonormal in the metric, and scores s_ik, for which the
@@ -82,7 +83,7 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 	square, err := squares(m.Weights)
 	try.Do(try.Name(err, "tangent PCA"))
 	centred := func(x [][]float64) (out [][]float64) {
-		centre := combine(m.Weights, x)
+		centre := lists.Combine(m.Weights, x)
 		for _, v := range x {
 			out = append(out, floats.SubTo(make([]float64, len(v)), v, centre))
 		}
@@ -95,7 +96,7 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 			return 0 // they may have no logarithm
 		}
 		v := share(i) * share(j) * (floats.Dot(momenta[i], velocities[j]) + floats.Dot(momenta[j], velocities[i])) / 2
-		if !finite(v) {
+		if !lists.Finite(v) {
 			try.Fail("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, v)
 		}
 		return v
@@ -119,7 +120,7 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 		for i := range c {
 			c[i] *= share(i) / values[k]
 		}
-		u, a := combine(c, velocities), combine(c, momenta)
+		u, a := lists.Combine(c, velocities), lists.Combine(c, momenta)
 		if sign := signOf(u); sign < 0 {
 			floats.Scale(sign, u)
 			floats.Scale(sign, a)

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Regression is the model γ(c) = Exp_p(Σ_k (c_k − c̄_k) v_k) of points by the K columns of a linear.Design that fits samples x_i, whose columns
@@ -79,8 +80,8 @@ func Regress[P geom.Point](on geom.Of[P], samples []P, model linear.Terms, opts 
 
 func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regression[geom.Vec] {
 	with, without := weighted(w)
-	others := pick(samples, without)
-	samples, w = pick(samples, with), pick(w, with)
+	others := lists.Pick(samples, without)
+	samples, w = lists.Pick(samples, with), lists.Pick(w, with)
 	first := *r
 	mean := first.mean(samples, w)
 	if r.Tolerance == 0 {
@@ -88,7 +89,7 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 			r.Tolerance = 0.01
 		}
 	}
-	f := r.newFit(samples, w, mean, pick(d.Rows, with))
+	f := r.newFit(samples, w, mean, lists.Pick(d.Rows, with))
 	for k := range d.Columns {
 		f.m = append(f.m, make([]float64, len(mean.Point)))
 		for i, s := range f.s {
@@ -100,7 +101,7 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 		f.shots.variance = r.sigma * r.sigma
 		f.shots.cometric = cometricAt(r.space, mean.Point)
 		for i, root := range f.shots.roots {
-			root.X = floats.SubTo(make([]float64, len(mean.Point)), mean.Momenta[i], combine(f.s[i], f.m))
+			root.X = floats.SubTo(make([]float64, len(mean.Point)), mean.Momenta[i], lists.Combine(f.s[i], f.m))
 			f.shots.tolerance = max(f.shots.tolerance, 1e-3*r.Tolerance*floats.Distance(samples[i], mean.Point, 2))
 		}
 	}
@@ -141,7 +142,7 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 	if without == nil {
 		return out
 	}
-	r.insert(out, f, without, pick(d.Rows, without), others)
+	r.insert(out, f, without, lists.Pick(d.Rows, without), others)
 	if r.Stopped() {
 		out.Status = geom.Cancelled
 	}
@@ -152,7 +153,7 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 func (r *run) insert(out *Regression[geom.Vec], f *fit, without []int, far, others [][]float64) {
 	points := make([][]float64, len(others))
 	for k, s := range far {
-		if g, err := r.space.Shoot(f.p, combine(s, f.m)); err == nil {
+		if g, err := r.space.Shoot(f.p, lists.Combine(s, f.m)); err == nil {
 			points[k] = g.End
 		} else {
 			points[k] = slices.Repeat([]float64{math.NaN()}, len(f.p))

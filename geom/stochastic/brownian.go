@@ -2,7 +2,6 @@ package stochastic
 
 import (
 	"fmt"
-	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -13,6 +12,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Brownian returns the process of Brownian motion from a point. Its generator is ½Δ, so the mean of d(x_0, x_t)² is d·t for
@@ -109,7 +109,7 @@ func Orthonormal[P geom.Point](on geom.Of[P], x P) (_ []P, err error) {
 	}, s.Vector(x)))
 	basis := out.Matrix(0)
 	for _, v := range basis {
-		if sum := floats.Norm(v, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
+		if !lists.Finite(v...) {
 			return nil, fmt.Errorf("the metric at the point %v has no basis in double precision: the point is out of the chart, or its numbers are too large", x)
 		}
 	}

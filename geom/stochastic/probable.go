@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Flow is a most probable flow of a process: see Process.MostProbable.
@@ -103,7 +104,7 @@ type linear struct {
 func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	now := c.linearise(make([]float64, c.run.Steps*c.Noise))
 	far := floats.Distance(now.x, now.y, 2)
-	if math.IsNaN(far) || math.IsInf(far, 0) {
+	if !lists.Finite(far) {
 		try.Fail("without controls the process diverges: use more steps or a shorter time")
 	}
 	f := &Flow[P]{Status: geom.Stalled}
@@ -206,21 +207,13 @@ func (l *linear) multiplier(e []float64, sigma float64) (lambda, rest *mat.VecDe
 
 // step is e − Jᵀλ, which vanishes at the minimum.
 func (l *linear) step(e []float64, sigma float64) []float64 {
-	for _, v := range l.x {
-		if math.IsNaN(v) || math.IsInf(v, 0) { // the search goes back
-			return constant(len(e), math.NaN())
-		}
+	if !lists.Finite(l.x...) { // the search goes back
+		return slices.Repeat([]float64{math.NaN()}, len(e))
 	}
 	lambda, _ := l.multiplier(e, sigma)
 	var u mat.VecDense
 	u.MulVec(l.j.T(), lambda)
 	return floats.SubTo(make([]float64, len(e)), e, u.RawVector().Data)
-}
-
-func constant(n int, x float64) []float64 {
-	out := make([]float64, n)
-	floats.AddConst(x, out)
-	return out
 }
 
 // steering is the key of the compiled functions of controlled.

@@ -33,7 +33,14 @@ func TestDo(t *testing.T) {
 			t.Errorf("%d workers: the error is %v", workers, err)
 		}
 	}
-	if err := Do(4, 0, nil); err != nil {
+	if err := Do(4, 0, func(_, _ int) error { return nil }); err != nil {
 		t.Error(err)
 	}
+	// A panic of the only worker is one of the caller.
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	Do(1, 2, func(_, _ int) error { panic("stop") })
 }

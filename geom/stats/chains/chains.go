@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 
+	"anatomy/internal/lists"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -71,10 +73,8 @@ func split(draws [][]float64) (halves [][]float64, ok bool) {
 		if n < 4 || n != len(draws[0]) {
 			return nil, false
 		}
-		for _, x := range c {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil, false
-			}
+		if !lists.Finite(c...) {
+			return nil, false
 		}
 		halves = append(halves, c[:n/2], c[n-n/2:])
 	}

@@ -7,13 +7,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/watch"
+	"anatomy/internal/pool"
 )
 
 // Permutations are the random draws of a test: N of them, 999 are customary. Equal seeds give equal draws.
@@ -149,9 +149,10 @@ func (p Permutations) test(name string, n int, what Exchange, observed []float64
 		if task.Stopped() {
 			break
 		}
-		share(len(on), len(batch), func(c, i int) {
+		pool.Do(len(on), len(batch), func(c, i int) error {
 			values, err := on[c](batch[i].Draw)
 			batch[i].values, batch[i].err = slices.Clone(values), err
+			return nil
 		})
 		if task.Stopped() {
 			break
@@ -180,22 +181,6 @@ func (p Permutations) test(name string, n int, what Exchange, observed []float64
 		}
 	}
 	return tests, nil
-}
-
-// share calls f for all numbers below n, on some cores.
-func share(cores, n int, f func(core, i int)) {
-	var all sync.WaitGroup
-	for c := range cores - 1 {
-		all.Go(func() {
-			for i := c + 1; i < n; i += cores {
-				f(c+1, i)
-			}
-		})
-	}
-	for i := 0; i < n; i += cores {
-		f(0, i)
-	}
-	all.Wait()
 }
 
 // Effect is an observed number beside those of random draws, on a scale on which these are about normal: a logarithm, or a power. Its size is comparable between samples of other numbers and other dimensions.
