@@ -46,12 +46,12 @@ import (
 // comes from the derivatives of the ends of 2m paths whose anti-developments have the mean and the covariance of those of the
 // samples. It begins with much noise and few steps of the integrator. A step moves x in coordinates with the covectors ν_β♭ held, on a Charted manifold along a geodesic. If the search for
 // the path to a sample fails at steps of u that shrink, the search for u continues with the best path to it that is known.
-func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...FrameOption) (_ *framebundle.Mean[P], err error) {
+func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...MeanOption) (_ *framebundle.Mean[P], err error) {
 	s := on.Geometry()
 	r := newRun("Frame bundle mean", s, 1e-2)
 	defer r.end(&err)
-	r.MaxIterations = 0 // which cannot be given
+	r.MaxIterations, r.lengths = 0, true // the former cannot be given
 	x, w := samplesOf(r, s, samples, opts)
-	return framebundle.Estimate(s, framebundle.Estimation{Samples: x, Weights: w, Start: r.startingPoint(x, w), Rank: rank, Noise: r.sigma,
+	return framebundle.Estimate(s, framebundle.Estimation{Samples: x, Weights: w, Start: r.startingPoint(x, w), Rank: rank, Noise: r.noise,
 		Tolerance: r.Tolerance, MaxIterations: r.MaxIterations, Task: r.Task})
 }

@@ -83,7 +83,7 @@ type Growth[P geom.Point] struct {
 // holonomy: the vectors are moved to the estimate of y, not to y itself.
 //
 // Subjects with the same number of observations share one compiled program.
-func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (_ *Growth[P], err error) {
+func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...TestOption) (_ *Growth[P], err error) {
 	defer try.Named(&err, "growth")
 	s := on.Geometry()
 	if len(tracks) < 2 {
@@ -107,9 +107,13 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (
 	}
 	g.Origin /= float64(observations)
 
-	means := make([]MeanOption, len(opts))
-	for i, o := range opts {
-		means[i] = o
+	var means []MeanOption
+	for _, o := range opts {
+		var given options
+		if try.Do(o.apply(&given)); given.sigma > 0 {
+			return nil, fmt.Errorf("Mismatch(%g): Grow takes exact geodesics; take Regress with Mismatch for each subject, FrechetMean with Mismatch, and Gather", given.sigma)
+		}
+		means = append(means, o)
 	}
 	velocities, misses := make([]P, len(tracks)), make([][]P, len(tracks))
 	var slopeError, interceptError float64 // mean(1/S_i), mean(1/n_i + (t₀ − t̄_i)²/S_i)
