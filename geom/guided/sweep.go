@@ -157,13 +157,7 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 	x := perChain(s.start, c)
 	log = ZerosLike(ReduceSum(x, -2, -1))
 	if s.free != nil {
-		b, f := s.root.at(theta.powers)
-		local, y := s.enter(x)
-		if s.charted {
-			b, f = s.heard(local, s.centred(s.centre, c), y, b, f)
-		}
-		next, mean, value := step(y, Mul(Reshape(Square(s.free), 1, 1, s.n), linalg.EyeLike(b)), Mul(Reshape(s.free, 1, s.n, 1), Reshape(xi, c, s.n, s.d)), b, f)
-		x, log = s.leave(local, next), Sub(mean, value)
+		x, log = s.begin(x, xi, theta)
 	}
 	noise := theta.noise
 	if noise == nil {
@@ -222,6 +216,18 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 		done += e
 	}
 	return log, Concatenate(all, 1), paths
+}
+
+// begin takes the mean of the root's prior, [C, wide, D], and its noise to the root's state and the logarithm of its weight.
+func (s *sweep) begin(x, xi *Node, theta unknown) (state, log *Node) {
+	c := x.Shape().Dim(0)
+	b, f := s.root.at(theta.powers)
+	local, y := s.enter(x)
+	if s.charted {
+		b, f = s.heard(local, s.centred(s.centre, c), y, b, f)
+	}
+	next, mean, value := step(y, Mul(Reshape(Square(s.free), 1, 1, s.n), linalg.EyeLike(b)), Mul(Reshape(s.free, 1, s.n, 1), Reshape(xi, c, s.n, s.d)), b, f)
+	return s.leave(local, next), Sub(mean, value)
 }
 
 // density is the logarithm of that of the observations of states x, [C, E, wide, D], of a level with errors of standard deviation noise, [C],

@@ -89,7 +89,40 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 			r.Tolerance = 0.01
 		}
 	}
-	f := r.newFit(samples, w, mean, lists.Pick(d.Rows, with))
+	f := r.tangentFit(d, samples, w, mean, lists.Pick(d.Rows, with))
+	var found *solve.Minimum
+	if mean.Variance > 0 {
+		found = f.optimise()
+	} else { // all samples are at the mean, or it was cancelled before it was known: the model stays at it
+		found, f.shots, f.points = &solve.Minimum{Status: mean.Status}, nil, repeat(mean.Point, len(samples))
+		for k := range f.m {
+			f.m[k] = make([]float64, len(mean.Point))
+		}
+		for i := range samples {
+			f.logs = append(f.logs, &geodesic{Velocity: mean.Velocities[i], Length: mean.Distances[i]})
+		}
+	}
+	out := &Regression[geom.Vec]{Columns: d.Columns, Origin: d.Origin, Point: f.p, Fitted: f.points, Iterations: found.Iterations, Status: found.Status}
+	out.Velocities, out.Momenta = slopes(d, f)
+	f.misses(out)
+	for i, d := range out.Residuals {
+		out.Variance += w[i] * d * d
+	}
+	out.R2 = 1 - out.Variance/mean.Variance
+	out.Status = max(out.Status, mean.Status)
+	if without == nil {
+		return out
+	}
+	r.insert(out, f, without, lists.Pick(d.Rows, without), others)
+	if r.Stopped() {
+		out.Status = geom.Cancelled
+	}
+	return out
+}
+
+// tangentFit is a fit at the mean, with the regression in its tangent space.
+func (r *run) tangentFit(d *linear.Design, samples [][]float64, w []float64, mean *Mean[geom.Vec], scores [][]float64) *fit {
+	f := r.newFit(samples, w, mean, scores)
 	for k := range d.Columns {
 		f.m = append(f.m, make([]float64, len(mean.Point)))
 		for i, s := range f.s {
@@ -105,48 +138,25 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 			f.shots.tolerance = max(f.shots.tolerance, 1e-3*r.Tolerance*floats.Distance(samples[i], mean.Point, 2))
 		}
 	}
-	var found *solve.Minimum
-	if mean.Variance > 0 {
-		found = f.optimise()
-	} else { // all samples are at the mean, or it was cancelled before it was known: the model stays at it
-		found, f.shots, f.points = &solve.Minimum{Status: mean.Status}, nil, repeat(mean.Point, len(samples))
-		for k := range f.m {
-			f.m[k] = make([]float64, len(mean.Point))
-		}
-		for i := range samples {
-			f.logs = append(f.logs, &geodesic{Velocity: mean.Velocities[i], Length: mean.Distances[i]})
-		}
-	}
-	out := &Regression[geom.Vec]{Columns: d.Columns, Origin: d.Origin, Point: f.p, Fitted: f.points, Iterations: found.Iterations, Status: found.Status}
-	out.Velocities, out.Momenta = slopes(d, f)
-	if f.shots != nil {
-		squares, _ := f.shots.distances()
-		out.Misses = f.shots.velocities()
-		for _, square := range squares {
-			out.Residuals = append(out.Residuals, math.Sqrt(max(0, square)))
-		}
-		if f.shots.worst() > 10*f.shots.tolerance && out.Status == geom.Converged {
-			out.Status = geom.Stalled
-		}
-	} else {
+	return f
+}
+
+// misses gives a regression the residuals.
+func (f *fit) misses(out *Regression[geom.Vec]) {
+	if f.shots == nil {
 		for _, g := range f.logs {
 			g = known(g)
 			out.Residuals, out.Misses = append(out.Residuals, g.Length), append(out.Misses, g.Velocity)
 		}
+		return
 	}
-	for i, d := range out.Residuals {
-		out.Variance += w[i] * d * d
+	squares, _ := f.shots.distances()
+	for i, v := range f.shots.velocities() {
+		out.Residuals, out.Misses = append(out.Residuals, math.Sqrt(max(0, squares[i]))), append(out.Misses, v)
 	}
-	out.R2 = 1 - out.Variance/mean.Variance
-	out.Status = max(out.Status, mean.Status)
-	if without == nil {
-		return out
+	if f.shots.worst() > 10*f.shots.tolerance && out.Status == geom.Converged {
+		out.Status = geom.Stalled
 	}
-	r.insert(out, f, without, lists.Pick(d.Rows, without), others)
-	if r.Stopped() {
-		out.Status = geom.Cancelled
-	}
-	return out
 }
 
 // insert adds the samples without weight, whose rows of the design are far, to a result.
