@@ -57,15 +57,6 @@ func Tail(draws [][]float64) float64 {
 	return least
 }
 
-// Mean is the effective size for the mean of the draws as they are.
-func Mean(draws [][]float64) float64 {
-	halves, ok := split(draws)
-	if !ok {
-		return math.NaN()
-	}
-	return effective(halves)
-}
-
 // split cuts chains in halves; the middle draw of an odd number is left out.
 func split(draws [][]float64) (halves [][]float64, ok bool) {
 	for _, c := range draws {
