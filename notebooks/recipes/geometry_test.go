@@ -286,6 +286,21 @@ func Example_posterior() {
 	// true true
 }
 
+// How do I fit a trajectory from which individuals deviate, the more the older they are?
+func Example_cohort() {
+	M := landmarks.New(2, 2, kernels.Gaussian(1))
+	young, rest := geom.Shape{{0, 0}, {1, 0}}, geom.Shape{{0, 0}, {0, 0}}
+	growth := nb.Must(M.Langevin(young, rest, 0, 0.1)) // a geodesic with noise in its momenta
+	cohort := nb.Must(tree.Cohort([]float64{0.5, 1, 1}, []string{"a", "a", "b"}))
+	seen := guided.Observations[geom.Shape]{Leaves: []geom.Shape{{{0, 0.1}, {1.3, 0}}, {{0, 0.2}, {1.6, 0}}, {{0, 0.2}, {1.5, 0}}}, Noise: 0.05}
+	post := nb.Must(guided.Sample(growth, cohort, seen, guided.Options{Root: 0.1, RootParts: []float64{1}, // shape and momentum at age 0 are not known
+		Steps: 2, Chains: 2, Warmup: 60, Draws: 100, Seed: 1, Save: "growth.gob"})) // a run that was interrupted goes on from its file
+	speed := post.Parts[0][0][99][0][1][0] // a draw of the momentum at age 0: landmark 1 goes outwards
+	fmt.Println(speed > 0.3)
+	// Output:
+	// true
+}
+
 // How do I roll a path onto a manifold?
 func Example_develop() {
 	S := framebundle.On(manifold.Sphere(2))
