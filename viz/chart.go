@@ -5,9 +5,9 @@ import (
 	"math"
 	"sort"
 
-	"anatomy/internal/lists"
-
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/internal/lists"
 )
 
 // Series draws y against x as a line: a convergence curve, an energy over time. A figure with a Series, Scatter, Band,

@@ -7,13 +7,13 @@ import (
 	"math"
 	"slices"
 
-	"anatomy/internal/lists"
-
 	"golang.org/x/image/font"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"anatomy/internal/lists"
 )
 
 // A Figure is a list of layers in one pair of axes; each layer is drawn over those before it. Shapes have axes of equal

@@ -1,7 +1,16 @@
 package guided
 
 import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"anatomy/geom"
+	"anatomy/geom/solve"
+	"anatomy/geom/stats/chains"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
@@ -87,4 +96,195 @@ func Sample[P geom.Point](p stochastic.Process[P], t *tree.Tree, seen Observatio
 func SampleAll[P geom.Point](p stochastic.Process[P], t *tree.Tree, seen []Observations[P], o Options) (_ []*Posterior[P], err error) {
 	defer try.Named(&err, "guided.Sample")
 	return try.Get(newSampler(p, t, seen, o)).sample()
+}
+
+// Posterior are draws of what is not known about a process on a tree, given what was seen at the leaves.
+type Posterior[P geom.Point] struct {
+	Unknown []Estimate // in the order of Options
+	Nodes   [][][]P    // Nodes[i][chain][draw] is the point of node i of the tree
+	Parts   [][][][]P  // Parts[i][chain][draw] are the vectors of all its parts; nil of a process without any
+	// Log[chain][draw] is log p(y | x, θ) + log p(x | θ)/q(x | θ) + log p(log θ) for what was seen, y, the path x, the density q of paths
+	// that are guided, and the unknowns θ, up to a constant of the priors. Of a linear process the first two are log p(y | θ), nearly,
+	// whatever the path; guides are others in every run, so that logs are compared within one.
+	Log        [][]float64
+	Scores     [][][]float64 // [chain][draw][unknown]: derivatives of log p(path, observations) by the unknowns' logarithms, at fixed noise
+	Acceptance float64
+	StepSize   float64
+	Gradients  int // how many gradients were taken of the weights of all chains, the warm-up's included
+
+	// RHat is the largest, Bulk and Tail are the least of everything that was drawn: the unknowns, Log, and all coordinates of Nodes and
+	// their Parts, but for those that are known or do not move. The Status is geom.Converged where they are below 1.01 and at least 400.
+	RHat, Bulk, Tail float64
+	Status           geom.Status
+}
+
+// String says in one line how many draws there are, what is known of the unknowns, and how good all draws are.
+func (p *Posterior[P]) String() string {
+	n := len(p.Log[0])
+	out := fmt.Sprintf("%d chains of %d draws", len(p.Log), n)
+	if n == 0 { // which say nothing
+		return fmt.Sprintf("%s, %s", out, p.Status)
+	}
+	for _, u := range p.Unknown {
+		out += fmt.Sprintf(", %s", u)
+	}
+	out += fmt.Sprintf(", all of them R̂ ≤ %.3f, effective sizes ≥ %.0f and %.0f", p.RHat, p.Bulk, p.Tail)
+	return fmt.Sprintf("%s, %s", out, p.Status)
+}
+
+// Err returns nil if Status is Converged, and otherwise an error with the line of String.
+func (p *Posterior[P]) Err() error { return solve.NotNil(p).Status.Err(p) }
+
+// Estimate is an unknown with its draws, and how good they are: see package chains.
+type Estimate struct {
+	Name             string
+	Draws            [][]float64 // [chain][draw]
+	Mean, Deviation  float64
+	RHat, Bulk, Tail float64
+	Signed           bool // its prior is Normal
+}
+
+// number is the one whose logarithm is u, of a Signed one u itself; logarithm is its inverse.
+func (e Estimate) number(u float64) float64 {
+	if e.Signed {
+		return u
+	}
+	return math.Exp(u)
+}
+
+func (e Estimate) logarithm(x float64) float64 {
+	if e.Signed {
+		return x
+	}
+	return math.Log(x)
+}
+
+// String says what is known of it in one line.
+func (e Estimate) String() string {
+	return fmt.Sprintf("%s %.4g ± %.2g (R̂ %.3f, effective sizes %.0f and %.0f)", e.Name, e.Mean, e.Deviation, e.RHat, e.Bulk, e.Tail)
+}
+
+// Where chains agree and are long enough to be used.
+const (
+	agreed     = 1.01
+	sufficient = 400
+)
+
+func estimate(name string, draws [][]float64) Estimate {
+	mean, deviation := stat.MeanStdDev(slices.Concat(draws...), nil)
+	return Estimate{Name: name, Draws: draws, Mean: mean, Deviation: deviation, RHat: chains.RHat(draws), Bulk: chains.Bulk(draws), Tail: chains.Tail(draws)}
+}
+
+// empty is the estimate of u before the chains have draws.
+func (u Unknown) empty(chains int) Estimate {
+	return Estimate{Name: u.Name, Draws: make([][]float64, chains), Signed: u.Prior.family == normal}
+}
+
+// empty are posteriors without a draw.
+func (s *sampler[P]) empty() []*Posterior[P] {
+	k := s.options.Chains
+	out := make([]*Posterior[P], s.groups)
+	for g := range out {
+		out[g] = &Posterior[P]{Nodes: make([][][]P, len(s.tree.Parent)), Log: make([][]float64, k), Scores: make([][][]float64, k), Status: geom.IterationLimit}
+		for i := range out[g].Nodes {
+			out[g].Nodes[i] = make([][]P, k)
+			if len(s.parts) > 0 {
+				out[g].Parts = append(out[g].Parts, make([][][]P, k))
+			}
+		}
+		for _, u := range s.options.Unknown {
+			out[g].Unknown = append(out[g].Unknown, u.empty(k))
+		}
+	}
+	return out
+}
+
+// record adds where all chains are to the draws.
+func (s *sampler[P]) record(out []*Posterior[P], m moved) {
+	dim, size, at := geom.PointDim(s.process.Space.M), s.wide*s.d, make([]int, len(s.stands))
+	logs := slices.Clone(m.log)
+	if len(s.options.Unknown) > 0 { // without ½‖y‖², since the scale of y changes
+		for c, y := range s.y {
+			logs[c] -= floats.Dot(y, y) / 2
+		}
+	}
+	for v, i := range s.nodes() {
+		at[i] = v
+	}
+	for c := range s.total {
+		post, chain := out[c/s.options.Chains], c%s.options.Chains
+		post.Log[chain] = append(post.Log[chain], logs[c])
+		post.Scores[chain] = append(post.Scores[chain], s.score(c*s.groups/s.total, m.u[c], m.scores[c]))
+		for j := range s.options.Unknown {
+			post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], post.Unknown[j].number(m.u[c][j]))
+		}
+		for i, stands := range s.stands {
+			from := (c*(1+len(s.order)) + at[stands]) * size
+			state := slices.Clone(m.nodes[from : from+size])
+			post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(state[:dim:dim]))
+			var parts []P
+			for v := dim; v < size; v += dim {
+				parts = append(parts, s.process.Space.Point(state[v:v+dim:v+dim]))
+			}
+			if parts != nil {
+				post.Parts[i][chain] = append(post.Parts[i][chain], parts)
+			}
+		}
+	}
+}
+
+// end assesses the draws that there are.
+func (post *Posterior[P]) end(step float64, stopped error) {
+	done := len(post.Log[0])
+	post.Acceptance /= float64(max(done, 1))
+	post.StepSize = step
+	if done > 0 {
+		post.assess()
+	}
+	if stopped != nil {
+		post.Status = geom.Cancelled
+	}
+}
+
+// assess says how good the draws are.
+func (p *Posterior[P]) assess() {
+	log := estimate("log", p.Log)
+	p.RHat, p.Bulk, p.Tail = log.RHat, log.Bulk, log.Tail
+	worst := func(e Estimate) {
+		p.RHat, p.Bulk, p.Tail = math.Max(p.RHat, e.RHat), math.Min(p.Bulk, e.Bulk), math.Min(p.Tail, e.Tail)
+	}
+	for j, u := range p.Unknown {
+		p.Unknown[j] = estimate(u.Name, u.Draws)
+		p.Unknown[j].Signed = u.Signed
+		worst(p.Unknown[j])
+	}
+	for i, node := range p.Nodes {
+		states := make([][][]float64, len(node)) // [chain][draw][coordinate]
+		for c, draws := range node {
+			for k, x := range draws {
+				state := slices.Clone(geom.Numbers(x))
+				if p.Parts != nil {
+					for _, v := range p.Parts[i][c][k] {
+						state = append(state, geom.Numbers(v)...)
+					}
+				}
+				states[c] = append(states[c], state)
+			}
+		}
+		for a := range states[0][0] {
+			draws, still := make([][]float64, len(states)), true
+			for c := range states {
+				for _, x := range states[c] {
+					draws[c], still = append(draws[c], x[a]), still && x[a] == states[0][0][a]
+				}
+			}
+			if !still {
+				worst(estimate("", draws))
+			}
+		}
+	}
+	p.Status = geom.IterationLimit
+	if p.RHat < agreed && p.Bulk >= sufficient && p.Tail >= sufficient {
+		p.Status = geom.Converged
+	}
 }

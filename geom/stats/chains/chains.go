@@ -10,11 +10,11 @@ import (
 	"math"
 	"slices"
 
-	"anatomy/internal/lists"
-
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"anatomy/internal/lists"
 )
 
 // RHat is how much wider all chains together are than each by itself, the larger of that of the ranks and that of the

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"anatomy/internal/lists"
-
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/internal/lists"
 )
 
 // Data are samples whose columns have names, for terms without values of their own.
