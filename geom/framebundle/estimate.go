@@ -58,7 +58,7 @@ const (
 	dependent     = 1e-7 // singular value of the samples as a share of the first, at which the rank ends
 )
 
-// search for a Mean. Its unknowns are the numbers of a step of Space.move: of x, ν_1, …, ν_m.
+// estimation is the search for a Mean. Its unknowns are the numbers of a step of Space.move: of x, ν_1, …, ν_m.
 type estimation struct {
 	Estimation
 	space  *Space[geom.Vec]

@@ -33,7 +33,7 @@ const (
 const (
 	decay    = 512  // factor by which a doubling of the pieces lowers it, at least: 4096 for smooth controls
 	clearly  = 10   // the missing energy leads to more pieces where it is so many times the excess
-	endError = 1e-2 // share of the energy, for pieces of one step: less than this times their length in steps to the power −8 is the integrator's error
+	endError = 1e-2 // share of the energy that the integrator's error may feign at the ends of pieces of one step; it falls with the 8th power of their steps
 )
 
 // driftLimit is by how much νᵀgν may change along a path, as a share: beyond it the integrator's error makes the path cheaper than it is, and

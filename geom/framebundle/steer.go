@@ -126,9 +126,9 @@ func rows(x [][]float64) *mat.Dense {
 }
 
 // move returns the point to which u goes by a step, the numbers of dx and then those of the dν_β. In coordinates x becomes x + dx, and the
-// frame ν + dν moves so that its
-// covectors ν_β♭ stay the same: of landmarks it remains a field of the kernel whatever dx is, while a geodesic in a direction
-// that is rough for the kernel is wild. On a Charted manifold x moves along the geodesic with velocity dx, and ν + dν parallel along it.
+// frame ν + dν moves so that its covectors ν_β♭ stay the same: of landmarks it remains a field of the kernel whatever dx is, while a
+// geodesic in a direction that is rough for the kernel is wild. On a Charted manifold x moves along the geodesic with velocity dx, and
+// ν + dν parallel along it.
 func (s *Space[P]) move(u Point[geom.Vec], step []float64) Point[geom.Vec] {
 	frame := engine.Unflatten(step, len(u.X)) // dx, and the frame
 	for a, v := range u.Frame {

@@ -16,10 +16,11 @@ import (
 // of the most probable path to a sample in place of −log of its density (Sommer, Information Processing in Medical Imaging, 2015).
 // Kühnel and Sommer print the logarithm with the opposite sign, for which there is no minimum.
 //
-// σ > 0 is the standard deviation of the noise of a coordinate. In flat space the covariance of the samples along the frame is
-// then V + 2σ² + σ⁴V⁻¹ with V = ννᵀ, so V is too small by about 2σ². (The likelihood of samples with noise has V + σ².) As
-// σ → 0 the result in flat space is the mean and the covariance of the samples, and for m < d the leading principal components. With σ > 0 the objective has no least value, because it tends to −∞ as the frame shrinks to 0. A local
-// minimum exists where the standard deviations of the samples along the frame are more than 2σ.
+// σ > 0 is the standard deviation of the noise of a coordinate. In flat space the covariance of the samples along the frame is then V + 2σ² +
+// σ⁴V⁻¹ with V = ννᵀ, so V is too small by about 2σ². (The likelihood of samples with noise has V + σ².) As σ → 0 the result in flat space is
+// the mean and the covariance of the samples, and for m < d the leading principal components. With σ > 0 the objective has no least value,
+// because it tends to −∞ as the frame shrinks to 0. A local minimum exists where the standard deviations of the samples along the frame are
+// more than 2σ.
 //
 // The samples determine a frame of rank m well if 2σ lies between the standard deviations of the principal components m and m + 1:
 //
@@ -42,10 +43,10 @@ import (
 // # Algorithm
 //
 // The paths are most probable ones at every step of the search (see framebundle.Space.MostProbablePath), so the derivative of the objective
-// with respect to u is given by their momenta. The search for u is quasi-Newton and starts from the Gauss–Newton Hessian, which
-// comes from the derivatives of the ends of 2m paths whose anti-developments have the mean and the covariance of those of the
-// samples. It begins with much noise and few steps of the integrator. A step moves x in coordinates with the covectors ν_β♭ held, on a Charted manifold along a geodesic. If the search for
-// the path to a sample fails at steps of u that shrink, the search for u continues with the best path to it that is known.
+// with respect to u is given by their momenta. The search for u is quasi-Newton and starts from the Gauss–Newton Hessian, which comes from the
+// derivatives of the ends of 2m paths whose anti-developments have the mean and the covariance of those of the samples. It begins with much
+// noise and few steps of the integrator. A step moves x in coordinates with the covectors ν_β♭ held, on a Charted manifold along a geodesic.
+// If the search for the path to a sample fails at steps of u that shrink, the search for u continues with the best path to it that is known.
 func FrameBundleMean[P geom.Point](on geom.Of[P], samples []P, rank int, opts ...MeanOption) (_ *framebundle.Mean[P], err error) {
 	s := on.Geometry()
 	r := newRun("Frame bundle mean", s, 1e-2)
