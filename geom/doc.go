@@ -71,7 +71,7 @@
 //	Log           the geodesic from one point to another, or the logarithm of a group
 //	Transport     moves tangent vectors in parallel along a geodesic
 //	Gather        moves vectors at samples in parallel to their mean
-//	Develop       rolls a path of R^m onto the manifold by a frame; AntiDevelop is its inverse
+//	Develop       rolls a path of R^m onto the manifold by a frame
 //	Carry         moves points of space by the flow of a geodesic of landmarks
 //	Deform        the derivative of this flow at points of space
 //	Match         deforms a source towards a target, against a data term with noise σ

@@ -67,11 +67,11 @@ func ExampleImmersionFunc() {
 // A search tells a listener how far it has come.
 func ExampleOnProgress() {
 	var seen geom.Progress
-	line := geom.On(manifold.Euclidean(1), geom.OnProgress(func(p geom.Progress) { seen = p }))
-	if _, err := stats.Median(line, [][]float64{{0}, {1}, {5}, {9}, {20}}, stats.Start([]float64{18})); err != nil {
+	sphere := geom.On(manifold.Sphere(2), geom.OnProgress(func(p geom.Progress) { seen = p }))
+	if _, err := stats.FrechetMean(sphere, [][]float64{{1, 0, 0}, {0.8, 0.6, 0}, {0, 0.6, 0.8}}); err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(seen.Task)
-	// Output: geometric median
+	// Output: Fréchet mean
 }

@@ -3,9 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -14,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/pool"
 	"anatomy/kernels/native"
 )
 
@@ -596,12 +595,11 @@ func cosines(v []float64, dims []int, a, m int) []float64 {
 
 // inParts divides n tasks among the cores.
 func inParts(n int, f func(from, to int)) {
-	var wait sync.WaitGroup
-	parts := runtime.GOMAXPROCS(0)
-	for k := range parts {
-		wait.Go(func() { f(n*k/parts, n*(k+1)/parts) })
-	}
-	wait.Wait()
+	parts := pool.Cores()
+	pool.Do(parts, parts, func(_, k int) error {
+		f(n*k/parts, n*(k+1)/parts)
+		return nil
+	})
 }
 
 // apply multiplies axis a of a tensor with a matrix.

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/lists"
 	"anatomy/kernels/native"
 )
 
@@ -137,9 +138,9 @@ func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
 	}
 	d, pairs := len(all[0]), len(shapes[0])*len(all)/len(shapes)
 	extent := Extent(all)
-	if !finite(extent) {
+	if !lists.Finite(extent...) {
 		for i, p := range all {
-			if len(p) != d || !finite(p) {
+			if len(p) != d || !lists.Finite(p...) {
 				return nil, fmt.Errorf("kernels.Fast: point %d of all shapes is %v, want %d finite coordinates", i, p, d)
 			}
 		}
@@ -252,15 +253,6 @@ func (s *sampler) grid(e *Expansion, axes []axis, n, tolerance float64) (*Gridde
 	return gridOf(e, n, tolerance, s.costs.gridCosts)
 }
 
-func finite(p []float64) bool {
-	for _, v := range p {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
-}
-
 // nearShare estimates the share of pairs, of points and targets, that tiles visit which are cut off at a reach in these units along the
 // axes, where a tile holds a share of the points: the pairs within the reach and the width of two tiles. Half the width of a tile is
 // the distance within which as many points lie as it holds.
@@ -313,10 +305,10 @@ func check(fast, exact Kernel, points [][]float64, tolerance float64) error {
 	if err != nil {
 		return err
 	}
-	if !finite([]float64{out.Scalar(1), out.Scalar(2)}) {
+	if !lists.Finite(out.Scalar(1), out.Scalar(2)) {
 		return fmt.Errorf("kernels.Fast: sums of %s over a random subset of the points are no finite numbers: give a kernel that is finite at every distance, 0 included", exact)
 	}
-	if e := out.Scalar(0) / out.Scalar(1); !(e <= tolerance) || !finite([]float64{out.Scalar(3)}) { // a maximum drops NaN
+	if e := out.Scalar(0) / out.Scalar(1); !(e <= tolerance) || !lists.Finite(out.Scalar(3)) { // a maximum drops NaN
 		return fmt.Errorf("kernels.Fast: %s is off by %.2g on a random subset, tolerance %g: use Tiled", fast, e, tolerance)
 	}
 	return nil

@@ -3,7 +3,6 @@ package landmarks
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -15,6 +14,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/strain"
 )
 
@@ -108,7 +108,7 @@ func (s *Flow) DeformAlong(path []geom.Shape, points [][]float64) (_ *Deformatio
 		return end[0], end[1]
 	}, s.Vectors(path))
 	for i, z := range out.Images {
-		if sum := floats.Sum(z); math.IsNaN(sum) || math.IsInf(sum, 0) {
+		if !lists.Finite(z...) {
 			try.Fail("point %d is carried to %v: the kernel is too wide for the distances between landmarks, or the path has steps that are too long", i, z)
 		}
 	}

@@ -2,7 +2,6 @@ package landmarks
 
 import (
 	"fmt"
-	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -10,6 +9,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Flow computes what geodesics do to space: their momenta make a velocity field, whose flow moves all points by diffeomorphisms. It is a part of
@@ -28,17 +28,8 @@ type flowing interface {
 	fits(points ...[][]float64) error // whether the kernel's sums hold for points of R^D
 }
 
-// operation is the key of this package's compiled functions; it holds the integrator.
-type operation struct {
-	name   string
-	method ode.Method
-	steps  int
-}
-
-func (o operation) String() string { return o.name }
-
 func (s *Flow) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
-	return s.Call(operation{name, s.Method(), s.Steps()}, fn, args...)
+	return s.Call(ode.Key{Name: "landmarks, " + name, Method: s.Method(), Steps: s.Steps()}, fn, args...)
 }
 
 // Carry moves arbitrary points, [k][D], by the diffeomorphisms of a geodesic: z' = v(z) with the field v of its momenta, which for landmarks is
@@ -115,10 +106,8 @@ func (s *Flow) checkPoint(p []float64) error {
 	if d := s.of.dimension(); len(p) != d {
 		return fmt.Errorf("%d coordinates, the manifold's landmarks have %d", len(p), d)
 	}
-	for a, v := range p {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("coordinate %d is %g", a, v)
-		}
+	if a, bad := lists.NotFinite(p); bad {
+		return fmt.Errorf("coordinate %d is %g", a, p[a])
 	}
 	return nil
 }

@@ -227,13 +227,7 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *
 	defer try.Catch(&err)
 	d := len(x)
 	rms := func(f []float64) float64 { return floats.Norm(f, 2) / math.Sqrt(float64(d)) }
-	ones := make([]float64, d)
-	floats.AddConst(1, ones)
-	out := try.Get(s.call("row sums", func(in []*Node) []*Node {
-		return []*Node{ReduceAllMax(s.Manifold.Sharp(in[0], in[1]))}
-	}, x, ones))
-	scale := out.Scalar(0)
-	spectrum := kernel.inputs()
+	scale, spectrum := s.rowSum(x), kernel.inputs()
 
 	const memory, maxIterations = 8, 60
 	p, best := make([]float64, d), make([]float64, d)
@@ -269,12 +263,7 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *
 		if iterations == 0 {
 			rest, weight = first, firstMu
 		}
-		out := try.Get(s.call("LogWithin step", func(in []*Node) []*Node {
-			p := Add(in[1], s.Manifold.nearlySolve(in[0], in[2], in[3], in[5:]))
-			end := ode.Flow(geom.Geodesics(s.Manifold), s.Method(), s.Steps(), ode.State{in[0], p})
-			return []*Node{p, Sub(in[4], end[0])}
-		}, append([]any{x, next, rest, weight, y}, spectrum...)...))
-		pNew, fNew := out.Vector(0), out.Vector(1)
+		pNew, fNew := s.stepWithin(x, next, rest, weight, y, spectrum)
 		was, now := norm, rms(fNew)
 		switch {
 		case !(now < math.Inf(1)) || now > 2*was:
@@ -302,6 +291,25 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *
 		}
 	}
 	return &aimed{best, norm, iterations, status, mu / scale}, nil
+}
+
+// rowSum is the largest row sum of K.
+func (s *Space) rowSum(x []float64) float64 {
+	ones := make([]float64, len(x))
+	floats.AddConst(1, ones)
+	return try.Get(s.call("row sums", func(in []*Node) []*Node {
+		return []*Node{ReduceAllMax(s.Manifold.Sharp(in[0], in[1]))}
+	}, x, ones)).Scalar(0)
+}
+
+// stepWithin is a step of LogWithin: from momenta p by (K + μ)⁻¹ times a residual. It returns the new momenta and the residual to which they lead.
+func (s *Space) stepWithin(x, p, residual []float64, mu float64, y []float64, spectrum []any) (momenta, rest []float64) {
+	out := try.Get(s.call("LogWithin step", func(in []*Node) []*Node {
+		p := Add(in[1], s.Manifold.nearlySolve(in[0], in[2], in[3], in[5:]))
+		end := ode.Flow(geom.Geodesics(s.Manifold), s.Method(), s.Steps(), ode.State{in[0], p})
+		return []*Node{p, Sub(in[4], end[0])}
+	}, append([]any{x, p, residual, mu, y}, spectrum...)...))
+	return out.Vector(0), out.Vector(1)
 }
 
 // velocityOf is the key of the compiled function for the velocities of n points.

@@ -7,13 +7,13 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
-	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/pointset"
 )
@@ -209,7 +209,7 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 	p := make([]float64, len(q))
 	out := try.Get(r.at(p, 1, sigma))
 	m.Before = out.Scalar(2)
-	if f := out.Scalar(0); math.IsNaN(f) || math.IsInf(f, 0) {
+	if !lists.Finite(out.Scalar(0)) {
 		return nil, fmt.Errorf("the data term of the source is %g, want a finite number: check the coordinates of source and target", m.Before)
 	}
 	if c, ok := term.(correspondence); ok && source == nil {
@@ -343,7 +343,7 @@ func (r *registration) around(p []float64, scale, sigma float64) solve.Objective
 			return 0, nil, err
 		}
 		f, g := out.Scalar(0), out.Vector(1)
-		if sum := f + out.Scalar(3) + floats.Norm(g, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
+		if !lists.Finite(f, out.Scalar(3)) || !lists.Finite(g...) {
 			return math.Inf(1), g, nil
 		}
 		return f, g, nil

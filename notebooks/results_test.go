@@ -32,7 +32,7 @@ import (
 var results = []any{
 	(*geom.Geodesic[geom.Vec])(nil), (*framebundle.Geodesic[geom.Vec])(nil), (*framebundle.Development[geom.Vec])(nil),
 	(*guided.Posterior[geom.Vec])(nil), (*guided.Maximum)(nil), (*lie.Motion[geom.Vec])(nil), (*solve.Minimum)(nil), (*solve.LBFGS)(nil), (*solve.Root)(nil),
-	(*stats.Mean[geom.Vec])(nil), (*stats.Uncertainty[geom.Vec])(nil), (*stats.PCA[geom.Vec])(nil), (*stats.FrameMean[geom.Vec])(nil),
+	(*stats.Mean[geom.Vec])(nil), (*stats.Uncertainty[geom.Vec])(nil), (*stats.PCA[geom.Vec])(nil), (*framebundle.Mean[geom.Vec])(nil),
 	(*stats.Regression[geom.Vec])(nil), (*stats.Growth[geom.Vec])(nil), (*stats.Departure)(nil),
 	(*stats.Test)(nil), (*stats.Comparison[geom.Vec])(nil),
 	(*linear.Model)(nil), (*linear.ANOVA)(nil), (*linear.Partial)(nil), (*linear.Places)(nil), (*linear.Disparity)(nil), (*linear.Trajectories)(nil),
@@ -45,7 +45,7 @@ var results = []any{
 
 // notResults are other types that functions of these packages return with an error: data, and what is computed with.
 var notResults = []string{
-	"morpho.Dataset", "shapestats.Formula", "tree.Tree", "linear.Design", "population.Rounds", "population.AtlasRound", "population.Part", "framebundle.Found", "framebundle.Steered",
+	"morpho.Dataset", "shapestats.Formula", "tree.Tree", "linear.Design", "population.Rounds", "population.AtlasRound", "population.Part",
 }
 
 // TestResults asks each result for its methods. One that has a Status has a method Err, which is nil only where it has converged. Each

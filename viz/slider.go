@@ -2,7 +2,6 @@ package viz
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
@@ -10,14 +9,14 @@ import (
 	"image/gif"
 	"math"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"gonum.org/v1/plot/vg"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
+	"anatomy/internal/pool"
 )
 
 // Slider makes a picture that the reader changes with a slider: frame(i) is the figure for values[i] of the named quantity
@@ -51,7 +50,7 @@ func (s *slider) sheet() (*sheet, error) {
 	}
 	figures := make([]*Figure, len(s.values))
 	for i, v := range s.values {
-		if !finite(v) {
+		if !lists.Finite(v) {
 			return nil, fmt.Errorf("Slider: value %d is %v", i, v)
 		}
 		figures[i] = s.frame(i)
@@ -248,16 +247,5 @@ func (a *animation) gif() []byte {
 
 // parallel calls work for 0 … n−1 on all cores.
 func parallel(n int, work func(i int)) {
-	errs := make([]error, n)
-	var group sync.WaitGroup
-	workers := min(n, runtime.GOMAXPROCS(0))
-	for w := range workers {
-		group.Go(func() {
-			for i := w; i < n; i += workers {
-				errs[i] = try.Run(func() { work(i) })
-			}
-		})
-	}
-	group.Wait()
-	try.Do(cmp.Or(errs...))
+	try.Do(pool.Do(pool.Cores(), n, func(_, i int) error { return try.Run(func() { work(i) }) }))
 }

@@ -33,6 +33,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 func main() {
@@ -191,10 +192,8 @@ func compute(ns []int, enough float64, record string) *run {
 // finite returns an error where a value is not: JSON has no such numbers.
 func finite(parts [][]float64) error {
 	for _, values := range parts {
-		for i, v := range values {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("value %d is %g", i, v)
-			}
+		if i, bad := lists.NotFinite(values); bad {
+			return fmt.Errorf("value %d is %g", i, values[i])
 		}
 	}
 	return nil

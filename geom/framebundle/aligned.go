@@ -4,6 +4,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
+	"anatomy/geom/ode"
+	"anatomy/internal/lists"
 )
 
 // Aligned returns points x_i as they stand in optimal position relative to z_i, where points of the manifold are orbits of ambient
@@ -14,7 +16,7 @@ func Aligned[P geom.Point](on geom.Of[P], z, x []P) ([]P, error) {
 	if !geom.IsCharted(s.M) {
 		return x, nil
 	}
-	out, err := s.Call(operation{name: "aligned"}, func(in []*Node) []*Node {
+	out, err := s.Call(ode.Key{Name: "aligned"}, func(in []*Node) []*Node {
 		return []*Node{facing(s.M, in[0], in[1])}
 	}, s.Vectors(z), s.Vectors(x))
 	if err != nil {
@@ -22,7 +24,7 @@ func Aligned[P geom.Point](on geom.Of[P], z, x []P) ([]P, error) {
 	}
 	aligned := append([]P{}, x...)
 	for i, v := range out.Matrix(0) {
-		if _, bad := notFinite(v); !bad {
+		if lists.Finite(v...) {
 			aligned[i] = s.Point(v)
 		}
 	}

@@ -12,41 +12,31 @@ import (
 	"anatomy/geom/ode"
 )
 
-// Lift returns the derivative of the frame along the horizontal lift of a tangent vector v, [B..., d], to (x, ν): the vectors
+// lift returns the derivative of the frame along the horizontal lift of a tangent vector v, [B..., d], to (x, ν): the vectors
 // −Γ(v, ν_β), [m, B..., d], in coordinates.
-func Lift(m geom.Manifold, x, nu, v *Node) *Node {
-	check(m, "Lift", x, nu)
+func lift(m geom.Manifold, x, nu, v *Node) *Node {
+	check(m, "DevelopmentField", x, nu)
 	return Neg(geom.NewConnection(m, x).Gamma(v, nu))
 }
 
-// Fields returns the horizontal vector fields H_α(u) = (ν_α, −Γ(ν_α, ν_β)) at u = (x, ν), in coordinates: dx is [m, B..., d] and dnu
-// [m, m, B..., d], with α in the first axis and β in the second.
-func Fields(m geom.Manifold, x, nu *Node) (dx, dnu *Node) {
-	check(m, "Fields", x, nu)
-	return nu, Neg(geom.NewConnection(m, x).Gamma(ExpandAxes(nu, 1), nu))
-}
-
-// Combine returns ν e = Σ_α e_α ν_α, [B..., d], for frame vectors ν, [m, B..., d], and coefficients e, [m, B...].
-func Combine(nu, e *Node) *Node { return ReduceSum(Mul(ExpandAxes(e, -1), nu), 0) }
+// combine returns ν e = Σ_α e_α ν_α, [B..., d], for frame vectors ν, [m, B..., d], and coefficients e, [m, B...].
+func combine(nu, e *Node) *Node { return ReduceSum(Mul(ExpandAxes(e, -1), nu), 0) }
 
 // DevelopmentField returns the field u' = Σ_α e_α(t) H_α(u) on states u = (x, ν), in coordinates, where e(t), [m, B...], is the
 // velocity of the curve in R^m that is developed.
 func DevelopmentField(m geom.Manifold, e func(t *Node) *Node) ode.Field {
 	return func(t *Node, y ode.State) ode.State {
-		v := Combine(y[1], e(t))
-		return ode.State{v, Lift(m, y[0], y[1], v)}
+		v := combine(y[1], e(t))
+		return ode.State{v, lift(m, y[0], y[1], v)}
 	}
 }
 
-// Develop returns the development of a polygon in R^m from (x, ν), and the frames along it. For n + 1 corners, curve [n + 1, m, B...],
+// develop returns the development of a polygon in R^m from (x, ν), and the frames along it. For n + 1 corners, curve [n + 1, m, B...],
 // they are points [n + 1, B..., d] and frames [n + 1, m, B..., d], at the corners. Straight pieces become geodesics, each of them one
 // step of the method. If the corners are samples of a smooth curve, the error is O(n⁻²). On a Charted manifold points and vectors are
 // ambient, and a step is taken in the chart centred at its start.
-func Develop(m geom.Manifold, method ode.Method, x, nu, curve *Node) (points, frames *Node) {
+func develop(m geom.Manifold, method ode.Method, x, nu, curve *Node) (points, frames *Node) {
 	n := curve.Shape().Dim(0) - 1
-	if n < 1 {
-		panic(fmt.Sprintf("framebundle.Develop: curve %s, want [n + 1, m, ...] with n ≥ 1", curve.Shape()))
-	}
 	pieces := Sub(SliceAxis(curve, 0, AxisRange(1, n+1)), SliceAxis(curve, 0, AxisRange(0, n)))
 	final, before := scan(n, func(y ode.State, piece []*Node) (ode.State, []*Node) {
 		return geom.InChart(m, []geom.Kind{geom.Vector}, func(at geom.Local, y ode.State) ode.State {
@@ -62,54 +52,8 @@ func piecewise(m geom.Manifold, method ode.Method, y ode.State, piece *Node) ode
 	return method.Step(DevelopmentField(m, func(*Node) *Node { return piece }).Equation(), ZerosLike(one), one, nil, y)
 }
 
-// antiIterations is how many fixed-point iterations find a piece of an anti-development; each reduces the error by a factor of about
-// |Γ(step, ·)|.
-const antiIterations = 24
-
-// AntiDevelop is the inverse of Develop. It returns the polygon in R^m whose development from (path_0, ν) passes through the samples
-// path, [n + 1, B..., d]: its corners, [n + 1, m, B...], the first one 0, with the developed points, [n + 1, B..., d], and frames,
-// [n + 1, m, B..., d]. If m < d, each piece of the development ends as close to the next sample as the span of the frame
-// permits. On a Charted manifold points and vectors are ambient. The pieces are found by iteration: last, [n, m, B...], is how much its
-// last step changed them, which is not small where they are too long.
-func AntiDevelop(m geom.Manifold, method ode.Method, path, nu *Node) (curve, points, frames, last *Node) {
-	n := path.Shape().Dim(0) - 1
-	if n < 1 {
-		panic(fmt.Sprintf("framebundle.AntiDevelop: path %s, want [n + 1, ..., d] with n ≥ 1", path.Shape()))
-	}
-	start := Squeeze(SliceAxis(path, 0, AxisRange(0, 1)), 0)
-	zero := ReduceSum(ZerosLike(nu), -1)
-	final, out := scan(n, func(y ode.State, next []*Node) (ode.State, []*Node) {
-		var piece, change *Node
-		end := geom.InChart(m, []geom.Kind{geom.Vector}, func(at geom.Local, y ode.State) ode.State {
-			target := at.Coordinates(next[0])
-			coefficients := dual(at.Manifold, y[0], y[1])
-			found, _ := scan(antiIterations, func(e ode.State, _ []*Node) (ode.State, []*Node) {
-				end := piecewise(at.Manifold, method, y, e[0])
-				change := coefficients(Sub(target, end[0]))
-				return ode.State{Add(e[0], change), change}, nil
-			}, ode.State{zero, zero}, nil)
-			piece, change = found[0], found[1]
-			return piecewise(at.Manifold, method, y, piece)
-		}, y[:2])
-		return append(end, Add(y[2], piece)), append(y, change)
-	}, ode.State{start, nu, zero}, []*Node{SliceAxis(path, 0, AxisRange(1, n+1))})
-	return append1(out[2], final[2]), append1(out[0], final[0]), append1(out[1], final[1]), out[3]
-}
-
-// dual returns the function that takes a tangent vector v at x, [B..., d], to the coefficients e, [m, B...], for which
-// ‖v − ν e‖_g is smallest.
-func dual(m geom.Manifold, x, nu *Node) func(v *Node) *Node {
-	rows, flat := linalg.Rows(nu), linalg.Rows(flatFrame(m, x, nu))
-	factor := linalg.Factor(linalg.MatMul(rows, linalg.T(flat)))
-	return func(v *Node) *Node {
-		e := factor.Solve(linalg.MatVec(flat, v))
-		return Squeeze(frameFirst(ExpandAxes(e, -1)), -1)
-	}
-}
-
-// Gram returns the inner products νᵀ g ν = ⟨ν_α, ν_β⟩_g, [B..., m, m], of the vectors of a frame at x, in coordinates.
-func Gram(m geom.Manifold, x, nu *Node) *Node {
-	check(m, "Gram", x, nu)
+// gram returns the inner products νᵀ g ν = ⟨ν_α, ν_β⟩_g, [B..., m, m], of the vectors of a frame at x, in coordinates.
+func gram(m geom.Manifold, x, nu *Node) *Node {
 	return linalg.MatMul(linalg.Rows(nu), linalg.T(linalg.Rows(flatFrame(m, x, nu))))
 }
 
@@ -121,27 +65,17 @@ func sharpFrame(m geom.Manifold, x, covectors *Node) *Node {
 	return geom.Sharp(m, BroadcastPrefix(x, covectors.Shape().Dim(0)), covectors)
 }
 
-// frameFirst is the inverse of linalg.Rows.
-func frameFirst(nu *Node) *Node {
-	perm := make([]int, nu.Rank())
-	for a := range perm {
-		perm[a] = a - 1
-	}
-	perm[0], perm[len(perm)-1] = len(perm)-2, len(perm)-1
-	return TransposeAllDims(nu, perm...)
-}
-
 // CometricMatrix returns the cometric Σ_α H_α H_αᵀ of the frame bundle, [B..., d + m·d, d + m·d], in the coordinates
 // (x, ν_1, …, ν_m). With W⁻¹ = ννᵀ and Γ^h_jγ = Γ^h_ji ν_γ^i it is
 //
 //	(    W⁻¹       −W⁻¹Γᵀ  )
 //	(  −Γ W⁻¹     Γ W⁻¹ Γᵀ )
 //
-// and has rank m. It is for display: Geodesics does not form it.
+// and has rank m. It is for display: nothing else forms it.
 func CometricMatrix(m geom.Manifold, x, nu *Node) *Node {
-	dx, dnu := Fields(m, x, nu)
-	rows := linalg.Rows(dx)                 // [B..., m, d]
-	change := linalg.Rows(linalg.Rows(dnu)) // [B..., m, m, d]
+	check(m, "CometricMatrix", x, nu)
+	rows := linalg.Rows(nu) // the H_α, [B..., m, d] and [B..., m, m, d]
+	change := linalg.Rows(linalg.Rows(Neg(geom.NewConnection(m, x).Gamma(ExpandAxes(nu, 1), nu))))
 	dims := slices.Clone(rows.Shape().Dimensions)
 	dims[len(dims)-1] = -1
 	rows = Concatenate([]*Node{rows, Reshape(change, dims...)}, -1)

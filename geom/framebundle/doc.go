@@ -5,9 +5,8 @@
 //	bundle := framebundle.On(manifold.Sphere(2))
 //	u := framebundle.At([]float64{1, 0, 0}, []float64{0, 1, 0}, []float64{0, 0, 0.5}) // x, then the vectors ν_1, ν_2
 //	dev, err := bundle.Develop(u, [][]float64{{0, 0}, {1, 0}, {1, 1}})                // dev.Path, dev.Frames
-//	anti, err := bundle.AntiDevelop(u.Frame, dev.Path)                                // anti.Curve is the curve again
 //
-// Over makes the bundle over a geom.Space, with its type of points. Package stats computes means and covariances with it.
+// Over makes the bundle over a geom.Space, with its type of points. stats.FrameBundleMean estimates a Mean, a point with a frame.
 //
 // # Points
 //
@@ -38,5 +37,5 @@
 // A most probable path from u to a point y has the least energy ½ ∫ |w'|² dt among all paths with x(1) = y and any frame at the end.
 // It is the projection of a geodesic with P(1) = 0. In general P(0) ≠ 0, so a search among momenta with P(0) = 0 finds wrong
 // paths. Let V(u) be the least energy. The derivative of V along the lift of v is −⟨h(0), v⟩, and its derivative with respect to
-// ν_β is −P^β(0); so the momenta are the gradients by which statistics vary mean and covariance.
+// ν_β is −P^β(0); so the momenta are the gradients by which the search for a Mean varies x and ν.
 package framebundle

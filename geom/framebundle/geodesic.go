@@ -16,15 +16,15 @@ func connectionForm(m geom.Manifold, x, nu, vertical *Node) *Node {
 	return Gradient(ReduceAllSum(Mul(vertical, geom.NewConnection(m, x).Gamma(v, nu))), v)[0]
 }
 
-// Geodesics returns the field of Hamilton's equations of H = ½ Σ_α ⟨h, ν_α⟩² on states (x, ν, p, P), in coordinates. Since H is quadratic in the m
+// geodesics returns the field of Hamilton's equations of H = ½ Σ_α ⟨h, ν_α⟩² on states (x, ν, p, P), in coordinates. Since H is quadratic in the m
 // numbers f_α, it suffices to differentiate ⟨(p, P), lift of v⟩ with v = Σ_α f_α ν_α held constant. This evaluates Γ m times,
 // not m² times.
-func Geodesics(m geom.Manifold) ode.Field {
+func geodesics(m geom.Manifold) ode.Field {
 	return func(_ *Node, y ode.State) ode.State {
 		x, nu, p, vertical := y[0], y[1], y[2], y[3]
 		h := Sub(p, connectionForm(m, x, nu, vertical))
 		f := velocities(nu, h)
-		v := Combine(nu, f)
+		v := combine(nu, f)
 		// New nodes to differentiate with respect to, on which v does not depend.
 		xs, nus := Squeeze(ExpandAxes(x, 0), 0), Squeeze(ExpandAxes(nu, 0), 0)
 		gamma := geom.NewConnection(m, xs).Gamma(v, nus)
@@ -45,12 +45,12 @@ func coordinate(m geom.Manifold, y ode.State) ode.State {
 
 var kinds = []geom.Kind{geom.Vector, geom.Covector, geom.Covector} // of ν, h and P
 
-// Shoot returns the geodesic Exp_FM from a state y = (x, ν, h, P): the states at the times 0, 1/n, …, 1, every part with an axis of
+// shoot returns the geodesic Exp_FM from a state y = (x, ν, h, P): the states at the times 0, 1/n, …, 1, every part with an axis of
 // n + 1 times in front. The momenta are invariant parts, see the package. On a Charted manifold all parts are ambient, and every step is
 // taken in the chart centred at its start.
-func Shoot(m geom.Manifold, method ode.Method, n int, y ode.State) ode.State {
+func shoot(m geom.Manifold, method ode.Method, n int, y ode.State) ode.State {
 	if !geom.IsCharted(m) { // one change of coordinates before and one after all steps
-		path := ode.Path(Geodesics(m), method, n, coordinate(m, y))
+		path := ode.Path(geodesics(m), method, n, coordinate(m, y))
 		path[1], path[3] = timesSecond(path[1]), timesSecond(path[3])
 		path = invariant(m, path)
 		path[1], path[3] = timesSecond(path[1]), timesSecond(path[3])
@@ -58,7 +58,7 @@ func Shoot(m geom.Manifold, method ode.Method, n int, y ode.State) ode.State {
 	}
 	stepwise := ode.NewMethod("frame bundle, "+method.Name, method.Order, func(_ ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
 		return geom.InChart(m, kinds, func(at geom.Local, y ode.State) ode.State {
-			field := Geodesics(at.Manifold).Equation()
+			field := geodesics(at.Manifold).Equation()
 			return invariant(at.Manifold, method.Step(field, t, dt, dw, coordinate(at.Manifold, y)))
 		}, y)
 	})

@@ -212,11 +212,8 @@ func TestCostOfCallosaByFrame(t *testing.T) {
 	}
 	s, u, ys := callosa(t, 2)
 	const sigma = 0.5
-	search := framebundle.NewProbable(s.Base, ys)
-	now, err := search.From(u, sigma, 1e-14)
-	if err != nil {
-		t.Fatal(err)
-	}
+	search := framebundle.NewProbable(s, ys)
+	now := search.From(u, sigma, 1e-14)
 	dx, dframe := u.Frame[1], [][]float64{wave(78, 1.1, 0.3), u.Frame[0]}
 	const e = 1e-3
 	var costs []float64
@@ -225,19 +222,9 @@ func TestCostOfCallosaByFrame(t *testing.T) {
 		for _, v := range append([][]float64{dx}, dframe...) {
 			d = append(d, floats.ScaleTo(make([]float64, len(v)), sign, v))
 		}
-		moved, err := s.Move(u, d[0], d[1:])
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := search.From(moved, sigma, 1e-14)
-		if err != nil {
-			t.Fatal(err)
-		}
-		volume, _, err := s.LogVolume(moved)
-		if err != nil {
-			t.Fatal(err)
-		}
-		costs = append(costs, floats.Sum(found.Cost)+volume)
+		moved := s.Move(u, d...)
+		volume, _ := s.LogVolume(moved)
+		costs = append(costs, floats.Sum(search.From(moved, sigma, 1e-14).Costs)+volume)
 	}
 	along := func(p framebundle.Momentum[geom.Vec]) float64 {
 		sum := floats.Dot(p.Horizontal, dx)
@@ -246,36 +233,27 @@ func TestCostOfCallosaByFrame(t *testing.T) {
 		}
 		return sum
 	}
-	_, slope, err := s.LogVolume(u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, slope := s.LogVolume(u)
 	want := along(slope)
-	for _, p := range now.Pull {
+	for _, p := range now.Pulls {
 		want -= along(p)
 	}
 	t.Logf("derivative %.6g, that of the volume %.6g", want, along(slope))
 	expect.Abs(t, "derivative of the objective", (costs[1]-costs[0])/(2*e), want, 1e-4)
 }
 
-// The derivatives of the ends of paths by steps of Move and by controls are those of differences.
+// The derivatives of the ends of paths by steps of mean and frame and by controls are those of differences.
 func TestTangents(t *testing.T) {
 	m := landmarks.New(3, 2, kernels.Gaussian(1.2), geom.Integrator(ode.RK4, 20))
 	s := framebundle.Over(m.Flat())
 	u := framebundle.At([]float64{1, 0, 0, 1, -1, 0.2}, wave(6, 1.1, 0.3), wave(6, 0.4, 0.8))
 	probes := [][]float64{{0.5, -0.3}, {0, 0}, {-0.2, 0.6}}
-	tangents, err := framebundle.NewProbable(s.Base, [][]float64{u.X, u.X}).Tangents(u, probes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	byStarts, byControls := framebundle.NewProbable(s, [][]float64{u.X, u.X}).Tangents(u, probes)
 	splines := framebundle.SplinesOnSteps(t, 2, 20)
 	dx, dframe, dc := wave(6, 0.7, 0.2), [][]float64{wave(6, 0.2, 0.5), wave(6, 0.9, 0.1)}, wave(2*len(splines.RawRowView(0)), 0.5, 0.4)
 	end := func(i int, e float64) []float64 {
 		scaled := func(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), e, v) }
-		moved, err := s.Move(u, scaled(dx), [][]float64{scaled(dframe[0]), scaled(dframe[1])})
-		if err != nil {
-			t.Fatal(err)
-		}
+		moved := s.Move(u, scaled(dx), scaled(dframe[0]), scaled(dframe[1]))
 		// Coefficients of the splines for controls that are constant, and others.
 		c, controls := mat.NewVecDense(len(dc), scaled(dc)), make([][]float64, 41)
 		var change mat.Dense
@@ -291,11 +269,11 @@ func TestTangents(t *testing.T) {
 	}
 	const e = 1e-4
 	step := mat.NewVecDense(18, slices.Concat(dx, dframe[0], dframe[1]))
-	for i, tangent := range tangents {
-		var got, byControls mat.VecDense
-		got.MulVec(tangent.ByStart, step)
-		byControls.MulVec(tangent.ByControls, mat.NewVecDense(len(dc), dc))
-		got.AddVec(&got, &byControls)
+	for i, byStart := range byStarts {
+		var got, steered mat.VecDense
+		got.MulVec(byStart, step)
+		steered.MulVec(byControls[i], mat.NewVecDense(len(dc), dc))
+		got.AddVec(&got, &steered)
 		want := floats.SubTo(make([]float64, 6), end(i, e), end(i, -e))
 		floats.Scale(1/(2*e), want)
 		expect.Abs(t, "derivative of the end", got.RawVector().Data, want, 1e-7)

@@ -3,6 +3,7 @@ package framebundle
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -13,11 +14,11 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Space computes on the frame bundle of a manifold with numbers of Go. On and Over make it. Points and vectors have the type of
-// those of Base, and are checked and integrated as there; Develop and AntiDevelop take one step of its method for each piece of
-// their curve.
+// those of Base, and are checked and integrated as there; Develop takes one step of its method for each piece of its curve.
 type Space[P geom.Point] struct {
 	Base *geom.Space[P]
 }
@@ -31,17 +32,8 @@ func On(m geom.Manifold, options ...geom.Option) *Space[geom.Vec] {
 // Over returns the frame bundle over a space, with points of the same type. Compiled functions are kept by the space.
 func Over[P geom.Point](base geom.Of[P]) *Space[P] { return &Space[P]{base.Geometry()} }
 
-// operation is the key of this package's compiled functions; it holds the integrator.
-type operation struct {
-	name   string
-	method ode.Method
-	steps  int
-}
-
-func (o operation) String() string { return "frame bundle, " + o.name }
-
 func (s *Space[P]) call(name string, fn func(in []*Node) []*Node, args ...any) engine.Values {
-	return try.Get(s.Base.Call(operation{name, s.Base.Method(), s.Base.Steps()}, fn, args...))
+	return try.Get(s.Base.Call(ode.Key{Name: "frame bundle, " + name, Method: s.Base.Method(), Steps: s.Base.Steps()}, fn, args...))
 }
 
 // Point is a point u = (x, ν) of the frame bundle.
@@ -102,14 +94,11 @@ type Development[P geom.Point] struct {
 	Curve  [][]float64 // w in R^m at the times 0, 1/n, …, 1
 	Path   []P         // x at these times
 	Frames [][]P       // ν at these times: Frames[k][α]
-	// Residual, of AntiDevelop, is the largest root mean square, over the coordinates, of the difference between Path and the
-	// given path, Aligned to it. For m = d it is less than 1e-8 of a piece; for m < d it shows what the frame cannot reach.
-	Residual float64
 }
 
 // String says what the development is in one line.
 func (d *Development[P]) String() string {
-	return fmt.Sprintf("development of a curve of %d pieces in R^%d, residual %.2g", len(d.Curve)-1, len(d.Curve[0]), d.Residual)
+	return fmt.Sprintf("development of a curve of %d pieces in R^%d", len(d.Curve)-1, len(d.Curve[0]))
 }
 
 // Develop returns the development of a curve in R^m from u. The curve is a polygon given by its corners, at least 2; if they are
@@ -124,67 +113,22 @@ func (s *Space[P]) Develop(u Point[P], curve [][]float64) (_ *Development[P], er
 		if len(w) != len(u.Frame) {
 			return nil, fmt.Errorf("point %d of the curve has %d coordinates, the frame %d vectors", k, len(w), len(u.Frame))
 		}
-		if i, bad := notFinite(w); bad {
+		if i, bad := lists.NotFinite(w); bad {
 			return nil, fmt.Errorf("coordinate %d of point %d of the curve is %g", i, k, w[i])
 		}
 	}
 	v := s.flat(u)
 	out := s.call("Develop", func(in []*Node) []*Node {
-		x, nu := Develop(s.Base.M, s.Base.Method(), in[0], in[1], in[2])
+		x, nu := develop(s.Base.M, s.Base.Method(), in[0], in[1], in[2])
 		return []*Node{x, nu}
 	}, v.X, v.Frame, curve)
-	return s.development(curve, out.Matrix(0), out.Array3(1)), nil
-}
-
-func (s *Space[P]) development(curve, path []geom.Vec, frames [][]geom.Vec) *Development[P] {
+	path := out.Matrix(0)
 	diverges(path)
-	return &Development[P]{Curve: curve, Path: s.Base.Points(path), Frames: s.frames(frames)}
-}
-
-// pieceTolerance is the largest last step of the iteration for a piece of an anti-development, as a share of the piece.
-const pieceTolerance = 1e-8
-
-// AntiDevelop returns the curve in R^m, starting at 0, whose development from (path_0, frame) is the path. The path is given by
-// samples at even times, at least 2. It is the inverse of Develop. If the frame has fewer than d vectors, the development stays as
-// close to the path as it can, and Residual says how close. It is an error where two points of the path are too far apart for it to be
-// found, a radian or so on a sphere of radius 1.
-func (s *Space[P]) AntiDevelop(frame, path []P) (_ *Development[P], err error) {
-	defer try.Named(&err, "AntiDevelop")
-	if len(path) < 2 {
-		return nil, fmt.Errorf("the path has %d points, want at least 2", len(path))
-	}
-	try.Do(s.Base.CheckAll("point", path))
-	try.Do(s.Check(Point[P]{path[0], frame}))
-	given := s.Base.Vectors(path)
-	out := s.call("AntiDevelop", func(in []*Node) []*Node {
-		w, x, nu, last := AntiDevelop(s.Base.M, s.Base.Method(), in[0], in[1])
-		return []*Node{w, x, nu, last}
-	}, given, s.Base.Vectors(frame))
-	curve, found, frames := out.Matrix(0), out.Matrix(1), out.Array3(2)
-	for k, change := range out.Matrix(3) {
-		size := func(e []float64) float64 {
-			v := make([]float64, len(found[k]))
-			for a, x := range e {
-				floats.AddScaled(v, x, frames[k][a])
-			}
-			return floats.Norm(v, 2)
-		}
-		piece := size(floats.SubTo(make([]float64, len(change)), curve[k+1], curve[k]))
-		if off := size(change); !(off <= pieceTolerance*piece+1e-13*floats.Norm(found[k], 2)) {
-			return nil, fmt.Errorf("the piece of the path from point %d to point %d is too long for the iteration, whose last step changed it by %.2g of its length: give more points between them",
-				k, k+1, off/piece)
-		}
-	}
-	d := s.development(curve, found, frames)
-	given = try.Get(Aligned(s.Base.Flat(), found, given))
-	for k, x := range found {
-		d.Residual = max(d.Residual, floats.Distance(x, given[k], 2)/math.Sqrt(float64(len(x))))
-	}
-	return d, nil
+	return &Development[P]{Curve: curve, Path: s.Base.Points(path), Frames: s.frames(out.Array3(1))}, nil
 }
 
 // Geodesic is a geodesic of the frame bundle on [0, 1] or a most probable path. For the latter Mismatch, Residual, Iterations and
-// Status say how well it was found. Paths from SteeredPath, and those of stats.FrameBundleMean, have no Momenta.
+// Status say how well it was found. Paths from SteeredPath, and those of a Mean, have no Momenta.
 type Geodesic[P geom.Point] struct {
 	Start    Point[P]
 	Momentum Momentum[P] // at the start
@@ -202,7 +146,7 @@ type Geodesic[P geom.Point] struct {
 	// which its cost then exceeds the minimum, plus what the steps do to its end. It is +Inf where no such step was taken.
 	Residual float64
 	// StepError, of MostProbablePath, is how far from the End Exp_FM of the Momentum leads with twice the Steps, divided by |y − x|. It is NaN
-	// where no path was found, and of the paths of stats.FrameBundleMean.
+	// where no path was found, and of the paths of a Mean.
 	StepError  float64
 	Steps      int // of the integrator, for a most probable path
 	Iterations int
@@ -222,8 +166,8 @@ func (g *Geodesic[P]) String() string {
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
 func (g *Geodesic[P]) Err() error { return solve.NotNil(g).Status.Err(g) }
 
-// Shaped turns a geodesic with points as lists of numbers into one with the points of a space.
-func Shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[P] {
+// shaped turns a geodesic with points as lists of numbers into one with the points of a space.
+func shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[P] {
 	s := Space[P]{base}
 	out := &Geodesic[P]{Start: s.point(g.Start), Momentum: s.momentum(g.Momentum), Energy: g.Energy, End: base.Point(g.End),
 		Path: base.Points(g.Path), Frames: s.frames(g.Frames), Velocities: g.Velocities,
@@ -243,7 +187,7 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 	try.Do(s.Base.CheckNumbers("horizontal momentum", p.Horizontal))
 	vertical := s.Base.Vectors(p.Vertical)
 	if vertical == nil {
-		vertical = zeros(len(v.Frame), len(v.X))
+		vertical = slices.Repeat([][]float64{make([]float64, len(v.X))}, len(v.Frame))
 	}
 	if len(vertical) != len(u.Frame) {
 		return nil, fmt.Errorf("the momentum has %d vertical parts, the frame %d vectors", len(vertical), len(u.Frame))
@@ -272,7 +216,7 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 // shoot returns x, ν, h, P and w' at the times of the geodesic Exp_FM.
 func (s *Space[P]) shoot(u Point[geom.Vec], p Momentum[geom.Vec]) engine.Values {
 	return s.call("Exp_FM", func(in []*Node) []*Node {
-		path := Shoot(s.Base.M, s.Base.Method(), s.Base.Steps(), in)
+		path := shoot(s.Base.M, s.Base.Method(), s.Base.Steps(), in)
 		return append(path, Transpose(velocities(timesSecond(path[1]), path[2]), 0, 1))
 	}, u.X, u.Frame, p.Horizontal, p.Vertical)
 }
@@ -308,7 +252,7 @@ func (s *Space[P]) Gram(u Point[P]) (_ *mat.SymDense, err error) {
 	v := s.flat(u)
 	out := s.call("Gram", func(in []*Node) []*Node {
 		at := geom.At(s.Base.M, in[0])
-		return []*Node{Gram(at.Manifold, at.X, at.Enter(geom.Vector, in[1]))}
+		return []*Node{gram(at.Manifold, at.X, at.Enter(geom.Vector, in[1]))}
 	}, v.X, v.Frame)
 	m := len(u.Frame)
 	g := mat.NewSymDense(m, nil)
@@ -322,26 +266,9 @@ func (s *Space[P]) Gram(u Point[P]) (_ *mat.SymDense, err error) {
 
 func diverges(points [][]float64) {
 	for k, x := range points {
-		if i, bad := notFinite(x); bad {
+		if i, bad := lists.NotFinite(x); bad {
 			try.Fail("the path diverges at step %d of %d (coordinate %d is %g): it is too fast for the step or leaves the chart; use more steps or less momentum",
 				k, len(points)-1, i, x[i])
 		}
 	}
-}
-
-func notFinite(x []float64) (int, bool) {
-	for i, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-func zeros(n, m int) [][]float64 {
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = make([]float64, m)
-	}
-	return out
 }

@@ -16,7 +16,7 @@ const degree = 5
 type splines struct {
 	pieces, steps int
 	factor        mat.Cholesky // of the inner products of B-splines
-	values        *mat.Dense   // of the basis at the times of Steer, 0, 1/2n, …, 1, [2n + 1, count]
+	values        *mat.Dense   // of the basis at the times of steer, 0, 1/2n, …, 1, [2n + 1, count]
 	one           []float64    // the coefficients of the function 1
 }
 
@@ -65,7 +65,7 @@ func (s *splines) from(other *splines) (*mat.Dense, error) {
 	return &out, nil
 }
 
-// weighted returns values at the times of Steer times the weights of Simpson's rule.
+// weighted returns values at the times of steer times the weights of Simpson's rule.
 func weighted(values *mat.Dense) *mat.Dense {
 	times, _ := values.Dims()
 	out := mat.DenseCopyOf(values)

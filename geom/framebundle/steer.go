@@ -2,12 +2,15 @@ package framebundle
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
@@ -39,39 +42,32 @@ func simpson(n int) []float64 {
 	return w
 }
 
-// Steered tells of paths from one point of the frame bundle with given controls how far they miss their targets.
-type Steered struct {
-	Ends     [][]float64          // x_i(1)
-	Mismatch []float64            // |x_i(1) − y_i|²
-	Momenta  []Momentum[geom.Vec] // minus the derivatives of ½ |x_i(1) − y_i|² by the starting point, along lifts and by the frame
-	Pull     []Momentum[geom.Vec] // the same as steps of Move see them
-	Slope    [][][]float64        // its derivatives by the controls
-	// Drift is by how much, as a share, νᵀgν is not the same at the end as at the start, in the Frobenius norm where it is 1 at the
+// steered tells how far a path with given controls misses its target.
+type steered struct {
+	end      []float64          // x(1)
+	mismatch float64            // |x(1) − y|²
+	momentum Momentum[geom.Vec] // minus the derivative of ½ |x(1) − y|² by the starting point, along lifts and by the frame
+	pull     Momentum[geom.Vec] // the same as steps of move see it
+	slope    [][]float64        // its derivative by the controls, [2n + 1][m]
+	// drift is by how much, as a share, νᵀgν is not the same at the end as at the start, in the Frobenius norm where it is 1 at the
 	// start: an error of the integration.
-	Drift []float64
+	drift float64
 }
 
-// Steer develops the curves w_i from u whose velocities at the times 0, 1/2n, …, 1 are the controls, [2n + 1][m][N] for the n steps of
-// the integrator, and compares their ends with points y_i, Aligned to them.
+// steer develops the curve w from u whose velocities at the times 0, 1/2n, …, 1 are the controls, [2n + 1][m] for the n steps of
+// the integrator, and compares its end with a point y, Aligned to it.
 //
 // Where the controls minimise the energy ½ ∫ |w'|² dt, by Simpson's rule, plus |x(1) − y|²/2σ², the path is the most probable one, and
-// Momenta/σ² is its momentum: minimising over controls is a search for most probable paths that no curvature makes unstable. On a
-// Charted manifold the paths stay in the chart centred at u.
-//
-// It does not Check u, so that an iteration need not at every step.
-func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float64) (_ *Steered, err error) {
-	defer try.Named(&err, "Steer")
-	if n := 2*s.Base.Steps() + 1; len(controls) != n || len(controls[0]) != len(u.Frame) || len(controls[0][0]) != len(ys) {
-		return nil, fmt.Errorf("controls are not [%d][%d][%d], of the times, the frame vectors and the points", n, len(u.Frame), len(ys))
-	}
-	out := s.call("Steer", func(in []*Node) []*Node {
-		x, nu, e, y := in[0], in[1], in[2], in[3]
-		x, nu = copies(x, nu, y.Shape().Dim(0))
+// momentum/σ² is its momentum: minimising over controls is a search for most probable paths that no curvature makes unstable. On a
+// Charted manifold the path stays in the chart centred at u. It does not Check u, so that an iteration need not at every step.
+func (s *Space[P]) steer(u Point[geom.Vec], controls [][]float64, y []float64) *steered {
+	out := s.call("steer", func(in []*Node) []*Node {
+		x, nu, e, y := ExpandAxes(in[0], 0), ExpandAxes(in[1], 1), ExpandAxes(in[2], -1), ExpandAxes(in[3], 0)
 		var ends, mismatch, pull, slope, drift *Node
 		state := geom.InChart(s.Base.M, kinds, func(at geom.Local, in ode.State) ode.State {
 			m, x, nu := at.Manifold, in[0], in[1]
 			end := ode.Flow(DevelopmentField(m, control(e)), s.Base.Method(), s.Base.Steps(), ode.State{x, nu})
-			drift = change(Gram(m, x, nu), Gram(m, end[0], end[1]))
+			drift = change(gram(m, x, nu), gram(m, end[0], end[1]))
 			ends = at.Point(end[0])
 			mismatch = ReduceSum(Square(Sub(ends, facing(s.Base.M, StopGradient(ends), y))), -1)
 			slopes := Gradient(MulScalar(ReduceAllSum(mismatch), -0.5), x, nu, e)
@@ -82,11 +78,11 @@ func (s *Space[P]) Steer(u Point[geom.Vec], controls [][][]float64, ys [][]float
 		if geom.IsCharted(s.Base.M) {
 			pull = state[2]
 		}
-		return []*Node{mismatch, state[2], state[3], slope, pull, ends, drift}
-	}, u.X, u.Frame, controls, ys)
-	vertical := out.Array3(2)
-	return &Steered{Ends: out.Matrix(5), Mismatch: out.Vector(0), Momenta: momenta(out.Matrix(1), vertical), Pull: momenta(out.Matrix(4), vertical),
-		Slope: out.Array3(3), Drift: out.Vector(6)}, nil
+		return []*Node{mismatch, state[2], Squeeze(state[3], 1), Squeeze(slope, -1), pull, ends, drift}
+	}, u.X, u.Frame, controls, y)
+	vertical := out.Matrix(2)
+	return &steered{end: out.Matrix(5)[0], mismatch: out.Vector(0)[0], momentum: Momentum[geom.Vec]{out.Matrix(1)[0], vertical},
+		pull: Momentum[geom.Vec]{out.Matrix(4)[0], vertical}, slope: out.Matrix(3), drift: out.Vector(6)[0]}
 }
 
 // change returns |L⁻¹ B L⁻ᵀ − 1|, [B...], of symmetric matrices A = LLᵀ and B, [B..., m, m], in the Frobenius norm.
@@ -95,7 +91,8 @@ func change(a, b *Node) *Node {
 	return Sqrt(Max(linalg.Trace(linalg.MatMul(off, off)), ScalarZero(a.Graph(), a.DType())))
 }
 
-// SteeredPath returns the path of Steer for one control, [2n + 1][m], with points and frames at the times 0, 1/n, …, 1.
+// SteeredPath returns the path from u with the velocities w' of its anti-development, [2n + 1][m] at the times 0, 1/2n, …, 1 for the n steps of
+// the integrator, with points and frames at the times 0, 1/n, …, 1.
 func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geodesic[P], err error) {
 	defer try.Named(&err, "SteeredPath")
 	steps := s.Base.Steps()
@@ -119,20 +116,84 @@ func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geod
 	return g, nil
 }
 
-// copies gives x and ν an axis of n equal points.
-func copies(x, nu *Node, n int) (xs, nus *Node) {
-	dims := nu.Shape().Dimensions
-	return BroadcastPrefix(x, n), BroadcastToDims(ExpandAxes(nu, 1), dims[0], n, dims[1])
+// rows is a matrix with these rows.
+func rows(x [][]float64) *mat.Dense {
+	out := mat.NewDense(len(x), len(x[0]), nil)
+	for i, v := range x {
+		out.SetRow(i, v)
+	}
+	return out
 }
 
-// momenta puts together the parts of N momenta, [N][d] and [m][N][d].
-func momenta(horizontal [][]float64, vertical [][][]float64) []Momentum[geom.Vec] {
-	out := make([]Momentum[geom.Vec], len(horizontal))
-	for i, h := range horizontal {
-		out[i].Horizontal = h
-		for _, p := range vertical {
-			out[i].Vertical = append(out[i].Vertical, p[i])
+// move returns the point to which u goes by a step, the numbers of dx and then those of the dν_β. In coordinates x becomes x + dx, and the
+// frame ν + dν moves so that its covectors ν_β♭ stay the same: of landmarks it remains a field of the kernel whatever dx is, while a
+// geodesic in a direction that is rough for the kernel is wild. On a Charted manifold x moves along the geodesic with velocity dx, and
+// ν + dν parallel along it.
+func (s *Space[P]) move(u Point[geom.Vec], step []float64) Point[geom.Vec] {
+	frame := engine.Unflatten(step, len(u.X)) // dx, and the frame
+	for a, v := range u.Frame {
+		frame[a+1] = floats.AddTo(make([]float64, len(v)), v, frame[a+1])
+	}
+	out := s.call("move", func(in []*Node) []*Node {
+		m, x, nu := s.Base.M, in[0], in[1]
+		if geom.IsCharted(m) {
+			// The development of a straight line along the first vector of a longer frame.
+			first := SliceAxis(linalg.Eye(x.Graph(), x.DType(), nu.Shape().Dim(0)), 0, AxisRange(0, 1))
+			curve := Concatenate([]*Node{ZerosLike(first), first}, 0)
+			x, nu = develop(m, s.Base.Method(), x, nu, curve)
+			last := AxisRange(1, 2)
+			return []*Node{Squeeze(SliceAxis(x, 0, last), 0), Squeeze(SliceAxis(nu, 0, last), 0)}
 		}
+		covectors := flatFrame(m, x, nu)
+		x = Add(x, Squeeze(SliceAxis(nu, 0, AxisRange(0, 1)), 0))
+		return []*Node{x, sharpFrame(m, x, covectors)}
+	}, u.X, frame)
+	return Point[geom.Vec]{out.Vector(0), out.Matrix(1)[1:]}
+}
+
+// alongMove returns the derivative along move by dx, [B..., d], of a function with the derivatives p and P by x and by ν.
+func alongMove(m geom.Manifold, x, nu, p, vertical *Node) *Node {
+	covectors := flatFrame(m, x, nu)
+	x = Squeeze(ExpandAxes(x, 0), 0) // a node of its own to differentiate by
+	return Add(p, Gradient(ReduceAllSum(Mul(vertical, sharpFrame(m, x, covectors))), x)[0])
+}
+
+// logVolume returns ½ log det(νᵀ g ν), the logarithm of the volume that the frame spans, and its derivative along move: the
+// normalising constant of a normal distribution on the manifold.
+func (s *Space[P]) logVolume(u Point[geom.Vec]) (float64, Momentum[geom.Vec]) {
+	out := s.call("log volume", func(in []*Node) []*Node {
+		x, nu := in[0], in[1]
+		var value, pull *Node
+		state := geom.InChart(s.Base.M, kinds, func(at geom.Local, y ode.State) ode.State {
+			m, x, nu := at.Manifold, y[0], y[1]
+			value = MulScalar(linalg.LogDet(gram(m, x, nu)), 0.5)
+			slope := Gradient(value, x, nu)
+			pull = alongMove(m, x, nu, slope[0], slope[1])
+			return invariant(m, ode.State{x, nu, slope[0], slope[1]})
+		}, ode.State{x, nu, ZerosLike(x), ZerosLike(nu)})
+		if geom.IsCharted(s.Base.M) {
+			pull = state[2]
+		}
+		return []*Node{value, pull, state[3]}
+	}, u.X, u.Frame)
+	return out.Scalar(0), Momentum[geom.Vec]{Horizontal: out.Vector(1), Vertical: out.Matrix(2)}
+}
+
+// list is the horizontal part and then the vertical ones in a row.
+func (p Momentum[P]) list() []float64 {
+	out := slices.Clone(geom.Numbers(p.Horizontal))
+	for _, v := range p.Vertical {
+		out = append(out, geom.Numbers(v)...)
+	}
+	return out
+}
+
+// scaled is a momentum times a number.
+func scaled(p Momentum[geom.Vec], by float64) Momentum[geom.Vec] {
+	times := func(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), by, v) }
+	out := Momentum[geom.Vec]{Horizontal: times(p.Horizontal)}
+	for _, v := range p.Vertical {
+		out.Vertical = append(out.Vertical, times(v))
 	}
 	return out
 }

@@ -37,8 +37,7 @@
 //
 // This is geodesic regression (stats.Regress), but that specimens deviate from the geodesic by more than errors, the more the older they
 // are and landmarks near each other alike (A. Trouvé and F.-X. Vialard, Shape splines and stochastic shape evolutions, 2012). Any
-// process does whose trajectory depends on parts of its state: stochastic.Drifting makes the regression of L. Kühnel and S. Sommer
-// (Stochastic development regression on non-linear manifolds, 2017), with age for its covariate. Ages count
+// process does whose trajectory depends on parts of its state. Ages count
 // from the root, which is best put before the youngest specimens where these differ already. What all specimens have in common is the
 // trajectory alone: where that is no geodesic, deviations are found larger than those between individuals.
 //
@@ -79,7 +78,7 @@
 //	})
 //	m, err := post.MaximumLikelihood() // the metric is the inverse of LLᵀ
 //
-// Chains go the way round a sphere or a group that they find at first: where others are likely, too, take Particles.
+// Chains go the way round a sphere or a group that they find at first, and stay there where others are likely, too.
 //
 // # Sampling
 //
@@ -98,23 +97,13 @@
 // below 1.01 and their bulk and tail effective sizes are at least 400: see package chains. Where the context of the process's space ends,
 // what was drawn is returned with the error; with Options.Save the same call goes on from there, as if it had not been interrupted.
 //
-// Rates may differ between clades (BranchRate), and Posterior.MaximumLikelihood has the maximum of the likelihood, with standard errors,
-// of the draws and the derivatives that come with them.
+// Posterior.MaximumLikelihood has the maximum of the likelihood, with standard errors, of the draws and the derivatives that come with
+// them.
+//
+// Chains stay in the mode of the posterior where they begin, if paths between modes are improbable. Their R̂ is then above 1.01, or all of
+// them are in one, which the Status cannot tell.
 //
 // Memory goes with leaves × steps × landmarks² × (p + 1)(p + 2)/2 for p unknowns, and time with leaves × steps: from 25 to 100
 // leaves of balanced trees with an exponent of 1.2, from 12 to 50 steps with 1.0. Four chains of 100 leaves with 40 landmarks, 25 steps
 // and two unknowns take 1.7 GB, and 1.9 processor seconds a gradient (BenchmarkMemory, BenchmarkGradient).
-//
-// # Particles
-//
-// Chains stay in the mode of the posterior where they begin, if paths between modes are improbable. Their R̂ is then above 1.01, or all of
-// them are in one, which the Status cannot tell.
-// Options.Particles goes another way: populations begin as draws of unknowns and paths from the prior, where nothing is guided, and
-// the likelihood has an exponent that grows from 0 to 1, each time so far that half of the particles stay effective. Then guides are made
-// anew, particles are drawn by their weights, and all of them move as chains do. Nobody need pass between modes, but each must have
-// particles that began there: Evidence.Families tells how many of those that began have descendants, and the Status is Converged only from
-// 400. Each population stands in the Posterior as a chain does, relatives beside each other, so that R̂ and effective sizes mean what
-// they do for chains. Evidence.Log is the logarithm of the marginal likelihood, by which models are compared. A bridge of 39
-// landmarks with two unknowns goes through nine exponents; 4 × 60 particles take six times as long as 4 × 200 draws of chains, which
-// mix there.
 package guided

@@ -555,55 +555,6 @@ func TestPosterior(t *testing.T) {
 	})
 }
 
-// The rate of a tree and how much faster a clade is: their posterior is known by quadrature, and so is the maximum of their likelihood,
-// which the draws have from another prior.
-func TestBranchRates(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 0))
-	p := straight(false)
-	const noise, root, steps, cells = 0.3, 0.7, 3, 40
-	prior := LogNormal(1.5, 0.8)
-	named := expect.Must(tree.New(tree4.Parent, tree4.Length, []string{"", "", "A", "B", "", "C", "D"}))
-	seen := Observations[geom.Vec]{Leaves: leavesOf(tree4, rng), Noise: noise}
-	var at []int
-	for _, i := range tree4.Leaves() {
-		at = append(at, 2*i, 2*i+1)
-	}
-	flat := floatsOf(seen.Leaves)
-	log := func(u []float64) float64 {
-		faster := &tree.Tree{Parent: tree4.Parent, Name: tree4.Name}
-		for i, l := range tree4.Length {
-			if i >= 4 {
-				l *= math.Exp(u[1])
-			}
-			faster.Length = append(faster.Length, l*math.Exp(u[0]))
-		}
-		mean, cov := walk(faster, steps, p.Start, make([]float64, 2), [][]float64{{0, 0}, {0, 0}}, mixing, root)
-		log, _, _ := given(mean, cov, at, flat, noise)
-		return log
-	}
-	var logs, first, second []float64
-	for i := range cells {
-		for j := range cells {
-			z := []float64{8 * ((float64(i)+0.5)/cells - 0.5), 8 * ((float64(j)+0.5)/cells - 0.5)}
-			u := []float64{math.Log(1.5) + 0.8*z[0], math.Log(1.5) + 0.8*z[1]}
-			logs = append(logs, log(u)-floats.Dot(z, z)/2)
-			first, second = append(first, math.Exp(u[0])), append(second, math.Exp(u[1]))
-		}
-	}
-	total := floats.LogSumExp(logs)
-	for i := range logs {
-		logs[i] = math.Exp(logs[i] - total)
-	}
-	post := expect.Must(Sample(p, named, seen, Options{Unknown: []Unknown{Rate(prior), BranchRate("clade", prior, "D", "C")},
-		Root: root, Steps: steps, Warmup: 100, Draws: 800, Seed: 5}))
-	for k, rates := range [][]float64{first, second} {
-		u := post.Unknown[k]
-		t.Log(u)
-		expect.Estimate(t, u.Name, u.Mean, u.Deviation/math.Sqrt(u.Bulk), floats.Dot(logs, rates))
-	}
-	checkMaximum(t, post, 0, log)
-}
-
 // checkMaximum compares the maximum of the likelihood with that of its logarithm, from which it is off by its errors and a bias, of
 // the polynomial, in standard errors; and these with second differences.
 func checkMaximum(t *testing.T, post *Posterior[geom.Vec], bias float64, log func(u []float64) float64) {
@@ -890,8 +841,6 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, sample(expect.Must(tree.New([]int{-1, 0}, []float64{0, 0}, nil)), good, Options{}), "no edge of a length")
 	expect.Refused(t, sample(bridge, good, Options{}), "4 observations", "1 leaves")
 	expect.Refused(t, sample(tree4, good, Options{Steps: -1}), "-1 steps")
-	expect.Refused(t, sample(tree4, good, Options{Particles: -1}), "-1 particles")
-	expect.Refused(t, sample(tree4, good, Options{Particles: 9, Draws: 3}), "no Warmup, no Draws")
 	expect.Refused(t, sample(tree4, good, Options{Root: math.NaN()}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{Root: -1}), "prior of the root")
 	expect.Refused(t, sample(tree4, good, Options{RootParts: []float64{1}}), "1 parts", "0 parts")
@@ -906,15 +855,6 @@ func TestErrors(t *testing.T) {
 	}
 	_, err = Sample(returning(0, 1, 1, 1), tree4, good, Options{Unknown: []Unknown{Param(0, "pull", one), Param(0, "drift", one)}})
 	expect.Refused(t, err, "unknowns 0 and 1, pull and drift", "are one number")
-	named := expect.Must(tree.New(tree4.Parent, tree4.Length, []string{"", "", "A", "B", "", "C", "D"}))
-	clades := func(second ...string) error {
-		return sample(named, good, Options{Unknown: []Unknown{BranchRate("first", LogNormal(1, 1), "C"), BranchRate("second", LogNormal(1, 1), second...)}})
-	}
-	still := expect.Must(tree.New(named.Parent, []float64{0, 0.7, 0, 0.5, 0.4, 0.6, 0.8}, named.Name))
-	expect.Refused(t, sample(still, good, Options{Unknown: []Unknown{BranchRate("still", LogNormal(1, 1), "A")}}), "still", "without length")
-	expect.Refused(t, clades("A", "E"), "second", `no leaf is called "E"`)
-	expect.Refused(t, clades(), "second", "no leaves")
-	expect.Refused(t, clades("D", "B"), `above "C"`, "first and second")
 	lines := geom.On(manifold.Grassmann(3, 1))
 	_, err = Sample(stochastic.Brownian(lines, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
 	expect.Refused(t, err, "orbits")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -112,8 +111,7 @@ func testGrowth(t *testing.T, space *geom.Space[geom.Vec], ages []float64, indiv
 			known := seen
 			known.Noise = math.Exp(logs[1])
 			post = expect.Must(Sample(grows(math.Exp(logs[0])), cohort, known,
-				Options{Steps: steps, Root: root, RootParts: []float64{speed}, Particles: 10, Chains: 2, Seed: 8}))
-			expect.Rel(t, "evidence", post.Evidence.Log, log, 1e-10)
+				Options{Steps: steps, Root: root, RootParts: []float64{speed}, Chains: 2, Warmup: 5, Draws: 3, Seed: 8}))
 		}
 		for chain := range s.y {
 			copy(s.y[chain], y)
@@ -235,35 +233,6 @@ var halfPlane = geom.On(geom.MetricFunc(2, func(x *Node) *Node {
 	y := SliceAxis(x, -1, AxisRange(1, 2))
 	return Div(linalg.EyeLike(Mul(ExpandAxes(x, -1), ExpandAxes(x, -2))), ExpandAxes(Square(y), -1))
 }))
-
-// Stochastic development regression on the hyperbolic plane: the posterior of point and drift tends to the geodesic of stats.Regress, too.
-// A priori both are known next to nothing.
-func TestDevelopmentRegression(t *testing.T) {
-	const noise = 0.002
-	x, v := []float64{0.3, 1}, []float64{0.7, 0.2}
-	ages := []float64{0.2, 0.9, 0.5, 0.7, 1}
-	rng := rand.New(rand.NewPCG(25, 0))
-	seen := Observations[geom.Vec]{Noise: noise}
-	for _, age := range ages {
-		y := expect.Must(halfPlane.Exp(x, []float64{age * v[0], age * v[1]})).End
-		seen.Leaves = append(seen.Leaves, geom.Vec{y[0] + noise*rng.NormFloat64(), y[1] + noise*rng.NormFloat64()})
-	}
-	r := expect.Must(stats.Regress(halfPlane, seen.Leaves, regress.Terms{regress.Covariate("age", ages...)}))
-	g := expect.Must(halfPlane.Exp(r.Point, floats.ScaleTo(make([]float64, 2), -r.Origin[0], r.Velocities[0])))
-	back := expect.Must(halfPlane.Transport(g, r.Velocities[0]))[0]
-	want := append(slices.Clone(g.End), back[len(back)-1]...)
-	process := expect.Must(stochastic.Drifting(halfPlane, seen.Leaves[0], []float64{0, 0}, 1e-4, []float64{1, 0}, []float64{0, 1}))
-	var found [][]float64
-	for _, steps := range []int{10, 20, 40} {
-		s := prepared(t, process, expect.Must(tree.Cohort(ages, nil)), seen, Options{Steps: steps, Root: 1, RootParts: []float64{0, 3}, Chains: 1})
-		s.settle(t)
-		_, nodes := s.weigh()
-		found = append(found, slices.Concat(nodes[0][:2], nodes[0][6:8]))
-	}
-	got := extrapolated(found)
-	expect.Abs(t, "place", got[:2], want[:2], noise/4)
-	expect.Abs(t, "drift", got[2:], want[2:], noise)
-}
 
 // settle takes the noise of the only chain away, and its guide to where it is then: the mode of a posterior, if deviations are small.
 func (s *sampler[P]) settle(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/internal/replace"
 )
 
@@ -103,7 +104,7 @@ func (s *sampler[P]) resume() *run[P] {
 func (s *sampler[P]) same(r *run[P]) {
 	m := try.Get(s.move(r.Steps, 0, 1))
 	for c, x := range r.Log {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
+		if !lists.Finite(x) {
 			continue // the chain began anew
 		}
 		if !(math.Abs(x-m.log[c]) <= 1e-6*(1+math.Abs(x))) {

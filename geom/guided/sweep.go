@@ -18,20 +18,19 @@ import (
 // with different observations. Messages are those of guide after the n steps of the edges of a level, as terms of a polynomial of P.
 type sweep struct {
 	model
-	plan     *plan
-	steps    int
-	h        *Node   // length of a step, [E], of the edges in the order of the plan
-	pick     []*Node // plan.parents
-	told     []terms // [level] of [n, G, P, E, n, n] and [n, G, P, E, n, D]
-	root     terms   // the root's message, [G, P, 1, n, n] and [G, P, 1, n, D]
-	start    *Node   // [G, wide, D]: the state of the root, or the mean of its prior
-	free     *Node   // the standard deviations of the prior of the root, [n]; nil where it is known
-	noise    *Node   // standard deviation of the errors of the observations, [G], where it is not among the unknowns
-	exponent *Node   // of the density of the observations, a scalar
-	sharp    *Node   // its inverse in the messages, as terms, [G, P]
-	seen     []views // at the root, and [1 + level]
-	centre   *Node   // of the chart of the root's message, [G, 1, a], and of those after the steps of each level, [n, G, E, a]: see centres
-	centres  []*Node
+	plan    *plan
+	steps   int
+	h       *Node   // length of a step, [E], of the edges in the order of the plan
+	pick    []*Node // plan.parents
+	told    []terms // [level] of [n, G, P, E, n, n] and [n, G, P, E, n, D]
+	root    terms   // the root's message, [G, P, 1, n, n] and [G, P, 1, n, D]
+	start   *Node   // [G, wide, D]: the state of the root, or the mean of its prior
+	free    *Node   // the standard deviations of the prior of the root, [n]; nil where it is known
+	noise   *Node   // standard deviation of the errors of the observations, [G], where it is not among the unknowns
+	sharp   *Node   // its inverse in the messages, as terms, [G, P]
+	seen    []views // at the root, and [1 + level]
+	centre  *Node   // of the chart of the root's message, [G, 1, a], and of those after the steps of each level, [n, G, E, a]: see centres
+	centres []*Node
 }
 
 // terms are the coefficients of messages.
@@ -44,7 +43,7 @@ type views struct{ mark, residual, count, b, f *Node }
 
 // unknown are parameters at a point, in the chains, [C].
 type unknown struct {
-	rate   *Node   // of the edges in the order of the plan, [C, E]; nil for 1
+	rate   *Node   // of time; nil for 1
 	noise  *Node   // nil where it is known
 	params []*Node // of the process
 	varies []bool  // which of them are [C]
@@ -158,13 +157,7 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 	x := perChain(s.start, c)
 	log = ZerosLike(ReduceSum(x, -2, -1))
 	if s.free != nil {
-		b, f := s.root.at(theta.powers)
-		local, y := s.enter(x)
-		if s.charted {
-			b, f = s.heard(local, s.centred(s.centre, c), y, b, f)
-		}
-		next, mean, value := step(y, Mul(Reshape(Square(s.free), 1, 1, s.n), linalg.EyeLike(b)), Mul(Reshape(s.free, 1, s.n, 1), Reshape(xi, c, s.n, s.d)), b, f)
-		x, log = s.leave(local, next), Sub(mean, value)
+		x, log = s.begin(x, xi, theta)
 	}
 	noise := theta.noise
 	if noise == nil {
@@ -173,7 +166,7 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 	sharp := Mul(combine(theta.powers, s.sharp), noise)
 	above := ExpandAxes(x, 1)
 	if s.plan.inner[0] {
-		log = Add(log, Mul(s.exponent, s.seen[0].density(above, ExpandAxes(ZerosLike(log), 1), sharp, noise)))
+		log = Add(log, s.seen[0].density(above, ExpandAxes(ZerosLike(log), 1), sharp, noise))
 	}
 	all := []*Node{above}
 	done := 0
@@ -182,7 +175,7 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 		begin := Reshape(linalg.MatMul(s.pick[l], Reshape(above, c, above.Shape().Dim(1), s.wide*s.d)), c*e, s.wide, s.d)
 		h := BroadcastToDims(ExpandAxes(SliceAxis(s.h, 0, AxisRange(done, done+e)), 0), c, e)
 		if theta.rate != nil {
-			h = Mul(h, SliceAxis(theta.rate, 1, AxisRange(done, done+e)))
+			h = Mul(h, ExpandAxes(theta.rate, 1))
 		}
 		h = Reshape(h, c*e, 1, 1)
 		params := theta.along(e, 1)
@@ -219,10 +212,22 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 		log = Add(log, ReduceSum(Reshape(final[1], c, e), -1))
 		above = Reshape(final[0], c, e, s.wide, s.d)
 		all = append(all, above)
-		log = Add(log, Mul(s.exponent, s.seen[1+l].density(above, Reshape(final[2], c, e), sharp, noise)))
+		log = Add(log, s.seen[1+l].density(above, Reshape(final[2], c, e), sharp, noise))
 		done += e
 	}
 	return log, Concatenate(all, 1), paths
+}
+
+// begin takes the mean of the root's prior, [C, wide, D], and its noise to the root's state and the logarithm of its weight.
+func (s *sweep) begin(x, xi *Node, theta unknown) (state, log *Node) {
+	c := x.Shape().Dim(0)
+	b, f := s.root.at(theta.powers)
+	local, y := s.enter(x)
+	if s.charted {
+		b, f = s.heard(local, s.centred(s.centre, c), y, b, f)
+	}
+	next, mean, value := step(y, Mul(Reshape(Square(s.free), 1, 1, s.n), linalg.EyeLike(b)), Mul(Reshape(s.free, 1, s.n, 1), Reshape(xi, c, s.n, s.d)), b, f)
+	return s.leave(local, next), Sub(mean, value)
 }
 
 // density is the logarithm of that of the observations of states x, [C, E, wide, D], of a level with errors of standard deviation noise, [C],

@@ -54,6 +54,16 @@ type method struct {
 	stages []stage // nil where Step is all that is known
 }
 
+// Key names a compiled function that integrates with a method in so many steps, or does not integrate. Functions of one space share its keys, so
+// that a name begins with that of its package.
+type Key struct {
+	Name   string
+	Method Method
+	Steps  int
+}
+
+func (k Key) String() string { return k.Name }
+
 // stage is an evaluation k = f(t + c dt, y + a k)·dz, with the k of the stage before, for a step to y + Σ b k.
 type stage struct{ a, b, c float64 }
 

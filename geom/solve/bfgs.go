@@ -36,27 +36,27 @@ func (m *BFGS) Stop() { m.X, m.Done = m.Best, true }
 
 // Learn takes value and gradient at X. The search is done where Excess is at most the tolerance, or where no step leads down. It is
 // done with the Excess +Inf where it starts if the value or the gradient is not finite there, and where the Hessian is not positive
-// definite.
-func (m *BFGS) Learn(value float64, gradient []float64, tolerance float64) {
+// definite. Learn returns whether X is better than Best was, and takes its place.
+func (m *BFGS) Learn(value float64, gradient []float64, tolerance float64) (better bool) {
 	if m.Done {
-		return
+		return false
 	}
 	size := math.Abs(value) + floats.Norm(gradient, 1)
 	finite := !math.IsNaN(size) && !math.IsInf(size, 1)
 	if m.gradient == nil && !finite {
 		m.Value = value
 		m.Stop()
-		return
+		return false
 	}
 	if m.gradient != nil {
 		const rounding = 1e-13
 		if !finite || value > m.Value+1e-4*m.alpha*m.slope+rounding*math.Abs(m.Value) {
 			if m.alpha /= 4; m.alpha < 1e-6 {
 				m.Stop()
-				return
+				return false
 			}
 			m.X = floats.AddScaledTo(make([]float64, len(m.Best)), m.Best, m.alpha, m.step)
-			return
+			return false
 		}
 		m.update(gradient)
 	}
@@ -65,7 +65,7 @@ func (m *BFGS) Learn(value float64, gradient []float64, tolerance float64) {
 	var step mat.VecDense
 	if !factor.Factorize(m.Hessian) || factor.SolveVecTo(&step, mat.NewVecDense(len(gradient), gradient)) != nil {
 		m.Stop()
-		return
+		return true
 	}
 	m.step = floats.ScaleTo(make([]float64, len(gradient)), -1, step.RawVector().Data)
 	m.slope, m.alpha = floats.Dot(m.step, gradient), 1
@@ -76,6 +76,7 @@ func (m *BFGS) Learn(value float64, gradient []float64, tolerance float64) {
 	if m.Done = m.Excess <= tolerance; !m.Done {
 		m.X = floats.AddScaledTo(make([]float64, len(m.Best)), m.Best, m.alpha, m.step)
 	}
+	return true
 }
 
 // update changes the Hessian so that it takes the last step to the change of the gradient, damped after Powell where it would

@@ -8,6 +8,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // RegressionTest tests whether the coefficients v_k of the tested terms are 0 in the model of Regress that has the known and the tested terms. There
@@ -50,7 +51,7 @@ func RegressionTest[P geom.Point](on geom.Of[P], samples []P, known, tested line
 	try.Do(err)
 	// Coordinates of the residuals, less their mean, in an orthonormal basis; those without weight are not looked at.
 	with, _ := weighted(w)
-	pca := tangentPCA(&Mean[geom.Vec]{Velocities: e, Momenta: flat, Weights: pick(w, with)})
+	pca := tangentPCA(&Mean[geom.Vec]{Velocities: e, Momenta: flat, Weights: lists.Pick(w, with)})
 	if len(pca.Modes) == 0 {
 		return nil, errors.New("all samples are on the model of the known terms, which leaves nothing to explain")
 	}
@@ -72,7 +73,7 @@ func (r *run) left(terms linear.Terms, samples [][]float64, w []float64) (e, fla
 	inner := *r
 	with, _ := weighted(w)
 	if len(terms) == 0 {
-		mean := inner.mean(pick(samples, with), pick(w, with))
+		mean := inner.mean(lists.Pick(samples, with), lists.Pick(w, with))
 		point, e, flat, status = mean.Point, mean.Velocities, mean.Momenta, mean.Status
 	} else {
 		d := try.Get(linear.NewDesign(len(samples), nil, w, terms...))
@@ -81,7 +82,7 @@ func (r *run) left(terms linear.Terms, samples [][]float64, w []float64) (e, fla
 			return nil, nil, 0
 		}
 		point, status = g.Point, g.Status
-		g.Misses, g.Fitted = pick(g.Misses, with), pick(g.Fitted, with)
+		g.Misses, g.Fitted = lists.Pick(g.Misses, with), lists.Pick(g.Fitted, with)
 		var rows [][]float64
 		for _, i := range with {
 			rows = append(rows, d.Row(i))

@@ -1,4 +1,4 @@
-// Package stats is statistics of points on a manifold: the Fréchet mean and the geometric median, principal components in the
+// Package stats is statistics of points on a manifold: the Fréchet mean, principal components in the
 // tangent space, means with covariance on the frame bundle, geodesic regression, growth of many
 // subjects, permutation tests of groups and covariates. A newcomer begins with a mean and its principal components:
 //

@@ -95,13 +95,13 @@ func ExamplePermutationTest() {
 
 // A search that may take one step alone has not arrived, and its status says so.
 func ExampleMaxIterations() {
-	line := geom.On(manifold.Euclidean(1))
-	median, err := stats.Median(line, [][]float64{{0}, {1}, {5}, {9}, {20}}, stats.Start([]float64{18}), stats.MaxIterations(1))
+	sphere := geom.On(manifold.Sphere(2))
+	mean, err := stats.FrechetMean(sphere, [][]float64{{1, 0, 0}, {0.8, 0.6, 0}, {0, 0.6, 0.8}}, stats.MaxIterations(1))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(median.Status)
+	fmt.Println(mean.Status)
 	// Output: iteration limit
 }
 

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // model is points ŷ_i = Exp_p(a_i♯) at the ends of geodesics with momenta a_i = Σ_k s_ik m_k, fitted to samples x_i.
@@ -59,7 +60,7 @@ func (f *fit) value(at model) (value float64, gradient model) {
 	out := f.graph("fit", at, nil, func(_, _, ends *graph.Node, _ []*graph.Node) []*graph.Node { return []*graph.Node{ends} })
 	points := out.Matrix(0)
 	for _, y := range points {
-		if !finite(floats.Norm(y, 1)) {
+		if !lists.Finite(y...) {
 			return math.Inf(1), model{}
 		}
 	}
@@ -91,7 +92,7 @@ func (f *fit) value(at model) (value float64, gradient model) {
 			pulls[i] = floats.ScaleTo(make([]float64, len(g.Momentum)), -2*f.weights[i], g.Momentum)
 		}
 	}
-	if !finite(value) {
+	if !lists.Finite(value) {
 		return math.Inf(1), model{}
 	}
 	out = f.graph("gradient of fit", at, []any{pulls}, func(p, m, ends *graph.Node, more []*graph.Node) []*graph.Node {
@@ -146,7 +147,7 @@ func (f *fit) geodesics() (needed []*geodesic, err error) {
 		needed = append(needed, g)
 	}
 	for i, s := range f.s {
-		shoot(f.p, combine(s, f.m))
+		shoot(f.p, lists.Combine(s, f.m))
 		if f.shots != nil {
 			shoot(f.points[i], f.shots.roots[i].X)
 		}
@@ -282,7 +283,7 @@ func (f *fit) flat(v []float64) []float64 {
 
 // musical is ♯ or ♭ of one vector or covector at a point, [a], or of several, [k, a], at one point or as many, [k, a].
 func musical(space *geom.Space[geom.Vec], name string, point, v any, from, to geom.Kind, of func(m geom.Manifold, x, v *graph.Node) *graph.Node) engine.Values {
-	return try.Get(space.Call(operation{name: name}, func(in []*graph.Node) []*graph.Node {
+	return try.Get(space.Call(key(name), func(in []*graph.Node) []*graph.Node {
 		at := geom.At(space.M, in[0])
 		x, w := at.X, at.Enter(from, in[1])
 		if w.Rank() > x.Rank() {

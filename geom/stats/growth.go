@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Track is what one subject was at several times, in any order.
@@ -82,7 +83,7 @@ type Growth[P geom.Point] struct {
 // holonomy: the vectors are moved to the estimate of y, not to y itself.
 //
 // Subjects with the same number of observations share one compiled program.
-func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (_ *Growth[P], err error) {
+func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...TestOption) (_ *Growth[P], err error) {
 	defer try.Named(&err, "growth")
 	s := on.Geometry()
 	if len(tracks) < 2 {
@@ -106,9 +107,13 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...LimitOption) (
 	}
 	g.Origin /= float64(observations)
 
-	means := make([]MeanOption, len(opts))
-	for i, o := range opts {
-		means[i] = o
+	var means []MeanOption
+	for _, o := range opts {
+		var given options
+		if try.Do(o.apply(&given)); given.sigma > 0 {
+			return nil, fmt.Errorf("Mismatch(%g): Grow takes exact geodesics; take Regress with Mismatch for each subject, FrechetMean with Mismatch, and Gather", given.sigma)
+		}
+		means = append(means, o)
 	}
 	velocities, misses := make([]P, len(tracks)), make([][]P, len(tracks))
 	var slopeError, interceptError float64 // mean(1/S_i), mean(1/n_i + (t₀ − t̄_i)²/S_i)
@@ -184,7 +189,7 @@ func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []
 	if !geom.IsCharted(s.M) {
 		return z, v
 	}
-	out := try.Get(s.Call(operation{name: "placed"}, func(in []*graph.Node) []*graph.Node {
+	out := try.Get(s.Call(key("placed"), func(in []*graph.Node) []*graph.Node {
 		at := geom.At(s.M, in[0])
 		x := graph.BroadcastPrefix(in[1], in[2].Shape().Dim(0))
 		_, dx := autodiff.Pushforward(func(x []*graph.Node) []*graph.Node { return []*graph.Node{at.Coordinates(x[0])} }, []*graph.Node{x}, in[2:])
@@ -233,7 +238,7 @@ func gather[P geom.Point](s *geom.Space[P], mean *Mean[P], points []P, vectors [
 // vary computes means and variances of what has been gathered at y, with Σ(n_i − 2) = free.
 func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError float64) {
 	n := len(g.Slopes)
-	slope := combine(even(n), s.Vectors(g.Slopes))
+	slope := lists.Combine(even(n), s.Vectors(g.Slopes))
 	rows := [][]float64{slope}
 	for _, v := range g.Slopes {
 		rows = append(rows, floats.SubTo(make([]float64, len(slope)), s.Vector(v), slope))

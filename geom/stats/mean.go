@@ -10,9 +10,10 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
-// Mean is a point y in the middle of samples x_i: the Fréchet mean or the median. It holds the logarithms of the samples at y,
+// Mean is the Fréchet mean y of samples x_i. It holds the logarithms of the samples at y,
 // which other statistics, such as TangentPCA, start from; those of a sample of weight 0 that has none are NaN.
 type Mean[P geom.Point] struct {
 	Point      P         // y
@@ -22,7 +23,6 @@ type Mean[P geom.Point] struct {
 	Distances  []float64 // d(y, x_i); with Mismatch d_σ(y, x_i)
 	Variance   float64   // Σ w_i Distances_i², in the unit of lengths squared; NaN where the computation was cancelled before a distance was known
 	Mismatch   float64   // σ of the option; 0 without
-	Median     bool      // the point is that of Median, not of FrechetMean
 
 	Gradient float64 // ‖gradient‖_g of the sum that was minimised: 0 at the mean
 	// Imbalance and Unsettled say how exact a mean with Mismatch is; both are 0 without. Imbalance is ‖Σ w_i v_i‖_g divided by the
@@ -84,7 +84,7 @@ func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...MeanOption) (
 
 // meanOf turns a mean of lists of numbers into one of points of a space.
 func meanOf[P geom.Point](s *geom.Space[P], m *Mean[geom.Vec]) *Mean[P] {
-	return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.Mismatch, m.Median,
+	return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.Mismatch,
 		m.Gradient, m.Imbalance, m.Unsettled, m.Lost, m.Residual, m.Starts, m.Agreed, m.Iterations, m.Status}
 }
 
@@ -96,31 +96,18 @@ func (r *run) mean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	if r.Tolerance == 0 {
 		r.Tolerance = 1e-8
 	}
-	return r.withWeight(samples, w, func(x [][]float64, w []float64) *Mean[geom.Vec] { return r.best(x, w, (*run).exactMean) })
+	return r.withWeight(samples, w, r.best)
 }
 
-// exactMean is the Fréchet mean that one start leads to, of samples that have weight.
-func (r *run) exactMean(samples [][]float64, w []float64) *Mean[geom.Vec] {
-	m, _ := r.centre(samples, w, func(g []*geodesic) level {
-		l := level{weights: w, slope: 2, stiff: 2}
-		for i, g := range g {
-			l.value += w[i] * g.Length * g.Length
-		}
-		l.size = math.Sqrt(l.value)
-		return l
-	})
-	return m
-}
-
-// withWeight computes a centre of the samples that have weight, and takes the geodesics to the others there.
-func (r *run) withWeight(samples [][]float64, w []float64, centre func(x [][]float64, w []float64) *Mean[geom.Vec]) *Mean[geom.Vec] {
+// withWeight computes a mean of the samples that have weight, and takes the geodesics to the others there.
+func (r *run) withWeight(samples [][]float64, w []float64, mean func(x [][]float64, w []float64) *Mean[geom.Vec]) *Mean[geom.Vec] {
 	with, without := weighted(w)
-	m := centre(pick(samples, with), pick(w, with))
+	m := mean(lists.Pick(samples, with), lists.Pick(w, with))
 	if without == nil {
 		return m
 	}
-	m.Weights, m.Lost = w, pick(with, m.Lost)
-	for k, g := range r.perhaps(repeat(m.Point, len(without)), pick(samples, without)) {
+	m.Weights, m.Lost = w, lists.Pick(with, m.Lost)
+	for k, g := range r.perhaps(repeat(m.Point, len(without)), lists.Pick(samples, without)) {
 		i := without[k]
 		m.Velocities, m.Momenta = slices.Insert(m.Velocities, i, g.Velocity), slices.Insert(m.Momenta, i, g.Momentum)
 		m.Distances = slices.Insert(m.Distances, i, g.Length)
@@ -142,14 +129,6 @@ func weighted(w []float64) (with, without []int) {
 		}
 	}
 	return with, without
-}
-
-// pick returns x_i for some i.
-func pick[T any](x []T, which []int) (some []T) {
-	for _, i := range which {
-		some = append(some, x[i])
-	}
-	return some
 }
 
 // perhaps is reach for samples without weight: a geodesic that is not found is NaN, with the Residual 0.
@@ -239,11 +218,7 @@ type geodesic = geom.Geodesic[geom.Vec]
 
 // String says what the mean is in one line.
 func (m *Mean[P]) String() string {
-	what := "mean"
-	if m.Median {
-		what = "median"
-	}
-	line := fmt.Sprintf("%s of %d samples, standard deviation %.4g, %s after %d iterations", what, len(m.Weights), math.Sqrt(m.Variance), m.Status, m.Iterations)
+	line := fmt.Sprintf("mean of %d samples, standard deviation %.4g, %s after %d iterations", len(m.Weights), math.Sqrt(m.Variance), m.Status, m.Iterations)
 	if m.Starts > 1 {
 		line += fmt.Sprintf(", found by %d of %d starts", m.Agreed, m.Starts)
 	}
@@ -256,56 +231,41 @@ func (m *Mean[P]) String() string {
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
 func (m *Mean[P]) Err() error { return solve.NotNil(m).Status.Err(m) }
 
-// level describes, at a point y, a sum over the samples that a centre minimises.
-type level struct {
-	value   float64
-	weights []float64 // c_i, Σ c_i = 1: the sum falls along s = Σ c_i Log_y(x_i)
-	slope   float64   // along s the sum falls by slope·‖s‖² to first order
-	kink    float64   // less kink·‖s‖, the weight of samples at y whose distances are the terms of the sum
-	stiff   float64   // about the second derivative of the sum
-	size    float64   // the spread of the samples, the unit in which steps are measured
-}
-
 // candidate is a point y with the logarithms of the samples at y, and the step that they suggest.
 type candidate struct {
-	level
 	y        []float64
 	logs     []*geodesic
-	step     []float64 // Σ c_i Log_y(x_i), with a kink the part by which it is stronger: slope times it is the least subgradient
+	value    float64   // Σ w_i ‖Log_y(x_i)‖², which falls by 2 ‖step‖² along the step to first order
+	step     []float64 // Σ w_i Log_y(x_i)
 	covector []float64 // its ♭
-	norm     float64   // ‖step‖_g
+	norm     float64   // ‖step‖_g: half of the gradient
 }
 
-// settled says whether the least subgradient would be 0 within a tolerance of the spread.
-func (c *candidate) settled(tolerance float64) bool {
-	return c.slope*c.norm <= c.enough(tolerance)
-}
+// size is the spread of the samples, the unit in which steps are measured.
+func (c *candidate) size() float64 { return math.Sqrt(c.value) }
 
-// enough is the norm of the subgradient that settled allows.
-func (c *candidate) enough(tolerance float64) float64 { return tolerance * c.size * c.stiff }
+// settled says whether the step is 0 within a tolerance of the spread.
+func (c *candidate) settled(tolerance float64) bool { return c.norm <= tolerance*c.size() }
 
-// newCandidate is the candidate with given logarithms at y.
-func newCandidate(y []float64, logs []*geodesic, sum func(g []*geodesic) level) *candidate {
+// newCandidate is the candidate with given logarithms at y, of samples with weights.
+func newCandidate(y []float64, logs []*geodesic, w []float64) *candidate {
 	logs = rounded(y, logs)
-	c := &candidate{level: sum(logs), y: y, logs: logs}
-	velocities, momenta := parts(logs)
-	c.step, c.covector = combine(c.weights, velocities), combine(c.weights, momenta)
-	c.norm = math.Sqrt(max(0, floats.Dot(c.step, c.covector)))
-	if c.kink > 0 { // Vardi and Zhang, PNAS 97, 2000
-		left := max(0, 1-c.kink/(c.slope*c.norm))
-		floats.Scale(left, c.step)
-		floats.Scale(left, c.covector)
-		c.norm *= left
+	c := &candidate{y: y, logs: logs}
+	for i, g := range logs {
+		c.value += w[i] * g.Length * g.Length
 	}
+	velocities, momenta := parts(logs)
+	c.step, c.covector = lists.Combine(w, velocities), lists.Combine(w, momenta)
+	c.norm = math.Sqrt(max(0, floats.Dot(c.step, c.covector)))
 	return c
 }
 
 // evaluation is a candidate at y, with guesses of the logarithms there.
 type evaluation func(y []float64, guess [][]float64) (*candidate, error)
 
-// centre is centreFrom the starting point. Lengths change suddenly where geodesics get other steps, so it searches in a space in which all
-// logarithms take the same, and again with more as long as those at the result need more. It returns that space too.
-func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) level) (*Mean[geom.Vec], *geom.Space[geom.Vec]) {
+// exactMean is meanFrom the starting point, of samples that have weight. Lengths change suddenly where geodesics get other steps, so it
+// searches in a space in which all logarithms take the same, and again with more as long as those at the result need more.
+func (r *run) exactMean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	y := repeat(r.startingPoint(samples, w), len(samples))
 	logs, err := r.space.LogAll(y, samples)
 	if err == nil && !r.Stopped() {
@@ -319,17 +279,17 @@ func (r *run) centre(samples [][]float64, w []float64, sum func(g []*geodesic) l
 			velocities, _ := parts(logs)
 			logs = try.Get(steady.space.LogFrom(y, samples, velocities))
 		}
-		m := steady.centreFrom(newCandidate(y[0], logs, sum), samples, w, sum)
+		m := steady.meanFrom(newCandidate(y[0], logs, w), samples, w)
 		iterations += m.Iterations
 		if m.Iterations = iterations; steady.space == r.space || r.Stopped() {
-			return m, steady.space
+			return m
 		}
 		y = repeat(m.Point, len(samples))
 		logs, err = r.space.LogFrom(y, samples, m.Velocities)
 		try.Do(try.Name(err, "at the result"))
 		if r.space.Steady(logs...).Steps() <= steady.space.Steps() {
 			m.Status = max(m.Status, worst(logs))
-			return m, steady.space
+			return m
 		}
 	}
 }
@@ -343,23 +303,23 @@ func worst(logs []*geodesic) geom.Status {
 	return status
 }
 
-// centreFrom searches for a point where the step Σ c_i Log_y(x_i) is zero, by Broyden's method in the ambient coordinates. As a function
+// meanFrom searches for a point where the step Σ w_i Log_y(x_i) is zero, by Broyden's method in the ambient coordinates. As a function
 // of y the step has a Jacobian close to −1. The vectors that the method remembers are not transported to new points: near the
 // end steps are short, and far from it the line search decides. What it finds is asked for shorter logarithms, since those that
 // follow y stay on their sides of the samples' cut loci, and for directions in which the sum falls.
-func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum func(g []*geodesic) level) *Mean[geom.Vec] {
+func (r *run) meanFrom(now *candidate, samples [][]float64, w []float64) *Mean[geom.Vec] {
 	at := func(y []float64, guess [][]float64) (*candidate, error) {
 		logs, err := r.space.LogFrom(repeat(y, len(samples)), samples, guess)
 		if err != nil {
 			return nil, err
 		}
-		return newCandidate(y, logs, sum), nil
+		return newCandidate(y, logs, w), nil
 	}
 	var memory solve.Inverse
 	iteration, status := 0, geom.IterationLimit
 	for ; ; iteration++ { // the last point is tested too
 		if now.settled(r.Tolerance) && !r.Stopped() {
-			lower := r.lower(now, samples, sum, at)
+			lower := r.lower(now, samples, w, at)
 			if r.Stopped() { // and perhaps did not look for all
 				status = geom.Cancelled
 				break
@@ -374,7 +334,7 @@ func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum f
 		if iteration >= r.MaxIterations {
 			break
 		}
-		if r.report(iteration, now.value, now.slope*now.norm, now.enough(r.Tolerance)) {
+		if r.report(iteration, now.value, 2*now.norm, 2*r.Tolerance*now.size()) {
 			status = geom.Cancelled
 			break
 		}
@@ -392,7 +352,7 @@ func (r *run) centreFrom(now *candidate, samples [][]float64, w []float64, sum f
 		now = next
 	}
 	m := r.result(now.y, now.logs, w)
-	m.Gradient, m.Iterations = now.slope*now.norm, iteration
+	m.Gradient, m.Iterations = 2*now.norm, iteration
 	if status != geom.Converged {
 		m.Status = status
 	}
@@ -436,7 +396,7 @@ func (r *run) search(now *candidate, memory *solve.Inverse, at evaluation) (*can
 				if r.Stopped() { // and perhaps has not all logarithms there
 					return nil, nil
 				}
-				falls := next.value <= now.value-1e-4*t*now.slope*slope
+				falls := next.value <= now.value-2e-4*t*slope
 				equal := math.Abs(next.value-now.value) <= 1e-9*now.value && next.norm < 0.9*now.norm
 				if falls || equal {
 					return next, step

@@ -10,11 +10,12 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
-// best returns the best of the centres that several starts lead to, where the samples are far apart and their logarithms have closed forms.
-func (r *run) best(samples [][]float64, w []float64, search func(r *run, samples [][]float64, w []float64) *Mean[geom.Vec]) *Mean[geom.Vec] {
-	best := search(r, samples, w)
+// best returns the best of the means that several starts lead to, where the samples are far apart and their logarithms have closed forms.
+func (r *run) best(samples [][]float64, w []float64) *Mean[geom.Vec] {
+	best := r.exactMean(samples, w)
 	best.Starts, best.Agreed = 1, 1
 	if _, closed := r.space.M.(geom.ClosedForms); !closed || r.from != nil || best.Status == geom.Cancelled || !r.wide(best, samples) {
 		return best
@@ -24,7 +25,7 @@ func (r *run) best(samples [][]float64, w []float64, search func(r *run, samples
 		other := *r
 		other.Task, other.from = r.Quiet(), samples[k*len(samples)/n]
 		var m *Mean[geom.Vec]
-		err := try.Run(func() { m = search(&other, samples, w) })
+		err := try.Run(func() { m = other.exactMean(samples, w) })
 		if r.Stopped() {
 			best.Status = geom.Cancelled
 			return best
@@ -32,7 +33,7 @@ func (r *run) best(samples [][]float64, w []float64, search func(r *run, samples
 		if err != nil { // the cut locus of a sample
 			continue
 		}
-		if found = append(found, m); m.Status < best.Status || m.Status == best.Status && m.sum() < (1-1e-9)*best.sum() {
+		if found = append(found, m); m.Status < best.Status || m.Status == best.Status && m.Variance < (1-1e-9)*best.Variance {
 			best = m
 		}
 	}
@@ -49,14 +50,6 @@ func (r *run) best(samples [][]float64, w []float64, search func(r *run, samples
 	return best
 }
 
-// sum is what the point minimises.
-func (m *Mean[P]) sum() float64 {
-	if m.Median {
-		return floats.Dot(m.Weights, m.Distances)
-	}
-	return m.Variance
-}
-
 // wide says whether the sum of squares at the sample furthest from m is less than flat space would have it, or has a cut locus.
 func (r *run) wide(m *Mean[geom.Vec], samples [][]float64) bool {
 	far := floats.MaxIdx(m.Distances)
@@ -65,7 +58,7 @@ func (r *run) wide(m *Mean[geom.Vec], samples [][]float64) bool {
 		return true
 	}
 	square := m.Distances[far] * m.Distances[far]
-	less := m.Variance + square - 2*floats.Dot(combine(m.Weights, m.Momenta), m.Velocities[far])
+	less := m.Variance + square - 2*floats.Dot(lists.Combine(m.Weights, m.Momenta), m.Velocities[far])
 	for i, g := range logs {
 		less -= m.Weights[i] * g.Length * g.Length
 	}
@@ -74,12 +67,9 @@ func (r *run) wide(m *Mean[geom.Vec], samples [][]float64) bool {
 
 // lower returns a candidate where the sum is lower than at one that is settled: at the same point with shorter logarithms, or away from
 // it, where it is a maximum or a saddle. It is nil where none is found.
-func (r *run) lower(now *candidate, samples [][]float64, sum func(g []*geodesic) level, at evaluation) *candidate {
+func (r *run) lower(now *candidate, samples [][]float64, w []float64, at evaluation) *candidate {
 	if logs := r.shortened(repeat(now.y, len(samples)), samples, now.logs); logs != nil {
-		return newCandidate(now.y, logs, sum)
-	}
-	if now.kink > 0 { // which outweighs the others: a minimum
-		return nil
+		return newCandidate(now.y, logs, w)
 	}
 	return r.downhill(now, at)
 }
@@ -120,6 +110,7 @@ func (r *run) downhill(now *candidate, at evaluation) *candidate {
 		v[k] = random.NormFloat64()
 	}
 	var basis, flat [][]float64
+	size := now.size()
 	h, least, direction := mat.NewSymDense(limit, nil), 0.0, []float64(nil)
 	for k := 0; k < limit; k++ {
 		_, tangent := try.Get2(r.space.Project(now.y, v))
@@ -130,7 +121,7 @@ func (r *run) downhill(now *candidate, at evaluation) *candidate {
 			break
 		}
 		floats.Scale(1/norm, q)
-		step := floats.ScaleTo(make([]float64, len(q)), short*now.size, q)
+		step := floats.ScaleTo(make([]float64, len(q)), short*size, q)
 		if !(floats.Norm(step, 2) > 1e-10*floats.Norm(now.y, 2)) {
 			return nil // for samples that are so close, space is flat
 		}
@@ -139,9 +130,8 @@ func (r *run) downhill(now *candidate, at evaluation) *candidate {
 			break // at the cut locus of a sample
 		}
 		basis, flat = append(basis, q), append(flat, floats.ScaleTo(p, 1/norm, p))
-		v = floats.ScaleTo(make([]float64, len(q)), now.slope, now.step)
-		floats.AddScaled(v, -next.slope, next.step)
-		floats.Scale(1/(now.slope*short*now.size), v)
+		v = floats.SubTo(make([]float64, len(q)), now.step, next.step)
+		floats.Scale(1/(short*size), v)
 		for j := range basis {
 			h.SetSym(j, k, floats.Dot(flat[j], v))
 		}
@@ -159,9 +149,9 @@ func (r *run) downhill(now *candidate, at evaluation) *candidate {
 	if least > -accuracy {
 		return nil
 	}
-	way := combine(direction, basis)
+	way := lists.Combine(direction, basis)
 	for _, t := range []float64{0.3, -0.3, 0.1, -0.1, 0.03, -0.03} {
-		next, err := r.moved(now, floats.ScaleTo(make([]float64, len(way)), t*now.size, way), at)
+		next, err := r.moved(now, floats.ScaleTo(make([]float64, len(way)), t*size, way), at)
 		if err == nil && next.value < now.value*(1-1e-9) {
 			return next
 		}

@@ -2,93 +2,13 @@ package stats_test
 
 import (
 	"math"
-	"strings"
 	"testing"
-
-	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
-	"anatomy/geom/ode"
 	"anatomy/geom/stats"
-	"anatomy/kernels"
-	"anatomy/landmarks"
 )
-
-// A median is one wherever the search starts: at a sample, close to one, between samples.
-func TestMedianOnLine(t *testing.T) {
-	line := geom.On(manifold.Euclidean(1))
-	x := [][]float64{{12}, {4}, {3}, {5}, {6}}
-	for _, start := range []float64{6, 6 + 1e-15, 6 - 1e-12, 6 + 1e-10, 4 - 1e-9, 12, 4.5, 30} {
-		m := expect.Must(stats.Median(line, x, stats.Start([]float64{start})))
-		converged(t, "median", m.Status)
-		expect.Abs(t, "median", m.Point, x[3], 0)
-		expect.Abs(t, "its gradient", m.Gradient, 0, 0)
-	}
-	expect.Abs(t, "from the mean", expect.Must(stats.Median(line, x)).Point, x[3], 0)
-	m := expect.Must(stats.Median(line, x, stats.Weights([]float64{1, 1, 1, 1, 0.5}), stats.Tolerance(1e-3)))
-	expect.Abs(t, "weighted", m.Point, []float64{5}, 0)
-}
-
-// A median that is a sample is exactly this sample, also where logarithms are integrated and have errors.
-func TestMedianIsSample(t *testing.T) {
-	space := landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 5)).Flat()
-	for seed := range uint64(4) {
-		x := normal(seed, 6, 6)
-		for _, v := range x {
-			floats.Scale(0.1, v)
-			floats.Add(v, []float64{0, 0, 0.9, 0.2, 0.4, 0.8})
-		}
-		m := expect.Must(stats.Median(space, x, stats.Weights([]float64{1, 1, 6, 1, 1, 1})))
-		converged(t, "median", m.Status)
-		expect.Abs(t, "median", m.Point, x[2], 0)
-	}
-	x := onCylinder(0, 10, 25, -30, 50)
-	m := expect.Must(stats.Median(geom.On(manifold.Cylinder(1)), x, stats.Weights([]float64{5, 1, 1, 1, 1})))
-	expect.Abs(t, "median on a cylinder", m.Point, x[0], 0)
-	if says := m.String(); !strings.HasPrefix(says, "median of 5 samples") {
-		t.Error(says)
-	}
-}
-
-// In the plane the median of a triangle sees its sides at 120° (Fermat), also from a start at a corner or close to one. Among positive
-// definite matrices, where a logarithm at the point itself is rounding and not 0, it is the same from wherever the search starts.
-func TestMedianFromSamples(t *testing.T) {
-	plane := geom.On(manifold.Euclidean(2))
-	x := [][]float64{{0, 0}, {4, 0}, {1, 3}}
-	for _, start := range [][]float64{{0, 0}, {1e-13, 0}, {4, 1e-10}, {1, 3}} {
-		m := expect.Must(stats.Median(plane, x, stats.Start(start)))
-		converged(t, "median", m.Status)
-		for i := range x {
-			u, v := m.Velocities[i], m.Velocities[(i+1)%3]
-			expect.Abs(t, "cosine", floats.Dot(u, v)/floats.Norm(u, 2)/floats.Norm(v, 2), -0.5, 1e-6)
-		}
-	}
-	cone := geom.On(manifold.SPD(2))
-	p := [][]float64{{2, 0.3, 0.3, 1}, {1, 0.1, 0.1, 3}, {4, -1, -1, 2}, {1, 0.5, 0.5, 1}}
-	want := expect.Must(stats.Median(cone, p))
-	for _, start := range p {
-		m := expect.Must(stats.Median(cone, p, stats.Start(start)))
-		converged(t, "median of matrices", m.Status)
-		expect.Abs(t, "median of matrices", m.Point, want.Point, 1e-6)
-	}
-}
-
-// The components of samples at their median are those of the sample covariance, too.
-func TestComponentsAtMedian(t *testing.T) {
-	line := geom.On(manifold.Euclidean(1))
-	p := expect.Must(stats.TangentPCA(expect.Must(stats.Median(line, [][]float64{{0}, {0}, {0}, {10}}))))
-	expect.Abs(t, "variance", p.Variances, []float64{25}, 1e-12)
-	expect.Abs(t, "scores from the median", p.Scores, [][]float64{{0}, {0}, {0}, {10}}, 1e-12)
-	space := geom.On(manifold.Euclidean(3))
-	x := normal(8, 4, 3)
-	at := expect.Must(stats.TangentPCA(expect.Must(stats.Median(space, x))))
-	want := expect.Must(stats.TangentPCA(expect.Must(stats.FrechetMean(space, x))))
-	expect.Abs(t, "variances", at.Variances, want.Variances, 1e-12)
-	expect.Abs(t, "modes", at.Modes, want.Modes, 1e-9)
-	expect.Abs(t, "all scores give the sample back", expect.Must(at.At(space, at.Scores[2]...)), x[2], 1e-12)
-}
 
 func onCylinder(degrees ...float64) (x [][]float64) {
 	for _, a := range degrees {

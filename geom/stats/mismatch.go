@@ -263,18 +263,10 @@ func (b *balance) result(lost []int) *Mean[geom.Vec] {
 	return m
 }
 
-// operation is the key of this package's compiled functions; for those that integrate geodesics it holds the integrator.
-type operation struct {
-	name   string
-	method ode.Method
-	steps  int
-}
-
-func (o operation) String() string { return o.name }
+// key names a compiled function of this package that does not integrate.
+func key(name string) ode.Key { return ode.Key{Name: "statistics, " + name} }
 
 // shooting is the key of a function that integrates geodesics.
-func shooting(name string, s *geom.Space[geom.Vec]) operation {
-	return operation{name, s.Method(), s.Steps()}
+func shooting(name string, s *geom.Space[geom.Vec]) ode.Key {
+	return ode.Key{Name: "statistics, " + name, Method: s.Method(), Steps: s.Steps()}
 }
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -11,69 +11,47 @@ import (
 	"anatomy/geom/framebundle"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
-// The options of each function have a type of their own; one that a function does not take does not compile.
-type (
-	// MeanOption is an option of FrechetMean, Regress and RegressionTest: Weights, Start, Mismatch, Tolerance or MaxIterations.
-	MeanOption interface {
-		apply(*options) error
-		mean()
-	}
-	// FrameOption is an option of FrameBundleMean: Weights, Start, Noise, Tolerance or MaxIterations.
-	FrameOption interface {
-		apply(*options) error
-		frame()
-	}
-	// TestOption is an option of PermutationTest: Mismatch, Tolerance or MaxIterations.
-	TestOption interface {
-		apply(*options) error
-		test()
-	}
-	// MedianOption is an option of Median: Weights, Start, Tolerance or MaxIterations. It is a MeanOption and a
-	// FrameOption.
-	MedianOption interface {
-		MeanOption
-		frame()
-	}
-	// MismatchOption is a MeanOption and a TestOption: Mismatch, Tolerance or MaxIterations.
-	MismatchOption interface {
-		MeanOption
-		test()
-	}
-	// LimitOption is an option of every function that takes options, PermutationTest included: Tolerance or MaxIterations. Grow takes no
-	// others.
-	LimitOption interface {
-		MedianOption
-		test()
-	}
-)
+// MeanOption is an option of an estimate: Weights, Start, Tolerance and MaxIterations of all of them, Noise of FrameBundleMean, and Mismatch of
+// the others. An estimate refuses one of the last two that it does not take.
+type MeanOption interface {
+	apply(*options) error
+	mean()
+}
+
+// TestOption is a MeanOption that PermutationTest and Grow take, too: Tolerance, MaxIterations and, for the former, Mismatch.
+type TestOption interface {
+	MeanOption
+	test()
+}
 
 // setting is an option of any kind. The functions that make options return it as the kind that it is.
 type setting func(*options) error
 
 func (s setting) apply(o *options) error { return s(o) }
 func (setting) mean()                    {}
-func (setting) frame()                   {}
 func (setting) test()                    {}
 
 type options struct {
 	solve.Limits
 	weights []float64
-	start   any // a point of the samples' type
-	sigma   float64
+	start   any     // a point of the samples' type
+	sigma   float64 // of Mismatch
+	noise   float64 // of Noise
 }
 
 // Weights sets the weights of the samples: w has one number for each sample, none negative. The weights are divided by their
-// sum. Samples of weight 0 do not influence means, medians and regressions. Their distances and logarithms are computed at the
+// sum. Samples of weight 0 do not influence means and regressions. Their distances and logarithms are computed at the
 // end, and are NaN if no geodesic is found. The default is equal weights.
-func Weights(w []float64) MedianOption {
+func Weights(w []float64) MeanOption {
 	return setting(func(o *options) error { o.weights = w; return nil })
 }
 
 // Start sets the point at which the iteration starts. The default is the weighted mean of the samples' coordinates, or, on a
 // Charted manifold, the point nearest to the weighted mean of the ambient vectors.
-func Start[P geom.Point](y P) MedianOption {
+func Start[P geom.Point](y P) MeanOption {
 	return setting(func(o *options) error { o.start = y; return nil })
 }
 
@@ -85,15 +63,20 @@ func Start[P geom.Point](y P) MedianOption {
 // In this model deformations have the cometric as their covariance, and coordinates have independent noise of variance σ². For
 // landmarks, whose kernels have k(0) = 1, σ has no unit: it is the standard deviation of the noise relative to that of a
 // deformation. 0.1 suits outlines. Noise sets a standard deviation as a length.
-func Mismatch(share float64) MismatchOption { return sigma("Mismatch", share) }
+func Mismatch(share float64) TestOption {
+	return positive("Mismatch", share, func(o *options) { o.sigma = share })
+}
 
 // Noise sets σ, the standard deviation of the noise of each coordinate of the samples, in the unit of length. It is an option of FrameBundleMean.
-// FrechetMean, Regress, RegressionTest and PermutationTest take Mismatch; the others take neither.
-func Noise(length float64) FrameOption { return sigma("Noise", length) }
+// FrechetMean, Regress, RegressionTest and PermutationTest take Mismatch; Grow takes neither.
+func Noise(length float64) MeanOption {
+	return positive("Noise", length, func(o *options) { o.noise = length })
+}
 
-func sigma(name string, sigma float64) setting {
+// positive is an option whose number must be positive, also when it is squared.
+func positive(name string, sigma float64, set func(*options)) setting {
 	return func(o *options) error {
-		if o.sigma = sigma; !(sigma > 0 && sigma*sigma > 0 && !math.IsInf(sigma*sigma, 1)) {
+		if set(o); !(sigma > 0 && sigma*sigma > 0 && !math.IsInf(sigma*sigma, 1)) {
 			return fmt.Errorf("%s(%g), want a positive number whose square is neither 0 nor infinite", name, sigma)
 		}
 		return nil
@@ -102,10 +85,10 @@ func sigma(name string, sigma float64) setting {
 
 // Tolerance sets when an iteration ends: roughly, when its next step is shorter than t standard deviations of the samples. The
 // comment of each function has the default and the precise meaning.
-func Tolerance(t float64) LimitOption { return limit(solve.Tolerance(t)) }
+func Tolerance(t float64) TestOption { return limit(solve.Tolerance(t)) }
 
 // MaxIterations sets the limit of iterations; a computation that reaches it has the Status geom.IterationLimit.
-func MaxIterations(n int) LimitOption { return limit(solve.MaxIterations(n)) }
+func MaxIterations(n int) TestOption { return limit(solve.MaxIterations(n)) }
 
 func limit(change solve.Option) setting { return func(o *options) error { return change(&o.Limits) } }
 
@@ -113,8 +96,9 @@ func limit(change solve.Option) setting { return func(o *options) error { return
 type run struct {
 	options
 	*geom.Task
-	space *geom.Space[geom.Vec]
-	from  []float64 // the option Start; nil without
+	space   *geom.Space[geom.Vec]
+	from    []float64 // the option Start; nil without
+	lengths bool      // it takes Noise, and no Mismatch
 }
 
 // newRun begins a computation with its default tolerance. An error ends it; the caller must defer end.
@@ -130,7 +114,7 @@ func (r *run) end(err *error) {
 }
 
 // set takes the options.
-func set[P geom.Point, O interface{ apply(*options) error }](r *run, s *geom.Space[P], opts []O) {
+func set[P geom.Point, O MeanOption](r *run, s *geom.Space[P], opts []O) {
 	for _, o := range opts {
 		try.Do(o.apply(&r.options))
 	}
@@ -157,8 +141,14 @@ func (r *run) minimise(o solve.Objective, x []float64) *solve.Minimum {
 
 // samplesOf takes the options, checks the samples, and returns them as lists of numbers with the normalised weights. Where they are orbits,
 // such as configurations up to rotation, they come close together, so that ambient means of them are near them.
-func samplesOf[P geom.Point, O interface{ apply(*options) error }](r *run, s *geom.Space[P], samples []P, opts []O) (x [][]float64, w []float64) {
+func samplesOf[P geom.Point, O MeanOption](r *run, s *geom.Space[P], samples []P, opts []O) (x [][]float64, w []float64) {
 	set(r, s, opts)
+	if r.noise > 0 && !r.lengths {
+		try.Fail("Noise(%g) is an option of FrameBundleMean: give Mismatch, which has no unit", r.noise)
+	}
+	if r.sigma > 0 && r.lengths {
+		try.Fail("Mismatch(%g) is no option of it: give Noise, a length", r.sigma)
+	}
 	try.Do(s.CheckAll("sample", samples))
 	// Inexact fits need no logarithms.
 	if r.sigma == 0 {
@@ -198,7 +188,7 @@ func (r *run) startingPoint(samples [][]float64, w []float64) []float64 {
 	if r.from != nil {
 		return r.from
 	}
-	y := combine(w, samples)
+	y := lists.Combine(w, samples)
 	if !geom.IsCharted(r.space.M) {
 		return y
 	}
@@ -208,17 +198,6 @@ func (r *run) startingPoint(samples [][]float64, w []float64) []float64 {
 		}
 	}
 	return samples[0] // the mean of the ambient vectors is near no point
-}
-
-// combine returns Σ w_i x_i, of those x_i whose w_i is not 0.
-func combine(w []float64, x [][]float64) []float64 {
-	sum := make([]float64, len(x[0]))
-	for i, v := range x {
-		if w[i] != 0 {
-			floats.AddScaled(sum, w[i], v)
-		}
-	}
-	return sum
 }
 
 // repeat returns n times the same point.

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // PCA describes samples by modes at a point y: tangent vectors u_k, orthonormal in the metric, and scores s_ik, for which the
@@ -29,7 +30,7 @@ type PCA[P geom.Point] struct {
 // TangentPCA returns the principal components of the logarithms v_i of the samples at their mean, with respect to the metric at
 // the mean. They are the eigenvectors of v ↦ Σ w_i (v_i − v̄) ⟨v_i − v̄, v⟩_g/(1 − Σ w_i²), v̄ = Σ w_i v_i, for equal weights the sample
 // covariance with the factor 1/(N − 1) (Fletcher, Lu, Pizer and Joshi, IEEE Trans. Med. Imaging 23, 2004), computed from a root of the N×N
-// matrix of inner products, whose rank is at most the dimension. At a Fréchet mean v̄ is 0; at a median it is not, nor is the mean of the scores ⟨u_k, v_i⟩_g. Variances are the
+// matrix of inner products, whose rank is at most the dimension. At a Fréchet mean v̄ is 0; at another point it is not, nor is the mean of the scores ⟨u_k, v_i⟩_g. Variances are the
 // eigenvalues, the largest first, and Explained their shares in the sum of all eigenvalues. There are at most N − 1 modes; modes whose
 // standard deviation is below 1e-7 of the largest are left out. If all samples are at the mean up to rounding (see FrechetMean), there are none. The scores of a sample of weight 0 without logarithm are NaN. The sign
 // of a mode is chosen so that its component of largest absolute value is positive.
@@ -82,7 +83,7 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 	square, err := squares(m.Weights)
 	try.Do(try.Name(err, "tangent PCA"))
 	centred := func(x [][]float64) (out [][]float64) {
-		centre := combine(m.Weights, x)
+		centre := lists.Combine(m.Weights, x)
 		for _, v := range x {
 			out = append(out, floats.SubTo(make([]float64, len(v)), v, centre))
 		}
@@ -95,7 +96,7 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 			return 0 // they may have no logarithm
 		}
 		v := share(i) * share(j) * (floats.Dot(momenta[i], velocities[j]) + floats.Dot(momenta[j], velocities[i])) / 2
-		if !finite(v) {
+		if !lists.Finite(v) {
 			try.Fail("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, v)
 		}
 		return v
@@ -119,7 +120,7 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 		for i := range c {
 			c[i] *= share(i) / values[k]
 		}
-		u, a := combine(c, velocities), combine(c, momenta)
+		u, a := lists.Combine(c, velocities), lists.Combine(c, momenta)
 		if sign := signOf(u); sign < 0 {
 			floats.Scale(sign, u)
 			floats.Scale(sign, a)

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Statistic is the number by which PermutationTest compares groups. For two groups it is a distance; for more the root mean square
@@ -92,7 +93,7 @@ func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Ter
 		}
 		g.sizes = append(g.sizes, len(of))
 	}
-	g.all, _ = samplesOf(r, s, pick(samples, slices.Concat(members...)), opts)
+	g.all, _ = samplesOf(r, s, lists.Pick(samples, slices.Concat(members...)), opts)
 	out := &Comparison[P]{Groups: names}
 	var of, observed func(order []int) float64
 	err = try.Run(func() {
@@ -110,7 +111,7 @@ func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Ter
 		return out, nil
 	case err != nil:
 		return nil, err
-	case !finite(out.Statistic):
+	case !lists.Finite(out.Statistic):
 		return nil, fmt.Errorf("the %s is %g: the numbers are too large, take another unit", statistic, out.Statistic)
 	}
 	p.Task = r.Task
@@ -148,7 +149,7 @@ func (g *grouping) mean(members []int, quiet bool) *Mean[geom.Vec] {
 	if quiet {
 		inner.Task = inner.Quiet()
 	}
-	mean := inner.mean(pick(g.all, members), even(len(members)))
+	mean := inner.mean(lists.Pick(g.all, members), even(len(members)))
 	g.status = max(g.status, mean.Status)
 	return mean
 }
@@ -185,8 +186,8 @@ func (g *grouping) tangentMeanDistance() (of, observed func(order []int) float64
 		var velocities, momenta [][]float64
 		for _, members := range grouped(order, g.sizes) {
 			share := even(len(members))
-			velocities = append(velocities, combine(share, pick(mean.Velocities, members)))
-			momenta = append(momenta, combine(share, pick(mean.Momenta, members)))
+			velocities = append(velocities, lists.Combine(share, lists.Pick(mean.Velocities, members)))
+			momenta = append(momenta, lists.Combine(share, lists.Pick(mean.Momenta, members)))
 		}
 		return apart(g.sizes, func(a, b int) float64 {
 			v, p := floats.SubTo(make([]float64, len(velocities[a])), velocities[a], velocities[b]), floats.SubTo(make([]float64, len(momenta[a])), momenta[a], momenta[b])

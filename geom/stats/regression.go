@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Regression is the model γ(c) = Exp_p(Σ_k (c_k − c̄_k) v_k) of points by the K columns of a linear.Design that fits samples x_i, whose columns
@@ -79,8 +80,8 @@ func Regress[P geom.Point](on geom.Of[P], samples []P, model linear.Terms, opts 
 
 func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regression[geom.Vec] {
 	with, without := weighted(w)
-	others := pick(samples, without)
-	samples, w = pick(samples, with), pick(w, with)
+	others := lists.Pick(samples, without)
+	samples, w = lists.Pick(samples, with), lists.Pick(w, with)
 	first := *r
 	mean := first.mean(samples, w)
 	if r.Tolerance == 0 {
@@ -88,22 +89,7 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 			r.Tolerance = 0.01
 		}
 	}
-	f := r.newFit(samples, w, mean, pick(d.Rows, with))
-	for k := range d.Columns {
-		f.m = append(f.m, make([]float64, len(mean.Point)))
-		for i, s := range f.s {
-			floats.AddScaled(f.m[k], w[i]*s[k], mean.Momenta[i])
-		}
-	}
-	if r.sigma > 0 {
-		f.shots = newShots(r.Context(), f.space, samples)
-		f.shots.variance = r.sigma * r.sigma
-		f.shots.cometric = cometricAt(r.space, mean.Point)
-		for i, root := range f.shots.roots {
-			root.X = floats.SubTo(make([]float64, len(mean.Point)), mean.Momenta[i], combine(f.s[i], f.m))
-			f.shots.tolerance = max(f.shots.tolerance, 1e-3*r.Tolerance*floats.Distance(samples[i], mean.Point, 2))
-		}
-	}
+	f := r.tangentFit(d, samples, w, mean, lists.Pick(d.Rows, with))
 	var found *solve.Minimum
 	if mean.Variance > 0 {
 		found = f.optimise()
@@ -118,21 +104,7 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 	}
 	out := &Regression[geom.Vec]{Columns: d.Columns, Origin: d.Origin, Point: f.p, Fitted: f.points, Iterations: found.Iterations, Status: found.Status}
 	out.Velocities, out.Momenta = slopes(d, f)
-	if f.shots != nil {
-		squares, _ := f.shots.distances()
-		out.Misses = f.shots.velocities()
-		for _, square := range squares {
-			out.Residuals = append(out.Residuals, math.Sqrt(max(0, square)))
-		}
-		if f.shots.worst() > 10*f.shots.tolerance && out.Status == geom.Converged {
-			out.Status = geom.Stalled
-		}
-	} else {
-		for _, g := range f.logs {
-			g = known(g)
-			out.Residuals, out.Misses = append(out.Residuals, g.Length), append(out.Misses, g.Velocity)
-		}
-	}
+	f.misses(out)
 	for i, d := range out.Residuals {
 		out.Variance += w[i] * d * d
 	}
@@ -141,18 +113,57 @@ func (r *run) regress(d *linear.Design, samples [][]float64, w []float64) *Regre
 	if without == nil {
 		return out
 	}
-	r.insert(out, f, without, pick(d.Rows, without), others)
+	r.insert(out, f, without, lists.Pick(d.Rows, without), others)
 	if r.Stopped() {
 		out.Status = geom.Cancelled
 	}
 	return out
 }
 
+// tangentFit is a fit at the mean, with the regression in its tangent space.
+func (r *run) tangentFit(d *linear.Design, samples [][]float64, w []float64, mean *Mean[geom.Vec], scores [][]float64) *fit {
+	f := r.newFit(samples, w, mean, scores)
+	for k := range d.Columns {
+		f.m = append(f.m, make([]float64, len(mean.Point)))
+		for i, s := range f.s {
+			floats.AddScaled(f.m[k], w[i]*s[k], mean.Momenta[i])
+		}
+	}
+	if r.sigma > 0 {
+		f.shots = newShots(r.Context(), f.space, samples)
+		f.shots.variance = r.sigma * r.sigma
+		f.shots.cometric = cometricAt(r.space, mean.Point)
+		for i, root := range f.shots.roots {
+			root.X = floats.SubTo(make([]float64, len(mean.Point)), mean.Momenta[i], lists.Combine(f.s[i], f.m))
+			f.shots.tolerance = max(f.shots.tolerance, 1e-3*r.Tolerance*floats.Distance(samples[i], mean.Point, 2))
+		}
+	}
+	return f
+}
+
+// misses gives a regression the residuals.
+func (f *fit) misses(out *Regression[geom.Vec]) {
+	if f.shots == nil {
+		for _, g := range f.logs {
+			g = known(g)
+			out.Residuals, out.Misses = append(out.Residuals, g.Length), append(out.Misses, g.Velocity)
+		}
+		return
+	}
+	squares, _ := f.shots.distances()
+	for i, v := range f.shots.velocities() {
+		out.Residuals, out.Misses = append(out.Residuals, math.Sqrt(max(0, squares[i]))), append(out.Misses, v)
+	}
+	if f.shots.worst() > 10*f.shots.tolerance && out.Status == geom.Converged {
+		out.Status = geom.Stalled
+	}
+}
+
 // insert adds the samples without weight, whose rows of the design are far, to a result.
 func (r *run) insert(out *Regression[geom.Vec], f *fit, without []int, far, others [][]float64) {
 	points := make([][]float64, len(others))
 	for k, s := range far {
-		if g, err := r.space.Shoot(f.p, combine(s, f.m)); err == nil {
+		if g, err := r.space.Shoot(f.p, lists.Combine(s, f.m)); err == nil {
 			points[k] = g.End
 		} else {
 			points[k] = slices.Repeat([]float64{math.NaN()}, len(f.p))

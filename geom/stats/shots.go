@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // shots are geodesics q_i from points y_i that end near samples x_i, on a manifold whose points are coordinates. Each minimises
@@ -264,7 +265,7 @@ type cometric struct {
 }
 
 func cometricAt(space *geom.Space[geom.Vec], y []float64) *cometric {
-	out := try.Get(space.Call(operation{name: "cometric matrix"}, func(in []*graph.Node) []*graph.Node {
+	out := try.Get(space.Call(key("cometric matrix"), func(in []*graph.Node) []*graph.Node {
 		if m, ok := space.M.(geom.PointCometric); ok {
 			return []*graph.Node{m.Gram(in[0])}
 		}
@@ -273,7 +274,7 @@ func cometricAt(space *geom.Space[geom.Vec], y []float64) *cometric {
 	n := len(out.Matrix(0))
 	c := &cometric{k: mat.NewSymDense(n, out.Flat(0)), width: len(y) / n}
 	var eigen mat.EigenSym
-	if !finite(floats.Norm(out.Flat(0), 1)) || !eigen.Factorize(c.k, true) {
+	if !lists.Finite(floats.Norm(out.Flat(0), 1)) || !eigen.Factorize(c.k, true) {
 		try.Fail("the metric is singular or not finite at a point of the search: give a Start closer to the samples; for landmarks, take a narrower kernel")
 	}
 	c.values = eigen.Values(nil)

@@ -190,22 +190,12 @@ func TestSphere(t *testing.T) {
 		}
 		return s
 	}, []float64{0, 0})
-	sum := nelderMead(t, func(a []float64) float64 {
-		s := 0.0
-		for _, x := range x {
-			s += arc(onSphere(a), x) / 9
-		}
-		return s
-	}, []float64{0, 0})
 	for name, space := range map[string]*geom.Space[geom.Vec]{"closed": closed, "generic": generic} {
 		m := expect.Must(stats.FrechetMean(space, x))
 		converged(t, name+" mean", m.Status)
 		expect.Abs(t, name+" mean", m.Point, onSphere(squares.X), 1e-7)
 		expect.Abs(t, name+" variance", m.Variance, squares.F, 1e-8) // 25 steps of RK4
 
-		median := expect.Must(stats.Median(space, x))
-		converged(t, name+" median", median.Status)
-		expect.Abs(t, name+" median", median.Point, onSphere(sum.X), 1e-6)
 		if name == "generic" {
 			continue
 		}
@@ -223,19 +213,6 @@ func TestSphere(t *testing.T) {
 	} else if err != nil && !strings.Contains(err.Error(), "cut locus") {
 		t.Error(err)
 	}
-}
-
-// Where a sample has more weight than the others pull, it is the median.
-func TestMedianAtSample(t *testing.T) {
-	space := geom.On(manifold.Sphere(2))
-	x := sphere(5, 6)
-	x[3] = []float64{0.1, -0.05, 0.9}
-	floats.Scale(1/floats.Norm(x[3], 2), x[3])
-	m := expect.Must(stats.Median(space, x, stats.Weights([]float64{1, 1, 1, 5, 1, 1})))
-	converged(t, "median", m.Status)
-	expect.Abs(t, "median", m.Point, x[3], 0)
-
-	expect.Abs(t, "median of one", expect.Must(stats.Median(space, x[:1])).Point, x[0], 0)
 }
 
 // The half plane y > 0 with g = I/y², in one chart, against a search without gradients.
@@ -455,6 +432,9 @@ func TestBadInput(t *testing.T) {
 		"the weights sum to 0":                   expect.Error(stats.FrechetMean(plane, x, stats.Weights(make([]float64, 4)))),
 		"the start has 1 coordinates":            expect.Error(stats.FrechetMean(plane, x, stats.Start([]float64{1}))),
 		"Mismatch(0)":                            expect.Error(stats.FrechetMean(plane, x, stats.Mismatch(0))),
+		"Noise(0.1) is an option of":             expect.Error(stats.FrechetMean(plane, x, stats.Noise(0.1))),
+		"Mismatch(0.1) is no option":             expect.Error(stats.FrameBundleMean(plane, x, 1, stats.Mismatch(0.1))),
+		"Grow takes exact geodesics":             expect.Error(stats.Grow(plane, []stats.Track[geom.Vec]{{Times: []float64{0, 1, 2}, Points: x[:3]}, {Times: []float64{0, 1, 2}, Points: x[1:]}}, stats.Mismatch(0.1))),
 		"Tolerance(-1)":                          expect.Error(stats.FrechetMean(plane, x, stats.Tolerance(-1))),
 		"MaxIterations(0)":                       expect.Error(stats.FrechetMean(plane, x, stats.MaxIterations(0))),
 		"the cometric has rank 2 in dimension 3": expect.Error(stats.FrechetMean(geom.On(manifold.Heisenberg()), [][]float64{{1, 2, 3}})),

@@ -63,7 +63,6 @@ func TestStopsAnywhere(t *testing.T) {
 		compute func(on space) (result, error)
 	}{
 		{"mean", cylinder, 5, func(on space) (result, error) { return mean(stats.FrechetMean(on, angles[:4])) }},
-		{"median", cylinder, 20, func(on space) (result, error) { return mean(stats.Median(on, angles[:4])) }},
 		{"mean with mismatch", line, 10, func(on space) (result, error) { return mean(stats.FrechetMean(on, pairs, stats.Mismatch(0.1))) }},
 		{"regression", cylinder, 5, func(on space) (result, error) { return regression(stats.Regress(on, angles, along(times))) }},
 		{"regression with mismatch", line, 30, func(on space) (result, error) {

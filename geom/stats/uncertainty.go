@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Uncertainty describes how far the Fréchet mean y of samples is from that of the population they were drawn from: Log_y of the latter is about
@@ -46,7 +47,7 @@ type Uncertainty[P geom.Point] struct {
 //
 // m is the result of FrechetMean on the same space. Its weights count as known numbers, not as numbers of repeated samples.
 //
-// It is an error if the mean has not converged, if it is a Median, if there are fewer than 2 samples, if the space's Context ends
+// It is an error if the mean has not converged, if there are fewer than 2 samples, if the space's Context ends
 // before all Hessians are known, or if the sum of squared distances does not grow in some direction, to second order: then y is no
 // local minimum.
 //
@@ -60,9 +61,6 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 	defer r.end(&err)
 	if m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta) {
 		return nil, fmt.Errorf("want a mean of at least 2 samples with their momenta, as FrechetMean returns it")
-	}
-	if m.Median {
-		return nil, fmt.Errorf("only a Fréchet mean has this uncertainty, a median has not")
 	}
 	if m.Status != geom.Converged {
 		return nil, fmt.Errorf("the mean is %s, want one that has converged", m.Status)
@@ -117,9 +115,9 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 	variances := eigen.Values(nil)
 	for k := d - 1; k >= 0 && len(u.Modes) < len(momenta)-1 && variances[k] > 1e-12*variances[d-1]; k-- { // ascending
 		c := mat.Col(nil, k, &modes)
-		mode := combine(c, basis)
+		mode := lists.Combine(c, basis)
 		floats.Scale(signOf(mode), c)
-		u.Modes, u.Covectors = append(u.Modes, s.Point(combine(c, basis))), append(u.Covectors, s.Point(combine(c, flat)))
+		u.Modes, u.Covectors = append(u.Modes, s.Point(lists.Combine(c, basis))), append(u.Covectors, s.Point(lists.Combine(c, flat)))
 		u.Variances = append(u.Variances, variances[k])
 		u.StandardError += variances[k]
 	}
@@ -214,7 +212,7 @@ func basisFor(r *run, y []float64, coordinates bool) (basis, flat [][]float64) {
 		}
 		return unit, unit
 	}
-	out := try.Get(r.space.Call(operation{name: "basis"}, func(in []*graph.Node) []*graph.Node {
+	out := try.Get(r.space.Call(key("basis"), func(in []*graph.Node) []*graph.Node {
 		at := geom.At(r.space.M, in[0])
 		e := linalg.T(geom.Orthonormal(at.Manifold, at.X))
 		x := graph.BroadcastPrefix(at.X, e.Shape().Dim(0))
@@ -222,7 +220,7 @@ func basisFor(r *run, y []float64, coordinates bool) (basis, flat [][]float64) {
 	}, y))
 	basis, flat = out.Matrix(0), out.Matrix(1)
 	for k := range basis {
-		if !finite(floats.Sum(basis[k])) || !finite(floats.Sum(flat[k])) {
+		if !lists.Finite(floats.Sum(basis[k])) || !lists.Finite(floats.Sum(flat[k])) {
 			try.Fail("the metric at the mean is singular: take a mean with Mismatch")
 		}
 	}
@@ -264,7 +262,7 @@ func (r *run) hessian(y, p []float64, basis [][]float64, step, sigma float64) (*
 		return nil, err
 	}
 	moves, gradients, e := mat.NewDense(d, d, out.Flat(0)), mat.NewDense(d, d, out.Flat(1)), mat.NewDense(d, d, out.Flat(2))
-	if !finite(mat.Sum(moves)) || !finite(mat.Sum(gradients)) {
+	if !lists.Finite(mat.Sum(moves)) || !lists.Finite(mat.Sum(gradients)) {
 		return nil, fmt.Errorf("geodesics from it to the mean diverge, or leave the chart: take more steps (geom.Integrator)")
 	}
 	var h, product, result mat.Dense

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Proposal says how simulated paths are led to the end v of a bridge, a time τ = T − t before the end. The weights of the paths
@@ -84,7 +85,7 @@ func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (_ *B
 	s := on.Geometry()
 	out := runBridges(s, proposal, "Bridge", x, []P{v}, &r, true)
 	for k, l := range out.law {
-		if off := l + out.logWeights[k]; math.IsNaN(off) || math.IsInf(off, 0) { // lost by either
+		if !lists.Finite(l, out.logWeights[k]) { // lost by either
 			out.law[k], out.logWeights[k] = math.Inf(-1), math.Inf(-1)
 		}
 	}
@@ -191,7 +192,7 @@ func tail(logWeights []float64, total float64) float64 {
 // lose gives paths that diverged the weight 0, and returns how many these are.
 func lose(logWeights []float64) (lost int) {
 	for k, l := range logWeights {
-		if math.IsNaN(l) || math.IsInf(l, 0) {
+		if !lists.Finite(l) {
 			logWeights[k] = math.Inf(-1)
 			lost++
 		}

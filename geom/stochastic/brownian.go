@@ -2,7 +2,6 @@ package stochastic
 
 import (
 	"fmt"
-	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -13,6 +12,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Brownian returns the process of Brownian motion from a point. Its generator is ½Δ, so the mean of d(x_0, x_t)² is d·t for
@@ -97,36 +97,6 @@ func (development) Equation(at geom.Local, _ []*Node) ode.Equation {
 	}
 }
 
-// Drifting returns the stochastic development of t·c + σW, from a point, a tangent vector v, which is c in the frame, and a frame of m
-// tangent vectors ν_1, …, ν_m:
-//
-//	dx = v dt + σ Σ_α ν_α ∘ dW^α,  dν_β = −Γ(∘dx, ν_β),  dv = −Γ(∘dx, v),
-//
-// in Stratonovich's calculus. Without noise it is the geodesic of v. With σ, parameter 0 of the process, and v, its part 1, not known it
-// is the regression of L. Kühnel and S. Sommer (Stochastic development regression on non-linear manifolds, 2017) with time for its
-// covariate: see package guided. A negative or infinite σ is an error.
-func Drifting[P geom.Point](on geom.Of[P], start, v P, sigma float64, frame ...P) (Process[P], error) {
-	if !(sigma >= 0) || math.IsInf(sigma, 1) {
-		return Process[P]{}, fmt.Errorf("Drifting: noise %g, want a finite number from 0", sigma)
-	}
-	p := Development(on, start, frame...)
-	p.Name, p.Params, p.Dynamics = "Drifting", []any{sigma}, drifting{}
-	p.Parts = append(p.Parts, Part[P]{geom.Vector, clones([]P{v})})
-	return p, nil
-}
-
-type drifting struct{}
-
-func (drifting) Equation(at geom.Local, params []*Node) ode.Equation {
-	return func(t *Node, y ode.State, dt, dw *Node) ode.State {
-		m, paths := dw.Shape().Dim(1), dw.Shape().Dim(0)
-		rate := Concatenate([]*Node{Transpose(Mul(params[0], dw), 0, 1), BroadcastToDims(dt, 1, paths)}, 0)
-		frame := Concatenate([]*Node{y[1], y[2]}, 0)
-		change := framebundle.DevelopmentField(at.Manifold, func(*Node) *Node { return rate })(t, ode.State{y[0], frame})
-		return ode.State{change[0], SliceAxis(change[1], 0, AxisRange(0, m)), SliceAxis(change[1], 0, AxisRange(m, m+1))}
-	}
-}
-
 // Orthonormal returns an orthonormal basis of the tangent space at a point x: d vectors.
 func Orthonormal[P geom.Point](on geom.Of[P], x P) (_ []P, err error) {
 	defer try.Named(&err, "Orthonormal")
@@ -139,7 +109,7 @@ func Orthonormal[P geom.Point](on geom.Of[P], x P) (_ []P, err error) {
 	}, s.Vector(x)))
 	basis := out.Matrix(0)
 	for _, v := range basis {
-		if sum := floats.Norm(v, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
+		if !lists.Finite(v...) {
 			return nil, fmt.Errorf("the metric at the point %v has no basis in double precision: the point is out of the chart, or its numbers are too large", x)
 		}
 	}

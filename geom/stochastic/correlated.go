@@ -1,13 +1,12 @@
 package stochastic
 
 import (
-	"math"
-
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Correlated returns a process with the noise L dW in place of dW, for a lower triangular matrix L, [m][m], with a positive diagonal.
@@ -32,7 +31,7 @@ func Correlated[P geom.Point](p Process[P], factor [][]float64) (_ Process[P], e
 		}
 		for j, x := range row {
 			switch {
-			case math.IsNaN(x) || math.IsInf(x, 0) || j > i && x != 0 || j == i && x <= 0:
+			case !lists.Finite(x) || j > i && x != 0 || j == i && x <= 0:
 				try.Fail("entry (%d, %d) of the factor is %g: want a lower triangular matrix with a positive diagonal", i, j, x)
 			case j <= i:
 				params = append(params, x)

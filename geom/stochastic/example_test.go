@@ -50,20 +50,3 @@ func ExampleEquationOf() {
 	fmt.Println("to 0.02:", math.Abs(mean-2*math.Exp(-theta*T)) < 0.02)
 	// Output: to 0.02: true
 }
-
-// A drift in the frame: without noise the process is the geodesic of the drift, here a quarter of the equator.
-func ExampleDrifting() {
-	space := geom.On(manifold.Sphere(2))
-	p, err := stochastic.Drifting(space, []float64{1, 0, 0}, []float64{0, math.Pi / 2, 0}, 0, []float64{0, 1, 0}, []float64{0, 0, 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ends, err := p.Sample(stochastic.Run{Paths: 1, Steps: 200, Seed: 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("to 0.001:", math.Hypot(ends[0][0], ends[0][1]-1) < 0.001)
-	// Output: to 0.001: true
-}

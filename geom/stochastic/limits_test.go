@@ -190,7 +190,7 @@ func TestProcessesHaveCopies(t *testing.T) {
 	x, v, e := []float64{0, 0, 1}, []float64{1, 0, 0}, []float64{0, 1, 0}
 	for name, p := range map[string]stochastic.Process[geom.Vec]{
 		"Brownian": stochastic.Brownian(sphere, x), "Projected": expect.Must(stochastic.Projected(sphere, x)),
-		"Development": stochastic.Development(sphere, x, v, e), "Drifting": expect.Must(stochastic.Drifting(sphere, x, v, 0.1, e)),
+		"Development": stochastic.Development(sphere, x, v, e),
 	} {
 		before := fmt.Sprint(p.Start, p.Parts)
 		for _, given := range [][]float64{x, v, e} {

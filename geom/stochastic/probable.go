@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Flow is a most probable flow of a process: see Process.MostProbable.
@@ -103,7 +104,7 @@ type linear struct {
 func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	now := c.linearise(make([]float64, c.run.Steps*c.Noise))
 	far := floats.Distance(now.x, now.y, 2)
-	if math.IsNaN(far) || math.IsInf(far, 0) {
+	if !lists.Finite(far) {
 		try.Fail("without controls the process diverges: use more steps or a shorter time")
 	}
 	f := &Flow[P]{Status: geom.Stalled}
@@ -145,19 +146,12 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	f.Miss, f.Energy = floats.Distance(now.x, now.y, 2), floats.Dot(e, e)/2
 	f.Points = c.path(e)
 	if f.Status != geom.Cancelled {
-		twice := *c
-		twice.run.Steps *= 2
-		var halves []float64
-		for u := range slices.Chunk(floats.ScaleTo(make([]float64, len(e)), math.Sqrt(0.5), e), c.Noise) {
-			halves = append(append(halves, u...), u...)
-		}
-		end, finer := c.Space.Vector(f.Points[c.run.Steps]), c.Space.Vector(twice.path(halves)[2*c.run.Steps])
-		if f.StepError = floats.Distance(end, finer, 2); f.StepError > rounding {
+		if f.StepError = c.halved(e, f.Points); f.StepError > rounding {
 			f.StepError /= cmp.Or(floats.Distance(c.y, c.Space.Vector(c.Start), 2), scale)
 		}
-	}
-	if f.Status != geom.Cancelled && f.StepError <= flowSteps && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+rounding) {
-		f.Status = geom.Converged
+		if f.StepError <= flowSteps && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+rounding) {
+			f.Status = geom.Converged
+		}
 	}
 	lambda, rest := now.multiplier(e, sigma)
 	if sigma > 0 {
@@ -172,6 +166,17 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 		floats.Scale(1/math.Sqrt(h), u)
 	}
 	return f
+}
+
+// halved is how far twice as many steps, with the same controls, move the end of a flow through these points.
+func (c *controlled[P]) halved(e []float64, points []P) float64 {
+	twice := *c
+	twice.run.Steps *= 2
+	var halves []float64
+	for u := range slices.Chunk(floats.ScaleTo(make([]float64, len(e)), math.Sqrt(0.5), e), c.Noise) {
+		halves = append(append(halves, u...), u...)
+	}
+	return floats.Distance(c.Space.Vector(points[c.run.Steps]), c.Space.Vector(twice.path(halves)[2*c.run.Steps]), 2)
 }
 
 // multiplier is the λ with e = Jᵀλ at the minimum, λ = (y − x)/σ². It is computed from the problem that is linear in the controls, for
@@ -206,21 +211,13 @@ func (l *linear) multiplier(e []float64, sigma float64) (lambda, rest *mat.VecDe
 
 // step is e − Jᵀλ, which vanishes at the minimum.
 func (l *linear) step(e []float64, sigma float64) []float64 {
-	for _, v := range l.x {
-		if math.IsNaN(v) || math.IsInf(v, 0) { // the search goes back
-			return constant(len(e), math.NaN())
-		}
+	if !lists.Finite(l.x...) { // the search goes back
+		return slices.Repeat([]float64{math.NaN()}, len(e))
 	}
 	lambda, _ := l.multiplier(e, sigma)
 	var u mat.VecDense
 	u.MulVec(l.j.T(), lambda)
 	return floats.SubTo(make([]float64, len(e)), e, u.RawVector().Data)
-}
-
-func constant(n int, x float64) []float64 {
-	out := make([]float64, n)
-	floats.AddConst(x, out)
-	return out
 }
 
 // steering is the key of the compiled functions of controlled.

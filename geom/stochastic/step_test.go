@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
@@ -14,28 +13,6 @@ import (
 	"anatomy/geom/manifold"
 	"anatomy/geom/stochastic"
 )
-
-// Without noise the development of a drift is its geodesic, and without drift that of Brownian motion.
-func TestDrifting(t *testing.T) {
-	basis := expect.Must(stochastic.Orthonormal(sphere, pole))
-	of := func(a, b float64) []float64 {
-		return floats.AddScaledTo(make([]float64, 3), floats.ScaleTo(make([]float64, 3), a, basis[0]), b, basis[1])
-	}
-	v := of(0.5, 0.8)
-	drift := expect.Must(stochastic.Drifting(sphere, pole, v, 0, basis...))
-	end := expect.Must(drift.Sample(stochastic.Run{Paths: 1, Steps: 200, Seed: 1}))[0]
-	expect.Abs(t, "end without noise", end, expect.Must(sphere.Exp(pole, v)).End, 1e-5)
-	frame, half := [][]float64{of(0.3, 0.1), of(0, 0.2)}, [][]float64{of(0.15, 0.05), of(0, 0.1)}
-	run := stochastic.Run{Paths: 3, Steps: 20, Seed: 2}
-	still := expect.Must(expect.Must(stochastic.Drifting(sphere, pole, []float64{0, 0, 0}, 0.5, frame...)).Sample(run))
-	for k, x := range expect.Must(stochastic.Development(sphere, pole, half...).Sample(run)) {
-		expect.Abs(t, "end without drift", still[k], x, 1e-12)
-	}
-	for _, sigma := range []float64{-1, math.NaN(), math.Inf(1)} {
-		_, err := stochastic.Drifting(sphere, pole, v, sigma, frame...)
-		expect.Refused(t, err, "noise")
-	}
-}
 
 // With many paths and few steps the error of the time step is many times that of the spread: it is told, is in the standard error,
 // and most of it is gone from Log − StepError.

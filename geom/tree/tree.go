@@ -206,30 +206,6 @@ func (t *Tree) Keep(names ...string) (_ *Tree, err error) {
 	return out, nil
 }
 
-// Clade returns the nodes of the smallest clade with some leaves, given by name: their last common ancestor and all nodes below it, in
-// order. It is an error if a name is that of no leaf.
-func (t *Tree) Clade(leaves ...string) (_ []int, err error) {
-	defer try.Catch(&err)
-	if len(leaves) == 0 {
-		return nil, fmt.Errorf("tree: a clade of no leaves: give the name of at least one")
-	}
-	below := t.paths(leaves)
-	top := slices.IndexFunc(below, func(k int) bool { return k > 1 })
-	for i := len(below) - 1; top < 0; i-- { // a single leaf
-		if below[i] > 0 {
-			top = i
-		}
-	}
-	out, inside := []int{top}, make([]bool, len(below))
-	inside[top] = true
-	for i := top + 1; i < len(below); i++ {
-		if inside[t.Parent[i]] {
-			out, inside[i] = append(out, i), true
-		}
-	}
-	return out, nil
-}
-
 // paths returns, for every node, how many of its children lead to leaves with these names; 1 for these leaves.
 func (t *Tree) paths(names []string) []int {
 	try.Do(t.formed())

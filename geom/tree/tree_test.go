@@ -73,28 +73,6 @@ func TestKeep(t *testing.T) {
 	expect.Refused(t, expect.Error(tree.Keep()), "no leaf to keep")
 }
 
-func TestClade(t *testing.T) {
-	tree := expect.Must(Parse("(Z:9,((A:1,B:2)AB:3,(C:4,(D:1,E:2,F:3):2):5)x:7);"))
-	for _, c := range []struct {
-		leaves []string
-		want   []int
-	}{
-		{[]string{"B", "A"}, []int{3, 4, 5}},
-		{[]string{"D", "F"}, []int{8, 9, 10, 11}},
-		{[]string{"C", "E"}, []int{6, 7, 8, 9, 10, 11}},
-		{[]string{"C", "C"}, []int{7}},
-		{[]string{"A", "E"}, []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
-		{[]string{"A", "Z"}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
-	} {
-		if got, err := tree.Clade(c.leaves...); err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%v: %v %v, want %v", c.leaves, got, err, c.want)
-		}
-	}
-	expect.Refused(t, expect.Error(tree.Clade("A", "AB")), `no leaf is called "AB"`)
-	expect.Refused(t, expect.Error(tree.Clade("A", "")), `no leaf is called ""`)
-	expect.Refused(t, expect.Error(tree.Clade()), "no leaves")
-}
-
 // A star is read from Newick, too, but for its names.
 func TestStar(t *testing.T) {
 	star, read := expect.Must(Star(3, 0.5)), expect.Must(Parse("(A:0.5,B:0.5,C:0.5);"))

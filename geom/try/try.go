@@ -12,7 +12,10 @@
 //	}
 package try
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // failure is the error that ends a run.
 type failure struct{ error }
@@ -45,12 +48,17 @@ func Do(err error) {
 // Fail ends the run by a new error, as fmt.Errorf has it.
 func Fail(format string, args ...any) { Do(fmt.Errorf(format, args...)) }
 
-// Name returns the error with what it is about before it, as fmt.Errorf has it, and nil for nil.
+// Name returns the error with what it is about before it, as fmt.Errorf has it, and nil for nil. An error that begins with that stays as it is:
+// a computation and a step of it may have one name.
 func Name(err error, about string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", fmt.Sprintf(about, args...), err)
+	name := fmt.Sprintf(about, args...)
+	if strings.HasPrefix(err.Error(), name+": ") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // Run calls f and returns the error that ended it. Other panics go on.

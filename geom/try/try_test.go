@@ -49,6 +49,8 @@ func TestNamed(t *testing.T) {
 		{"ended", func() error { try.Do(broken); return nil }, "task 7: broken"},
 		{"returned", func() error { return broken }, "task 7: broken"},
 		{"new", func() error { try.Fail("%d of %w", 2, broken); return nil }, "task 7: 2 of broken"},
+		{"twice", func() error { return try.Name(broken, "task %d", 7) }, "task 7: broken"},
+		{"like it", func() error { return try.Name(broken, "task %d", 71) }, "task 7: task 71: broken"},
 		{"within", func() error { try.Do(try.Name(broken, "part %s", "a")); return nil }, "task 7: part a: broken"},
 	} {
 		if err := named(c.end); err == nil || err.Error() != c.want || !errors.Is(err, broken) {

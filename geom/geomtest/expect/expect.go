@@ -115,7 +115,7 @@ func Distribution(t test, what string, samples []float64, cumulative func(x floa
 	}
 }
 
-// Refused wants an error that says all of the words.
+// Refused wants an error that says all of the words, and nothing twice in a row.
 func Refused(t test, err error, words ...string) {
 	t.Helper()
 	if err == nil {
@@ -125,6 +125,12 @@ func Refused(t test, err error, words ...string) {
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("error %q, want one that says %q", err, w)
+		}
+	}
+	said := strings.Split(err.Error(), ": ")
+	for k, part := range said[1:] {
+		if part != "" && part == said[k] {
+			t.Errorf("error %q says %q twice", err, part)
 		}
 	}
 }

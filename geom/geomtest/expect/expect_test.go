@@ -61,6 +61,7 @@ func TestExpect(t *testing.T) {
 			func(t test) { Distribution(t, "x", []float64{0.5}, func(x float64) float64 { return math.NaN() }) },
 		},
 		`no error, want one that says ["y"]`: {func(t test) { Refused(t, nil, "y") }},
+		`error "a: a: b" says "a" twice`:     {func(t test) { Refused(t, errors.New("a: a: b"), "b") }},
 		`no error, want one that says []`:    {func(t test) { Refused(t, nil) }},
 		`no point", want one that says "y"`:  {func(t test) { Refused(t, failed, "point", "y") }},
 	} {

@@ -13,6 +13,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"anatomy/internal/lists"
 )
 
 // RHat is how much wider all chains together are than each by itself, the larger of that of the ranks and that of the
@@ -55,15 +57,6 @@ func Tail(draws [][]float64) float64 {
 	return least
 }
 
-// Mean is the effective size for the mean of the draws as they are.
-func Mean(draws [][]float64) float64 {
-	halves, ok := split(draws)
-	if !ok {
-		return math.NaN()
-	}
-	return effective(halves)
-}
-
 // split cuts chains in halves; the middle draw of an odd number is left out.
 func split(draws [][]float64) (halves [][]float64, ok bool) {
 	for _, c := range draws {
@@ -71,10 +64,8 @@ func split(draws [][]float64) (halves [][]float64, ok bool) {
 		if n < 4 || n != len(draws[0]) {
 			return nil, false
 		}
-		for _, x := range c {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil, false
-			}
+		if !lists.Finite(c...) {
+			return nil, false
 		}
 		halves = append(halves, c[:n/2], c[n-n/2:])
 	}

@@ -123,9 +123,34 @@ func (m *Model) Disparity(groups Term, p Permutations) (out *Disparity, err erro
 // disparity tests the ratio of two groups with these samples, whose errors have the shares free of their variance left, by their scaled residuals. whole is
 // what the model explains of those of all groups.
 func (m *Model) disparity(out *Disparity, p Permutations, groups [2]int, members [2][]int, free []float64, scaled, whole *mat.Dense) error {
-	basis := m.whole.basis
+	e := m.exchanged(members, free, scaled, whole)
+	a, b := out.Groups[groups[0]], out.Groups[groups[1]]
+	return out.Ratios.Add("disparity", p, a.Group, b.Group, a.Variance/b.Variance, len(e.squares), Order, func() func(d *Draw) float64 {
+		left := e.left()
+		return func(d *Draw) float64 {
+			squares := left(d)
+			return squares[0] / squares[1] * b.DF / a.DF
+		}
+	})
+}
+
+// exchanged are the rows of two groups, a and b, that are permuted between them. The residuals of permuted rows p_i are p_i − Σ_c q_ci e_c, with the
+// columns q of the design and e_c = Σ_i q_ci p_i, and what the other groups add to it. Their squares in a group are by the sums Σ_i q_ci p_i of its own.
+type exchanged struct {
+	count   int           // of the rows of a, which are the first
+	rows    *mat.Dense    // [samples, width]
+	fixed   *mat.Dense    // of the e_c what the other groups add, [terms, width]
+	squares []float64     // of the rows
+	within  [2]*mat.Dense // Σ_i q_ci q_di in a and in b, [terms, terms]
+	sums    *sums         // by the q_ci of a and of b, [2 terms, samples]
+}
+
+// of is the group of row k: 0 or 1.
+func (e *exchanged) of(k int) int { return int(indicator(k >= e.count)) }
+
+func (m *Model) exchanged(members [2][]int, free []float64, scaled, whole *mat.Dense) *exchanged {
+	basis, e := m.whole.basis, &exchanged{}
 	var both []int // the samples of a and b that are not fitted exactly
-	count := 0     // of those of a
 	for k, samples := range members {
 		for _, i := range samples {
 			if free[i] > exact {
@@ -133,41 +158,43 @@ func (m *Model) disparity(out *Disparity, p Permutations, groups [2]int, members
 			}
 		}
 		if k == 0 {
-			count = len(both)
+			e.count = len(both)
 		}
 	}
-	columns := mat.NewDense(len(basis), len(both), nil)
+	terms := len(basis)
+	columns := mat.NewDense(terms, len(both), nil)
+	rows := mat.NewDense(len(both), scaled.RawMatrix().Cols, nil)
 	for k, i := range both {
 		for c, column := range basis {
 			columns.Set(c, k, column[i])
 		}
-	}
-	var others, stacked mat.Dense
-	rows := mat.NewDense(len(both), scaled.RawMatrix().Cols, nil)
-	for k, i := range both {
 		rows.SetRow(k, scaled.RawRowView(i))
 	}
+	var others, stacked mat.Dense
 	others.Mul(columns, rows)
 	others.Sub(whole, &others)
 	stacked.Stack(rows, &others)
 	short := narrow(&stacked)
 	_, width := short.Dims()
-	rows, fixed := short.Slice(0, len(both), 0, width).(*mat.Dense), short.Slice(len(both), len(both)+len(basis), 0, width).(*mat.Dense)
-	// The residuals of permuted rows p_i are p_i − Σ_c q_ci e_c, with the columns q and e_c = Σ_i q_ci p_i and the others. Their squares in a group
-	// are by the sums Σ_i q_ci p_i of its own.
-	terms, of := len(basis), func(k int) int { return int(indicator(k >= count)) }
-	squares, within, own := make([]float64, len(both)), [2]*mat.Dense{mat.NewDense(terms, terms, nil), mat.NewDense(terms, terms, nil)}, mat.NewDense(2*terms, len(both), nil)
+	e.rows, e.fixed = short.Slice(0, len(both), 0, width).(*mat.Dense), short.Slice(len(both), len(both)+terms, 0, width).(*mat.Dense)
+	e.squares, e.within = make([]float64, len(both)), [2]*mat.Dense{mat.NewDense(terms, terms, nil), mat.NewDense(terms, terms, nil)}
+	own := mat.NewDense(2*terms, len(both), nil)
 	for k := range both {
-		squares[k] = floats.Dot(rows.RawRowView(k), rows.RawRowView(k))
-		within[of(k)].RankOne(within[of(k)], 1, columns.ColView(k), columns.ColView(k))
+		e.squares[k] = floats.Dot(e.rows.RawRowView(k), e.rows.RawRowView(k))
+		e.within[e.of(k)].RankOne(e.within[e.of(k)], 1, columns.ColView(k), columns.ColView(k))
 		for c := range terms {
-			own.Set(of(k)*terms+c, k, columns.At(c, k))
+			own.Set(e.of(k)*terms+c, k, columns.At(c, k))
 		}
 	}
-	var cells [][]int // of the design, in a and in b
+	e.sums = newSums(own, m.cellsOf(both, e.of))
+	return e
+}
+
+// cellsOf are the cells of the design, in each of two groups, by the places of samples in a list.
+func (m *Model) cellsOf(list []int, of func(k int) int) (cells [][]int) {
 	for _, samples := range m.whole.cells {
 		var here [2][]int
-		for k, i := range both {
+		for k, i := range list {
 			if slices.Contains(samples, i) {
 				here[of(k)] = append(here[of(k)], k)
 			}
@@ -178,34 +205,35 @@ func (m *Model) disparity(out *Disparity, p Permutations, groups [2]int, members
 			}
 		}
 	}
-	sums := newSums(own, cells)
-	a, b := out.Groups[groups[0]], out.Groups[groups[1]]
-	return out.Ratios.Add("disparity", p, a.Group, b.Group, a.Variance/b.Variance, len(both), Order, func() func(d *Draw) float64 {
-		project := sums.of(rows, nil)
-		explained, products := mat.NewDense(terms, width, nil), mat.NewDense(terms, terms, nil)
-		return func(d *Draw) float64 {
-			var left [2]float64
-			for k, from := range d.Order {
-				left[of(k)] += squares[from]
-			}
-			sums := project(d)
-			for c := range terms {
-				e := floats.AddTo(explained.RawRowView(c), sums.RawRowView(c), sums.RawRowView(terms+c))
-				floats.Add(e, fixed.RawRowView(c))
-				for other := range c + 1 {
-					products.Set(c, other, floats.Dot(e, explained.RawRowView(other)))
-					products.Set(other, c, products.At(c, other))
-				}
-			}
-			for g := range left {
-				left[g] += floats.Dot(within[g].RawMatrix().Data, products.RawMatrix().Data)
-				for c := range terms {
-					left[g] -= 2 * floats.Dot(sums.RawRowView(g*terms+c), explained.RawRowView(c))
-				}
-			}
-			return left[0] / left[1] * b.DF / a.DF
+	return cells
+}
+
+// left returns a function of one core for the sums of squares of the residuals of a draw in both groups.
+func (e *exchanged) left() func(d *Draw) [2]float64 {
+	terms, width := e.fixed.Dims()
+	project := e.sums.of(e.rows, nil)
+	explained, products := mat.NewDense(terms, width, nil), mat.NewDense(terms, terms, nil)
+	return func(d *Draw) (left [2]float64) {
+		for k, from := range d.Order {
+			left[e.of(k)] += e.squares[from]
 		}
-	})
+		sums := project(d)
+		for c := range terms {
+			row := floats.AddTo(explained.RawRowView(c), sums.RawRowView(c), sums.RawRowView(terms+c))
+			floats.Add(row, e.fixed.RawRowView(c))
+			for other := range c + 1 {
+				products.Set(c, other, floats.Dot(row, explained.RawRowView(other)))
+				products.Set(other, c, products.At(c, other))
+			}
+		}
+		for g := range left {
+			left[g] += floats.Dot(e.within[g].RawMatrix().Data, products.RawMatrix().Data)
+			for c := range terms {
+				left[g] -= 2 * floats.Dot(sums.RawRowView(g*terms+c), explained.RawRowView(c))
+			}
+		}
+		return left
+	}
 }
 
 // exact is a share of the variance of a sample's error which is that of rounding: the model fits the sample exactly.

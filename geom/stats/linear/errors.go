@@ -54,22 +54,37 @@ func FitWithErrors(data Data, y [][]float64, errors []float64, terms ...Term) (m
 		free := float64(n - len(m.Design.basis))
 		return m, (excess + free) / free, nil
 	}
-	low, high := 1e-9*usual, usual // the sum falls with V, to 0
+	const least = 1e-9 // of V, as a share of the usual error, and of its precision
+	between, err = root(at, least*usual, usual, least)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := at(between); err != nil {
+		return nil, 0, err
+	}
+	if between <= 2*least*usual {
+		between = 0
+	}
+	return m, between, nil
+}
+
+// root is where a function that falls with v > 0 is 0, to a share of v, between the low value and any, of which high is the first that is tried.
+func root(of func(v float64) (float64, error), low, high, share float64) (float64, error) {
 	for {
-		excess, err := at(high)
+		excess, err := of(high)
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		if excess <= 0 {
 			break
 		}
 		low, high = high, 2*high
 	}
-	for high/low > 1+1e-9 {
+	for high/low > 1+share {
 		middle := math.Sqrt(low * high)
-		excess, err := at(middle)
+		excess, err := of(middle)
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		if excess > 0 {
 			low = middle
@@ -77,11 +92,5 @@ func FitWithErrors(data Data, y [][]float64, errors []float64, terms ...Term) (m
 			high = middle
 		}
 	}
-	if _, err := at(high); err != nil {
-		return nil, 0, err
-	}
-	if high <= 2e-9*usual {
-		high = 0
-	}
-	return m, high, nil
+	return high, nil
 }

@@ -7,13 +7,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/watch"
+	"anatomy/internal/pool"
 )
 
 // Permutations are the random draws of a test: N of them, 999 are customary. Equal seeds give equal draws.
@@ -99,35 +99,18 @@ func (p Permutations) OnCores(name string, n int, what Exchange, observed []floa
 }
 
 func (p Permutations) test(name string, n int, what Exchange, observed []float64, cores int, permuted func() statistic, seen func(values []float64)) ([]Test, error) {
-	if p.N < 1 {
-		return nil, fmt.Errorf("%d permutations, want at least 1", p.N)
-	}
-	if p.N > mostDraws {
-		one := newDraw(n)
-		one.Random = rand.New(rand.NewPCG(p.Seed, 0))
-		began := time.Now()
-		if _, err := permuted()(one); err != nil {
-			return nil, err
-		}
-		hours := time.Since(began).Hours() * float64(p.N) / float64(cores)
-		return nil, fmt.Errorf("%d permutations would take about %.2g hours, and %d is the most: 999 are customary", p.N, hours, mostDraws)
+	if err := p.check(n, cores, permuted); err != nil {
+		return nil, err
 	}
 	task := p.Task
 	if task == nil {
 		task = watch.Begin(name, nil, nil)
 		defer task.End()
 	}
-	tests := make([]Test, len(observed))
-	extreme := make([]int, len(observed))
 	random := rand.New(rand.NewPCG(p.Seed, 0))
 	on := make([]statistic, cores)
 	for c := range on {
 		on[c] = permuted()
-	}
-	type result struct {
-		*Draw
-		values []float64
-		err    error
 	}
 	batch := make([]result, 1)
 	if cores > 1 {
@@ -137,7 +120,7 @@ func (p Permutations) test(name string, n int, what Exchange, observed []float64
 		batch[i].Draw = newDraw(n)
 		batch[i].Random = random
 	}
-	drawn := 0
+	t := &tally{observed: observed, extreme: make([]int, len(observed)), seen: seen}
 	for k := 0; k < p.N && len(observed) > 0; k += len(batch) {
 		batch = batch[:min(len(batch), p.N-k)]
 		for i := range batch {
@@ -149,9 +132,10 @@ func (p Permutations) test(name string, n int, what Exchange, observed []float64
 		if task.Stopped() {
 			break
 		}
-		share(len(on), len(batch), func(c, i int) {
+		pool.Do(len(on), len(batch), func(c, i int) error {
 			values, err := on[c](batch[i].Draw)
 			batch[i].values, batch[i].err = slices.Clone(values), err
+			return nil
 		})
 		if task.Stopped() {
 			break
@@ -160,42 +144,68 @@ func (p Permutations) test(name string, n int, what Exchange, observed []float64
 			if r.err != nil {
 				return nil, fmt.Errorf("permutation %d: %w", k+i, r.err)
 			}
-			if r.values == nil {
-				continue
-			}
-			if drawn++; seen != nil {
-				seen(r.values)
-			}
-			for j, v := range r.values {
-				if o := observed[j]; math.IsNaN(v) || v >= o || v >= o-tie*math.Abs(o) {
-					extreme[j]++
-				}
-			}
+			t.add(r.values)
 		}
 	}
-	for i, o := range observed {
-		tests[i] = Test{float64(1+extreme[i]) / float64(1+drawn), drawn}
-		if math.IsNaN(o) {
-			tests[i].P = math.NaN()
-		}
-	}
-	return tests, nil
+	return t.tests(), nil
 }
 
-// share calls f for all numbers below n, on some cores.
-func share(cores, n int, f func(core, i int)) {
-	var all sync.WaitGroup
-	for c := range cores - 1 {
-		all.Go(func() {
-			for i := c + 1; i < n; i += cores {
-				f(c+1, i)
-			}
-		})
+// check refuses numbers of permutations: none, and so many that a test would not end.
+func (p Permutations) check(n, cores int, permuted func() statistic) error {
+	if p.N < 1 {
+		return fmt.Errorf("%d permutations, want at least 1", p.N)
 	}
-	for i := 0; i < n; i += cores {
-		f(0, i)
+	if p.N <= mostDraws {
+		return nil
 	}
-	all.Wait()
+	one := newDraw(n)
+	one.Random = rand.New(rand.NewPCG(p.Seed, 0))
+	began := time.Now()
+	if _, err := permuted()(one); err != nil {
+		return err
+	}
+	hours := time.Since(began).Hours() * float64(p.N) / float64(cores)
+	return fmt.Errorf("%d permutations would take about %.2g hours, and %d is the most: 999 are customary", p.N, hours, mostDraws)
+}
+
+// result is a draw with its numbers.
+type result struct {
+	*Draw
+	values []float64
+	err    error
+}
+
+// tally counts draws, and how many have numbers that are at least the observed ones.
+type tally struct {
+	observed []float64
+	extreme  []int
+	drawn    int
+	seen     func(values []float64)
+}
+
+func (t *tally) add(values []float64) {
+	if values == nil {
+		return
+	}
+	if t.drawn++; t.seen != nil {
+		t.seen(values)
+	}
+	for j, v := range values {
+		if o := t.observed[j]; math.IsNaN(v) || v >= o || v >= o-tie*math.Abs(o) {
+			t.extreme[j]++
+		}
+	}
+}
+
+func (t *tally) tests() []Test {
+	out := make([]Test, len(t.observed))
+	for i, o := range t.observed {
+		out[i] = Test{float64(1+t.extreme[i]) / float64(1+t.drawn), t.drawn}
+		if math.IsNaN(o) {
+			out[i].P = math.NaN()
+		}
+	}
+	return out
 }
 
 // Effect is an observed number beside those of random draws, on a scale on which these are about normal: a logarithm, or a power. Its size is comparable between samples of other numbers and other dimensions.

@@ -3,12 +3,13 @@ package linear
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/internal/lists"
 )
 
 // Data are samples whose columns have names, for terms without values of their own.
@@ -133,7 +134,7 @@ func (c column) at(covariates map[string]string) (float64, error) {
 			continue
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		if err != nil || !lists.Finite(v) {
 			return 0, fmt.Errorf("%s is %q, want a number", p.term, value)
 		}
 		product *= v
@@ -202,10 +203,8 @@ func Covariate(name string, numbers ...float64) Term {
 		if err != nil {
 			return nil, err
 		}
-		for i, v := range of {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("%s: %s is %g", s.row(i), name, v)
-			}
+		if i, bad := lists.NotFinite(of); bad {
+			return nil, fmt.Errorf("%s: %s is %g", s.row(i), name, of[i])
 		}
 		return []part{{term: name, values: of}}, nil
 	})

@@ -74,19 +74,8 @@ func (m *Model) Trajectories(group, stage Term, p Permutations) (out *Trajectori
 	if err != nil {
 		return nil, err
 	}
-	// What is permuted would hold the differences of groups and stages, too.
-	null := orthonormal(nil, slices.Repeat([]float64{1}, len(m.Fitted)), 0)
-	for _, c := range m.Design.columns {
-		if !both(c) {
-			null = orthonormal(null, c.values, independent)
-		}
-	}
-	for _, c := range m.Design.columns {
-		for _, p := range c.parts {
-			if (p.term == group.name || p.term == stage.name) && len(orthonormal(null, p.values, independent)) > len(null) {
-				return nil, fmt.Errorf("the model has %s in its interaction alone: let the terms %s and %s stand before it", p.term, group.name, stage.name)
-			}
-		}
+	if err := m.haveBefore(both, group.name, stage.name); err != nil {
+		return nil, err
 	}
 	out = &Trajectories{Groups: levels[0], Stages: inOrderOfNumbers(levels[1])}
 	stages := len(out.Stages)
@@ -138,6 +127,24 @@ func (m *Model) Trajectories(group, stage Term, p Permutations) (out *Trajectori
 		out.Lengths = append(out.Lengths, path.length)
 	}
 	return out, nil
+}
+
+// haveBefore returns an error unless two terms stand before their interaction: what is permuted would hold their differences, too.
+func (m *Model) haveBefore(both func(c column) bool, group, stage string) error {
+	null := orthonormal(nil, slices.Repeat([]float64{1}, len(m.Fitted)), 0)
+	for _, c := range m.Design.columns {
+		if !both(c) {
+			null = orthonormal(null, c.values, independent)
+		}
+	}
+	for _, c := range m.Design.columns {
+		for _, p := range c.parts {
+			if (p.term == group || p.term == stage) && len(orthonormal(null, p.values, independent)) > len(null) {
+				return fmt.Errorf("the model has %s in its interaction alone: let the terms %s and %s stand before it", p.term, group, stage)
+			}
+		}
+	}
+	return nil
 }
 
 // inOrderOfNumbers sorts categories if all are numbers.

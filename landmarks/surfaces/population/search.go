@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -29,7 +30,7 @@ func limits(tolerance float64) solve.Limits {
 
 // bounded is a value with its gradient for solve.Minimise: infinite where either is no number.
 func bounded(value float64, gradient []float64) (float64, []float64, error) {
-	if sum := value + floats.Norm(gradient, 1); math.IsNaN(sum) || math.IsInf(sum, 0) {
+	if !lists.Finite(value) || !lists.Finite(gradient...) {
 		value = math.Inf(1)
 	}
 	return value, gradient, nil

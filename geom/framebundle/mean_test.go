@@ -1,4 +1,4 @@
-package stats_test
+package framebundle_test
 
 import (
 	"math"
@@ -261,7 +261,7 @@ func TestFrameBundleMeanIsStationary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fit := func(tolerance float64) *stats.FrameMean[geom.Vec] {
+	fit := func(tolerance float64) *framebundle.Mean[geom.Vec] {
 		m, err := stats.FrameBundleMean(space, x, 2, stats.Noise(sigma), stats.Tolerance(tolerance))
 		if err != nil {
 			t.Fatal(err)
@@ -283,19 +283,13 @@ func TestFrameBundleMeanIsStationary(t *testing.T) {
 		}
 	}
 
-	found, err := framebundle.NewProbable(space, x).From(finer.At(), sigma, 1e-14)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, volume, err := framebundle.Over(space).LogVolume(finer.At())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pulls := framebundle.NewProbable(framebundle.Over(space), x).From(finer.At(), sigma, 1e-14).Pulls
 	numbers := func(p framebundle.Momentum[geom.Vec]) []float64 {
 		return slices.Concat(append([][]float64{p.Horizontal}, p.Vertical...)...)
 	}
+	_, volume := framebundle.Over(space).LogVolume(finer.At())
 	gradient, squares := numbers(volume), 0.0
-	for _, p := range found.Pull {
+	for _, p := range pulls {
 		score := floats.SubTo(make([]float64, len(gradient)), numbers(volume), numbers(p))
 		squares += floats.Dot(score, score) / (n * n)
 		floats.AddScaled(gradient, -1./n, numbers(p))
@@ -311,15 +305,15 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 	line := [][]float64{{0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {4, 4, 4}}
 	for _, c := range []struct {
 		want string
-		call func() (*stats.FrameMean[geom.Vec], error)
+		call func() (*framebundle.Mean[geom.Vec], error)
 	}{
-		{"no samples", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, nil, 1) }},
-		{"rank 4, want 1 to 3", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 4) }},
-		{"rank 0, want 1 to 3", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 0) }},
-		{"2 samples have a covariance of rank 1 at most", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x[:2], 2) }},
-		{"the rank of their covariance is below 2", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, line, 2) }},
-		{"Noise(1) is too large for rank 2", func() (*stats.FrameMean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 2, stats.Noise(1)) }},
-		{"sample 1 has 2 coordinates", func() (*stats.FrameMean[geom.Vec], error) {
+		{"no samples", func() (*framebundle.Mean[geom.Vec], error) { return stats.FrameBundleMean(space, nil, 1) }},
+		{"rank 4, want 1 to 3", func() (*framebundle.Mean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 4) }},
+		{"rank 0, want 1 to 3", func() (*framebundle.Mean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 0) }},
+		{"2 samples have a covariance of rank 1 at most", func() (*framebundle.Mean[geom.Vec], error) { return stats.FrameBundleMean(space, x[:2], 2) }},
+		{"the rank of their covariance is below 2", func() (*framebundle.Mean[geom.Vec], error) { return stats.FrameBundleMean(space, line, 2) }},
+		{"Noise(1) is too large for rank 2", func() (*framebundle.Mean[geom.Vec], error) { return stats.FrameBundleMean(space, x, 2, stats.Noise(1)) }},
+		{"sample 1 has 2 coordinates", func() (*framebundle.Mean[geom.Vec], error) {
 			return stats.FrameBundleMean(space, [][]float64{{0, 0, 0}, {1, 1}}, 1)
 		}},
 	} {
@@ -334,7 +328,7 @@ func TestFrameBundleMeanNamesTheWrong(t *testing.T) {
 	skulls := morpho.GreatApes().Shapes()[:17]
 	q := skulls[wrong]
 	q[0], q[4] = q[4], q[0]
-	mean := func(x [][][]float64) *stats.FrameMean[geom.Shape] {
+	mean := func(x [][][]float64) *framebundle.Mean[geom.Shape] {
 		aligned := expect.Must(morpho.Procrustes(x, morpho.KeepSize()))
 		space := landmarks.New(len(q), 2, kernels.Gaussian(1.5*morpho.NearestSpacing(aligned.Mean)), geom.Integrator(ode.RK4, 10))
 		var shapes []geom.Shape

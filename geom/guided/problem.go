@@ -1,0 +1,212 @@
+package guided
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/stochastic"
+	"anatomy/geom/tree"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
+)
+
+func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Observations[P], o Options) (_ *sampler[P], err error) {
+	defer try.Catch(&err)
+	try.Do(p.Check())
+	if try.Get(p.Space.Orbits()) {
+		try.Fail("points of %T are orbits, and what is seen would be of one element, which is not known: processes are guided where points are no orbits", p.Space.M)
+	}
+	for _, x := range []struct {
+		number   *int
+		standard int
+		name     string
+	}{{&o.Steps, 25, "steps"}, {&o.Chains, 4, "chains"}, {&o.Warmup, 200, "iterations of warm-up"}, {&o.Draws, 400, "draws"}} {
+		if *x.number == 0 {
+			*x.number = x.standard
+		}
+		if *x.number < 1 {
+			try.Fail("%d %s, want at least 1", *x.number, x.name)
+		}
+	}
+	try.Do(t.CheckLengths())
+	for i, length := range t.Length {
+		if !(length >= 0) || math.IsInf(length, 1) {
+			try.Fail("the edge above %s has length %g, want a finite number from 0", t.Label(i), length)
+		}
+	}
+	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data,
+		source: rand.NewPCG(o.Seed, 0), groups: len(data), total: len(data) * o.Chains, noiseAt: -1}
+	s.rng = rand.New(s.source)
+	for l := range s.inner {
+		s.inner[l] = s.inner[l] || s.charted
+	}
+	if len(s.order) == 0 {
+		try.Fail("the tree has no edge of a length")
+	}
+	s.start = start(p, s.model)
+	s.free()
+	if len(data) == 0 {
+		try.Fail("no observations")
+	}
+	s.options.Unknown = slices.Clone(o.Unknown)
+	s.assign()
+	for g := range s.data {
+		s.enter(g)
+	}
+	size := float64(o.Steps) * float64(s.total) * float64(len(s.order)) * float64(s.k*s.d)
+	messages := float64(len(places(len(o.Unknown)))) * float64(o.Steps) * float64(s.groups) * float64(len(s.order)) * float64(s.n*(s.n+s.d))
+	return s, engine.Fits("the run", 8*(40*size+3*messages))
+}
+
+// assign checks the unknowns of the options and their priors: no two are one number.
+func (s *sampler[P]) assign() {
+	unknown := s.options.Unknown
+	for j, u := range unknown {
+		try.Do(u.Prior.check(u.Name))
+		if k := slices.IndexFunc(unknown[:j], u.same); k >= 0 {
+			try.Fail("the unknowns %d and %d, %s and %s, are one number: leave one out", k, j, unknown[k].Name, u.Name)
+		}
+		switch {
+		case u.kind != param && u.Prior.family == normal:
+			try.Fail("%s is positive, but its prior is Normal: take LogNormal or InverseGamma", u.Name)
+		case u.kind == noise:
+			s.noiseAt = j
+		case u.kind == param && (u.param < 0 || u.param >= len(s.process.Params)):
+			try.Fail("%s is parameter %d of a process that has %d", u.Name, u.param, len(s.process.Params))
+		case u.kind == param && !number(s.process.Params[u.param]):
+			try.Fail("%s is parameter %d of the process, %v, which is not one number: give numbers that are unknown a parameter each", u.Name, u.param, s.process.Params[u.param])
+		}
+	}
+}
+
+// mapped returns the matrix that takes a state, k rows for each of n landmarks or coordinates, to what is observed of it: rows of a map, or all that there is
+// without one.
+func (s *sampler[P]) mapped(given [][]float64, rows, n, k int) *mat.Dense {
+	l := mat.NewDense(rows*k, s.wide, nil)
+	for i := range rows {
+		row := make([]float64, n)
+		row[i%n] = 1
+		if given != nil {
+			row = given[i]
+		}
+		if len(row) != n {
+			try.Fail("row %d of the map has %d numbers for %d landmarks or coordinates", i, len(row), n)
+		}
+		if j, bad := lists.NotFinite(row); bad {
+			try.Fail("row %d of the map has %g, want finite numbers", i, row[j])
+		}
+		for j, x := range row {
+			for a := range k {
+				l.Set(i*k+a, j*k+a, x)
+			}
+		}
+	}
+	return l
+}
+
+// number says whether a parameter is one number.
+func number(param any) bool {
+	switch param.(type) {
+	case float64, float32, int:
+		return true
+	}
+	return false
+}
+
+// free checks the priors of the root's state and makes a row of them.
+func (s *sampler[P]) free() {
+	if n := len(s.options.RootParts); n != 0 && n != len(s.process.Parts) {
+		try.Fail("priors of %d parts of the root, want one for each of the %d parts of the process", n, len(s.process.Parts))
+	}
+	for j, x := range append([]float64{s.options.Root}, s.options.RootParts...) {
+		if !(x >= 0) || math.IsInf(x, 1) {
+			try.Fail("prior of the root with the standard deviation %g, want a finite number from 0", x)
+		}
+		rows := s.process.Space.M.Dim() / s.d
+		if j > 0 {
+			rows *= s.parts[j-1]
+		}
+		s.spread = append(s.spread, slices.Repeat([]float64{x}, rows)...)
+	}
+	if slices.Max(s.spread) == 0 {
+		s.spread = nil
+		return
+	}
+	s.spread = append(s.spread, make([]float64, s.n-len(s.spread))...) // of parts that are known
+}
+
+// rows are an observation as rows of states, with how many of its numbers were seen.
+func (s *sampler[P]) rows(flat []float64, name string) (values [][]float64, count int) {
+	for i, row := range engine.Unflatten(flat, s.d) {
+		missing := 0
+		for a, x := range row {
+			if math.IsInf(x, 0) {
+				try.Fail("number %d of %s is %g", i*s.d+a, name, x)
+			}
+			if math.IsNaN(x) {
+				missing++
+			}
+		}
+		if missing == 0 {
+			count += s.d
+		} else if missing < s.d {
+			try.Fail("row %d of %s is %v: the noise of this process is the same along all axes, so that all numbers of a landmark are seen or none", i, name, row)
+		}
+		values = append(values, row)
+	}
+	return values, count
+}
+
+// enter checks a set of observations and makes rows of them.
+func (s *sampler[P]) enter(g int) {
+	o := s.data[g]
+	leaves := s.tree.Leaves()
+	if len(o.Leaves) != len(leaves) {
+		try.Fail("%d observations for a tree of %d leaves", len(o.Leaves), len(leaves))
+	}
+	if !positive(o.Noise) {
+		try.Fail("observations with errors of standard deviation %g, want a finite positive number", o.Noise)
+	}
+	n, columns := geom.PointDim(s.process.Space.M), 1 // of points; the other rows of states are parts, which nobody sees
+	if r, ok := s.process.Space.M.(geom.Rows); ok {
+		n, columns, _ = r.Rows()
+	}
+	k := columns / s.d // rows of states for one of points
+	rows := n
+	if o.Map != nil {
+		rows = len(o.Map)
+	}
+	if rows == 0 {
+		try.Fail("a map of no rows: nil stands for all that there is")
+	}
+	l := s.mapped(o.Map, rows, n, k)
+	all := make([]seen, len(s.stands))
+	for leaf, point := range o.Leaves {
+		name := "the observation of " + s.tree.Label(leaves[leaf])
+		shape, _ := any(point).(geom.Shape)
+		for i, row := range shape {
+			if len(row) != columns {
+				try.Fail("row %d of %s has %d numbers, want %d", i, name, len(row), columns)
+			}
+		}
+		flat := geom.Numbers(point)
+		if len(flat) != rows*columns {
+			try.Fail("%s has %d numbers, want %d", name, len(flat), rows*columns)
+		}
+		values, count := s.rows(flat, name)
+		at := &all[s.stands[leaves[leaf]]]
+		m, residual := observation(values, l)
+		if at.b != nil {
+			var off float64
+			m, off = fuse([]message{at.message, m})
+			residual += at.residual + off
+		}
+		*at = seen{m, residual, at.count + float64(count)}
+	}
+	s.seen = append(s.seen, all)
+}

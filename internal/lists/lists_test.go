@@ -1,0 +1,24 @@
+package lists
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestLists(t *testing.T) {
+	if got := Pick([]string{"a", "b", "c"}, []int{2, 0, 2}); !slices.Equal(got, []string{"c", "a", "c"}) {
+		t.Error(got)
+	}
+	if got := Combine([]float64{2, 0, -1}, [][]float64{{1, 2}, {math.NaN(), math.Inf(1)}, {3, 5}}); !slices.Equal(got, []float64{-1, -1}) {
+		t.Error(got)
+	}
+	for k, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if i, bad := NotFinite([]float64{1, x, x}); i != 1 || !bad || Finite(1, x) {
+			t.Errorf("case %d: %d, %v", k, i, bad)
+		}
+	}
+	if !Finite() || !Finite(1, math.MaxFloat64) {
+		t.Error("finite numbers are finite")
+	}
+}
