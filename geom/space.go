@@ -11,6 +11,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
 )
 
@@ -95,7 +96,7 @@ func OnShapes(m Manifold, options ...Option) *Space[Shape] {
 }
 
 func newSpace[P Point](m Manifold, r rows, options []Option) *Space[P] {
-	s := space{M: m, rows: r, settings: settings{method: ode.RK4, steps: standard, doubles: true}, programs: &programs{funcs: map[any]*program{}}}
+	s := space{M: m, rows: r, settings: settings{method: ode.RK4, steps: shortest.Standard, doubles: true}, programs: &programs{funcs: map[any]*program{}}}
 	return &Space[P]{*s.with(options)}
 }
 

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 )
@@ -57,7 +58,7 @@ func (g *Geodesic[P]) Err() error {
 		return nil
 	case Stalled:
 		steps := ""
-		if !settled(g.StepError) {
+		if !shortest.Settled(g.StepError) {
 			steps = fmt.Sprintf("the steps are too few: %s; or ", fewSteps(g.Steps, g.StepError))
 		}
 		return fmt.Errorf("%s: %sthe points are far apart for the search, or the metric is rough or nearly singular on the way: go by a point between "+
@@ -149,16 +150,16 @@ func (s *space) settle(what string, from shot) (*Geodesic[Vec], error) {
 		return s.ofFactors(what, from, 0)
 	}
 	g, err := s.shoot(what, from, 1)
-	for times := 2; s.doubles && times <= doubled && (err != nil || !(g.Drift <= calm)); times *= 2 {
+	for times := 2; s.doubles && times <= shortest.Doubled && (err != nil || !(g.Drift <= shortest.Calm)); times *= 2 {
 		finer, failed := s.shoot(what, from, times)
 		if err != nil && failed != nil {
 			return nil, err // as more steps do not help
 		}
 		if err == nil && failed == nil {
-			if g.StepError = arcOf(g).elsewhere(finer.End); settled(g.StepError) {
+			if g.StepError = arcOf(g).Moved(finer.End); shortest.Settled(g.StepError) {
 				break
 			}
-			if finer.Drift > calm {
+			if finer.Drift > shortest.Calm {
 				finer.StepError = g.StepError
 			}
 		}
@@ -174,11 +175,11 @@ func (s *space) settle(what string, from shot) (*Geodesic[Vec], error) {
 }
 
 // arcOf is the geodesic without most of its Path.
-func arcOf(g *Geodesic[Vec]) arc {
-	a := arc{start: g.Start, length: g.Length}
-	stride := g.Steps / parts(g.Steps)
+func arcOf(g *Geodesic[Vec]) shortest.Arc {
+	a := shortest.Arc{Start: g.Start, Length: g.Length}
+	stride := g.Steps / shortest.Parts(g.Steps)
 	for k := stride; k <= g.Steps; k += stride {
-		a.points, a.momenta = append(a.points, g.Path[k]), append(a.momenta, g.Momenta[k])
+		a.Points, a.Momenta = append(a.Points, g.Path[k]), append(a.Momenta, g.Momenta[k])
 	}
 	return a
 }
@@ -313,7 +314,7 @@ func times(n int, v *Node) *Node {
 
 // MaxDrift is the largest Drift that is accepted where the number of steps is fixed. With an Integrator, Exp and Shoot return an error if the Drift
 // is larger, and a logarithm is Stalled. Transport and Conjugate return an error on every space.
-const MaxDrift = 0.01
+const MaxDrift = shortest.MaxDrift
 
 // tooFewSteps is the error of a geodesic that needs more steps.
 func (s *space) tooFewSteps(steps int, stepError float64) error {
