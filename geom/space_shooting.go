@@ -2,6 +2,7 @@ package geom
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -36,8 +37,11 @@ func (a shooting) Finer(times int) shortest.Geometry {
 
 // Start has gaps and distances of the points themselves.
 func (a shooting) Start(x, y []Vec, far bool) (gaps []Vec, apart, shrunk []float64, err error) {
-	s := a.s
-	out, err := s.Call(operation{name: named("Log, start", far)}, func(in []*Node) []*Node {
+	s, name := a.s, "Log, start"
+	if far {
+		name += " from far"
+	}
+	out, err := s.Call(operation{name: name}, func(in []*Node) []*Node {
 		at := At(s.M, in[1])
 		start, apart := gap(s.M, in[0], at, in[0], far), euclidean(offset(in[0], at))
 		if !IsCharted(s.M) {
@@ -49,14 +53,6 @@ func (a shooting) Start(x, y []Vec, far bool) (gaps []Vec, apart, shrunk []float
 		return nil, nil, nil, err
 	}
 	return out.Matrix(0), out.Vector(1), out.Vector(2), nil
-}
-
-// named is the name of a program that calls gap.
-func named(name string, far bool) string {
-	if far {
-		return name + " from far"
-	}
-	return name
 }
 
 // gap returns the residual of the end point of a geodesic from z to y, where at is, as a tangent vector at z: the coordinates of the end
@@ -104,24 +100,42 @@ func shrinking(m Manifold, z *Node, at Local, far bool) *Node {
 	return ReduceMin(Div(lengths(there), lengths(at)), 0)
 }
 
-// rowwise calls a program of vectors, of which a vector for each geodesic is the result.
-func (s *space) rowwise(name string, fn func(in []*Node) *Node, args ...[]Vec) ([]Vec, error) {
-	out, err := s.call(name, func(in []*Node) []*Node { return []*Node{fn(in)} }, each(args, func(x []Vec) any { return x })...)
+func (a shooting) Evaluate(f shortest.Formula, rows ...[]Vec) ([]Vec, error) {
+	switch flat := !IsCharted(a.s.M); {
+	case flat && (f == shortest.Gap || f == shortest.FarGap):
+		out := make([]Vec, len(rows[0]))
+		for k, y := range rows[1] {
+			out[k] = floats.SubTo(make(Vec, len(y)), rows[2][k], y)
+		}
+		return out, nil
+	case flat && (f == shortest.Slope || f == shortest.FarSlope):
+		return rows[3], nil
+	}
+	out, err := a.s.call(string(f), func(in []*Node) []*Node { return []*Node{a.formula(f, in)} }, each(rows, func(x []Vec) any { return x })...)
 	if err != nil {
 		return nil, err
 	}
 	return out.Matrix(0), nil
 }
 
-func (a shooting) Shoot(x, v []Vec) ([]Vec, error) {
-	return a.s.rowwise("Log", func(in []*Node) *Node { return a.part(in[0], a.momentum(in[0], in[1])) }, x, v)
-}
-
-func (a shooting) Continue(states []Vec) ([]Vec, error) {
-	return a.s.rowwise("Log, next part", func(in []*Node) *Node {
+// formula is one of package shortest. Gaps are programs of their own, so that geodesics are the same programs from near and far.
+func (a shooting) formula(f shortest.Formula, in []*Node) *Node {
+	m, far := a.s.M, f == shortest.FarGap || f == shortest.FarSlope
+	switch f {
+	case shortest.Shoot:
+		return a.part(in[0], a.momentum(in[0], in[1]))
+	case shortest.Continue:
 		n := in[0].Shape().Dim(-1) / 2
 		return a.part(SliceAxis(in[0], -1, AxisRange(0, n)), SliceAxis(in[0], -1, AxisRange(n)))
-	}, states)
+	case shortest.Derivative:
+		return a.derivative(in[0], in[1], in[2])
+	case shortest.Gap, shortest.FarGap:
+		return gap(m, in[0], At(m, in[1]), in[2], far)
+	case shortest.Slope, shortest.FarSlope:
+		at := At(m, in[1])
+		return push(func(end *Node) *Node { return gap(m, in[0], at, end, far) }, fresh(in[2]), in[3])
+	}
+	panic(fmt.Sprintf("geom: no formula %q", f))
 }
 
 // momentum is that of an unknown v at points z: v♭ of a velocity; on a SubRiemannian manifold the momentum itself is unknown.
@@ -144,44 +158,18 @@ func (a shooting) part(z, p *Node) *Node {
 	return Concatenate([]*Node{rows(y[0]), rows(MulScalar(y[1], float64(k)))}, -1)
 }
 
-func (a shooting) Derivative(x, v, dv []Vec) ([]Vec, error) {
+// derivative returns the end of the geodesic from z by v, and how it moves with dv.
+func (a shooting) derivative(z, v, dv *Node) *Node {
 	s := a.s
-	return s.rowwise("DExp", func(in []*Node) *Node {
-		z, v, dv := in[0], in[1], in[2]
-		if !IsCharted(s.M) {
-			state := ode.State{z, a.momentum(z, v), ZerosLike(z), a.momentum(z, dv)}
-			y := ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)
-			return Concatenate([]*Node{y[0], y[2]}, -1)
-		}
-		y, dy := autodiff.Pushforward(func(v []*Node) []*Node {
-			return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, a.momentum(z, v[0])}, Covector)[:1]
-		}, []*Node{v}, []*Node{dv})
-		return Concatenate([]*Node{y[0], dy[0]}, -1)
-	}, x, v, dv)
-}
-
-// Gap is a program of its own, so that geodesics are the same programs from near and far.
-func (a shooting) Gap(x, y, ends []Vec, far bool) ([]Vec, error) {
-	m := a.s.M
-	if !IsCharted(m) {
-		out := make([]Vec, len(ends))
-		for k := range out {
-			out[k] = floats.SubTo(make(Vec, len(ends[k])), ends[k], y[k])
-		}
-		return out, nil
+	if !IsCharted(s.M) {
+		state := ode.State{z, a.momentum(z, v), ZerosLike(z), a.momentum(z, dv)}
+		y := ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)
+		return Concatenate([]*Node{y[0], y[2]}, -1)
 	}
-	return a.s.rowwise(named("Log, gap", far), func(in []*Node) *Node { return gap(m, in[0], At(m, in[1]), in[2], far) }, x, y, ends)
-}
-
-func (a shooting) Slope(x, y, ends, along []Vec, far bool) ([]Vec, error) {
-	m := a.s.M
-	if !IsCharted(m) {
-		return along, nil
-	}
-	return a.s.rowwise(named("Log, slope of gap", far), func(in []*Node) *Node {
-		at := At(m, in[1])
-		return push(func(end *Node) *Node { return gap(m, in[0], at, end, far) }, fresh(in[2]), in[3])
-	}, x, y, ends, along)
+	y, dy := autodiff.Pushforward(func(v []*Node) []*Node {
+		return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, a.momentum(z, v[0])}, Covector)[:1]
+	}, []*Node{v}, []*Node{dv})
+	return Concatenate([]*Node{y[0], dy[0]}, -1)
 }
 
 func (a shooting) Measure(x, y, v []Vec, points, momenta [][]Vec) ([]shortest.Measures, error) {
@@ -214,7 +202,9 @@ func (a shooting) Lines(x, y []Vec) (here, there []shortest.Curve, err error) {
 		line := func(x, y *Node) (length, points *Node) {
 			at := At(s.M, x)
 			path := Add(BroadcastPrefix(at.X, n+1), times(n, Sub(at.Coordinates(y), at.X)))
-			return CurveLength(at.Manifold, path), TransposeAllDims(at.Point(path), 1, 0, 2)
+			from, to := SliceAxis(path, 0, AxisRange(0, n)), SliceAxis(path, 0, AxisRange(1, n+1))
+			length = ReduceSum(Norm(at.Manifold, MulScalar(Add(from, to), 0.5), Sub(to, from)), 0) // the metric in the middle of each chord
+			return length, TransposeAllDims(at.Point(path), 1, 0, 2)
 		}
 		there, forwards := line(in[0], in[1])
 		back, backwards := line(in[1], in[0])

@@ -185,7 +185,7 @@ func (f *Func) centred(args []any) ([]any, error) {
 		if i < 0 || i >= len(args) {
 			return nil, fmt.Errorf("Float32(%d): want the numbers of arguments, 0 to %d", i, len(args)-1)
 		}
-		flat, dims, err := Flatten(args[i])
+		flat, dims, err := flatten(args[i])
 		if err != nil {
 			return nil, fmt.Errorf("argument %d: %w", i, err)
 		}
@@ -212,7 +212,7 @@ func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 	case *tensors.Tensor:
 		return a, nil
 	case float64, []float64, [][]float64, [][][]float64, [][][][]float64:
-		flat, dims, err := Flatten(arg)
+		flat, dims, err := flatten(arg)
 		if err != nil {
 			return nil, err
 		}

@@ -915,8 +915,8 @@ func TestErrors(t *testing.T) {
 	expect.Refused(t, clades("A", "E"), "second", `no leaf is called "E"`)
 	expect.Refused(t, clades(), "second", "no leaves")
 	expect.Refused(t, clades("D", "B"), `above "C"`, "first and second")
-	lines := geom.On(manifold.Grassmann(3, 1))
-	_, err = Sample(stochastic.Brownian(lines, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
+	triangles := geom.On(manifold.Kendall(3, 2))
+	_, err = Sample(stochastic.Brownian(triangles, []float64{math.Sqrt(0.5), 0, -math.Sqrt(0.5), 0, 0, 0}), bridge, Observations[geom.Vec]{}, Options{})
 	expect.Refused(t, err, "orbits")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(Normal(1, 1))}}), "rate is positive", "LogNormal")
 }

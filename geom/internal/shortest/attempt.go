@@ -40,21 +40,13 @@ type candidate struct {
 	apart  float64 // |y − x|
 	scale  float64 // the factor of the residual
 	shrunk float64 // what is left of |Exp_x(v) − y| in a residual, times its factor: about this share, if not more
-	lost   error   // why the charts alone lead to no geodesic
 
 	times int // the multiple of the steps
 	arc   Arc // the geodesic that was computed last
 	of    Vec // its v
 
-	Measures
-	stepError float64
-	rough     float64 // the length by the steps of the geometry
-	conjugate float64 // the time of the first conjugate point, 0 where it was not looked for
-}
-
-func (c *candidate) found(g Geometry) Found {
-	steps, _, _ := g.Integrator()
-	return Found{Measures: c.Measures, StepError: c.stepError, Steps: c.times * steps, Status: c.root.Status, Conjugate: c.conjugate, Lost: c.lost}
+	Found         // Steps, Iterations and Status at the end
+	rough float64 // the length by the steps of the geometry
 }
 
 // allowed is how far from y the geodesic may end: a share of the distance, or as rounding allows.
@@ -113,7 +105,7 @@ func (a *attempt) begin() error {
 		gap := gaps[i]
 		c.apart = apart[i]
 		if !finite(append(slices.Clone(gap), c.apart)) && !a.far {
-			c.lost = errors.New("the chart at the end point does not reach the starting point, and no curve over other charts was found: " +
+			c.Lost = errors.New("the chart at the end point does not reach the starting point, and no curve over other charts was found: " +
 				"one is in the cut locus of the other, or no curve leads to it: move one of them, or go by a point between them")
 		}
 		// The chart shrinks vectors far from its centre: scaled, the first step is as long as the points are apart.
@@ -126,7 +118,7 @@ func (a *attempt) begin() error {
 		still := make(Vec, len(gap))
 		c.root = solve.NewRoot(still, gap, c.shrunk*(aim*c.apart+4*rounding*floats.Norm(c.y, 2)))
 		c.of, c.arc = still, Arc{Start: c.x, Points: slices.Repeat([]Vec{c.x}, Parts(steps)), Momenta: slices.Repeat([]Vec{still}, Parts(steps))}
-		if c.lost != nil {
+		if c.Lost != nil {
 			c.root.Norm, c.root.Done, c.root.Status = math.Inf(1), true, solve.Stalled
 		}
 	}
@@ -241,7 +233,7 @@ func (a *attempt) check() error {
 	_, order, doubles := a.Integrator()
 	var open []*candidate
 	for _, c := range a.pairs {
-		c.rough, c.stepError = c.Length, Estimated(order, c.Drift)
+		c.rough, c.StepError = c.Length, Estimated(order, c.Drift)
 		if doubles && c.arrived(reached) && c.Drift > Calm && c.Length < a.most {
 			open = append(open, c)
 		}
@@ -253,7 +245,7 @@ func (a *attempt) check() error {
 		}
 	}
 	for _, c := range a.pairs {
-		c.root.Status = c.root.Status.Certified(c.Miss <= c.allowed(reached) && Enough(c.Drift, c.stepError, doubles))
+		c.root.Status = c.root.Status.Certified(c.Miss <= c.allowed(reached) && Enough(c.Drift, c.StepError, doubles))
 	}
 	return nil
 }
@@ -263,7 +255,7 @@ func (a *attempt) check() error {
 func (a *attempt) double(open []*candidate, times int) (next []*candidate, err error) {
 	if a.stopped(open...) {
 		for _, c := range open {
-			c.stepError = math.NaN()
+			c.StepError = math.NaN()
 		}
 		return nil, nil
 	}
@@ -278,7 +270,7 @@ func (a *attempt) double(open []*candidate, times int) (next []*candidate, err e
 	var moved []*candidate
 	for k, c := range open {
 		end := c.arc.End()
-		if c.stepError = before[k].arc.Moved(end); Settled(c.stepError) {
+		if c.StepError = before[k].arc.Moved(end); Settled(c.StepError) {
 			c.times, c.arc, c.of, *c.root = times/2, before[k].arc, before[k].of, was[k]
 		} else {
 			moved = append(moved, c)
@@ -304,7 +296,7 @@ func (a *attempt) double(open []*candidate, times int) (next []*candidate, err e
 	_, order, _ := a.Integrator()
 	for _, c := range moved {
 		if c.Drift <= Calm {
-			c.stepError = Estimated(order, c.Drift)
+			c.StepError = Estimated(order, c.Drift)
 		} else if c.arrived(reached) {
 			next = append(next, c)
 		}
@@ -354,9 +346,9 @@ func (a *attempt) residual(of []*candidate, v []Vec) ([]Vec, error) {
 			a.evaluated(a.pairs)
 			return a.gaps(of, each(of, func(c *candidate) Vec { return c.arc.End() }), nil)
 		}
-		shoot, rows := func(rows ...[]Vec) ([]Vec, error) { return a.Shoot(rows[0], rows[1]) }, [][]Vec{starts(pick(of, on)), pick(states, on)}
+		shoot, rows := Shoot, [][]Vec{starts(pick(of, on)), pick(states, on)}
 		if step > 1 {
-			shoot, rows = func(rows ...[]Vec) ([]Vec, error) { return a.Continue(rows[0]) }, rows[1:]
+			shoot, rows = Continue, rows[1:]
 		}
 		out, err := a.inBlocks(shoot, rows...)
 		if err != nil {
@@ -380,7 +372,7 @@ func rowsOf(numbers Vec, n int) []Vec { return slices.Collect(slices.Chunk(numbe
 // derivative takes the steps of the geometry, also of geodesics with more: Newton's steps are then not exact, but few.
 func (a *attempt) derivative(of []*candidate, v, dv []Vec) ([]Vec, error) {
 	defer a.evaluated(a.pairs)
-	out, err := a.inBlocks(func(rows ...[]Vec) ([]Vec, error) { return a.Derivative(rows[0], rows[1], rows[2]) }, starts(of), v, dv)
+	out, err := a.inBlocks(Derivative, starts(of), v, dv)
 	if err != nil {
 		return nil, err
 	}
@@ -389,9 +381,12 @@ func (a *attempt) derivative(of []*candidate, v, dv []Vec) ([]Vec, error) {
 
 // gaps returns the scaled gaps at the ends of geodesics or, with vectors at the ends, their derivatives along these.
 func (a *attempt) gaps(of []*candidate, at, along []Vec) ([]Vec, error) {
-	gap, rows := func(rows ...[]Vec) ([]Vec, error) { return a.Gap(rows[0], rows[1], rows[2], a.far) }, [][]Vec{starts(of), ends(of), at}
+	gap, far, rows := Gap, FarGap, [][]Vec{starts(of), ends(of), at}
 	if along != nil {
-		gap, rows = func(rows ...[]Vec) ([]Vec, error) { return a.Slope(rows[0], rows[1], rows[2], rows[3], a.far) }, append(rows, along)
+		gap, far, rows = Slope, FarSlope, append(rows, along)
+	}
+	if a.far {
+		gap = far
 	}
 	out, err := a.inBlocks(gap, rows...)
 	for k, f := range out {
@@ -400,9 +395,9 @@ func (a *attempt) gaps(of []*candidate, at, along []Vec) ([]Vec, error) {
 	return out, err
 }
 
-// inBlocks calls f for all rows of its arguments. In many dimensions it takes them in blocks, the last one padded, so that programs are compiled for
+// inBlocks evaluates a formula for all rows of its arguments. In many dimensions it takes them in blocks, the last one padded, so that programs are compiled for
 // two numbers of rows only; in few dimensions, in blocks of as many rows as the attempt has candidates.
-func (a *attempt) inBlocks(f func(rows ...[]Vec) ([]Vec, error), args ...[]Vec) (out []Vec, err error) {
+func (a *attempt) inBlocks(f Formula, args ...[]Vec) (out []Vec, err error) {
 	size := len(a.pairs)
 	if a.Dim() >= wide {
 		size = min(size, small)
@@ -416,7 +411,7 @@ func (a *attempt) inBlocks(f func(rows ...[]Vec) ([]Vec, error), args ...[]Vec) 
 		for k := range which {
 			which[k] = min(len(out)+k, count-1)
 		}
-		values, err := f(each(args, func(rows []Vec) []Vec { return pick(rows, which) })...)
+		values, err := a.Evaluate(f, each(args, func(rows []Vec) []Vec { return pick(rows, which) })...)
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ const energy = 1e-6
 func (s *search) bridge(pairs []*candidate, guess []Vec) error {
 	var lost []int
 	for i, c := range pairs {
-		if c.lost != nil {
+		if c.Lost != nil {
 			lost = append(lost, i)
 		}
 	}
@@ -72,7 +72,9 @@ func (s *search) bridge(pairs []*candidate, guess []Vec) error {
 // replace takes a better geodesic of the same pair.
 func (c *candidate) replace(better *candidate) {
 	better.root.Iterations += c.root.Iterations
-	c.root, c.times, c.Measures, c.stepError, c.rough = better.root, better.times, better.Measures, better.stepError, better.rough
+	lost := c.Lost
+	c.root, c.times, c.rough, c.Found = better.root, better.times, better.rough, better.Found
+	c.Lost = lost
 }
 
 // shorten looks for shorter geodesics and for conjugate points. If it is stopped, candidates that are not known to be shortest are Cancelled.
@@ -105,7 +107,7 @@ func (s *search) shorten(pairs []*candidate) error {
 		}
 	}
 	for i, c := range pairs {
-		c.conjugate = times[i]
+		c.Conjugate = times[i]
 	}
 	return nil
 }
@@ -137,7 +139,7 @@ func (s *search) shortened(c *candidate, lines []Curve, conjugate float64, path 
 	if minimal {
 		known = []Curve{{resampled(path, len(path)-1), length, 0}}
 	}
-	if minimal && s.Dim() > 2 && c.lost == nil {
+	if minimal && s.Dim() > 2 && c.Lost == nil {
 		return false, nil // a fan of few geodesics leaves gaps there
 	}
 	for reach = min(reach, length); !math.IsInf(reach, 1); reach = length {
@@ -178,7 +180,7 @@ func (s *search) shorter(c *candidate, curves []Curve, length float64) (better b
 		return false, err
 	}
 	a := s.attempt(slices.Repeat([]Vec{c.x}, len(guess)), slices.Repeat([]Vec{c.y}, len(guess)))
-	a.far = c.lost != nil
+	a.far = c.Lost != nil
 	if a.most = length; !math.IsInf(length, 1) {
 		a.most = c.rough * (1 - lower)
 	}

@@ -32,16 +32,8 @@ type Geometry interface {
 
 	// Start returns the gaps at v = 0, the distances |y − x| of numbers, and the share that a gap at x has of a short distance from y.
 	Start(x, y []Vec, far bool) (gaps []Vec, apart, shrinking []float64, err error)
-	// Shoot returns the points and then the momenta at the ends of equal parts of the time, one list for each geodesic from x by v.
-	Shoot(x, v []Vec) (stations []Vec, err error)
-	// Continue is Shoot from states, each a point and then its momentum.
-	Continue(states []Vec) (stations []Vec, err error)
-	// Derivative returns for each geodesic its end, and then how this moves with dv.
-	Derivative(x, v, dv []Vec) (ends []Vec, err error)
-	// Gap is 0 where the end of a geodesic from x is y, and close to the difference of velocities elsewhere.
-	Gap(x, y, ends []Vec, far bool) ([]Vec, error)
-	// Slope is the derivative of Gap along vectors at the ends.
-	Slope(x, y, ends, along []Vec, far bool) ([]Vec, error)
+	// Evaluate evaluates a formula. It is called for two numbers of rows only, for which programs are compiled.
+	Evaluate(f Formula, rows ...[]Vec) ([]Vec, error)
 	// Measure tells what a search returns of geodesics with these stations.
 	Measure(x, y, v []Vec, points, momenta [][]Vec) ([]Measures, error)
 
@@ -60,6 +52,21 @@ type Geometry interface {
 	Conjugate(x, v []Vec, times int) (first []float64, paths [][]Vec, err error)
 }
 
+// Formula is one of a geodesic, of vectors, with a vector as its result.
+type Formula string
+
+const (
+	Shoot      Formula = "Log"            // of x, v: the points and then the momenta at the ends of equal parts of the time
+	Continue   Formula = "Log, next part" // the same of a state, a point and then its momentum
+	Derivative Formula = "DExp"           // of x, v, dv: the end, and then how it moves with dv
+	// Gap is one of x, y and an end: 0 where the end is y, and close to the difference of velocities elsewhere. Slope is its derivative along
+	// a vector at the end, the fourth argument.
+	Gap      Formula = "Log, gap"
+	FarGap   Formula = "Log, gap from far"
+	Slope    Formula = "Log, slope of gap"
+	FarSlope Formula = "Log, slope of gap from far"
+)
+
 // Measures are those of a geodesic.
 type Measures struct {
 	Velocity, Momentum  Vec
@@ -69,12 +76,11 @@ type Measures struct {
 // Found is the result for a pair.
 type Found struct {
 	Measures
-	StepError  float64
-	Steps      int
-	Iterations int
-	Status     solve.Status
-	Conjugate  float64 // 0 where it was not looked for
-	Lost       error   // why the charts alone lead to no geodesic
+	StepError         float64
+	Steps, Iterations int
+	Status            solve.Status
+	Conjugate         float64 // the time of the first conjugate point, 0 where it was not looked for
+	Lost              error   // why the charts alone lead to no geodesic
 }
 
 // FewDimensions is the largest dimension in which the search asks whether a geodesic is a shortest one. Directions all around cover few dimensions
@@ -97,7 +103,7 @@ type search struct {
 func Search(g Geometry, task *watch.Task, x, y, guess []Vec) ([]Found, error) {
 	s := &search{Geometry: g, task: task}
 	open, found, spent := all(len(x)), make([]Found, len(x)), make([]int, len(x))
-	_, _, doubles := g.Integrator()
+	steps, _, doubles := g.Integrator()
 	for times := 1; ; times *= finer {
 		pairs, err := s.turn(pick(x, open), pick(y, open), pick(guess, open))
 		if err != nil {
@@ -107,12 +113,12 @@ func Search(g Geometry, task *watch.Task, x, y, guess []Vec) ([]Found, error) {
 		for k, i := range open {
 			c := pairs[k]
 			spent[i] += c.root.Iterations
-			if times == 1 || c.root.Status == solve.Converged {
-				found[i] = c.found(s.Geometry)
-				found[i].Iterations = spent[i]
+			if c.Status = c.root.Status; times == 1 || c.Status == solve.Converged {
+				c.Steps, c.Iterations = times*c.times*steps, spent[i]
+				found[i] = c.Found
 			}
 			// Where the steps change the energy by more, none of their roots is close to a geodesic.
-			if c.root.Status != solve.Converged && !(c.Drift <= MaxDrift) {
+			if c.Status != solve.Converged && !(c.Drift <= MaxDrift) {
 				lost = append(lost, i)
 			}
 		}
