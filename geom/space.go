@@ -64,11 +64,12 @@ type settings struct {
 	method    ode.Method
 	steps     int
 	doubles   bool // the steps, where a geodesic needs more
+	inexact   bool // geodesics are returned however much their energy drifts
 	ctx       context.Context
 	listening func(Progress)
 }
 
-// Option changes how a Space computes: Integrator, Context, OnProgress.
+// Option changes how a Space computes: Integrator, Inexact, Context, OnProgress.
 type Option func(*settings)
 
 // Integrator sets the method of integration and its number of steps on [0, 1], at least 1. Exp and Log then use exactly this
@@ -79,6 +80,10 @@ type Option func(*settings)
 func Integrator(method ode.Method, steps int) Option {
 	return func(s *settings) { s.method, s.steps, s.doubles = method, steps, false }
 }
+
+// Inexact makes Exp and Shoot take exactly the steps of the Integrator, or 25, and return the geodesic however much its energy drifts. It shows
+// the momenta of a search that was made with these steps, also where the search has not converged.
+func Inexact(s *settings) { s.inexact = true }
 
 // On returns a space over a manifold. Its points and vectors are lists of numbers, []float64, of length d, or of the ambient
 // dimension on a Charted manifold. OnShapes makes a space whose points are shapes, [][]float64. The options are Integrator,
@@ -124,9 +129,8 @@ func (s *space) Method() ode.Method { return s.method }
 // Steps returns the number of steps of an integration over [0, 1], the least where geodesics may take more: see Integrator.
 func (s *space) Steps() int { return s.steps }
 
-// Flat returns the same space with points as lists of numbers: the rows of a shape one after the other. It has nothing to do with v♭, the function
-// Flat.
-func (s *Space[P]) Flat() *Space[Vec] {
+// OnNumbers returns the same space with points as lists of numbers: the rows of a shape one after the other, see Numbers.
+func (s *Space[P]) OnNumbers() *Space[Vec] {
 	return &Space[Vec]{space{M: s.M, settings: s.settings, programs: s.programs}}
 }
 

@@ -166,7 +166,7 @@ type trial struct {
 
 // NewProbable starts a search for paths to points as lists of numbers.
 func NewProbable[P geom.Point](on geom.Of[P], ys [][]float64) *Probable {
-	return &Probable{space: Over(on.Geometry().Flat()), ys: ys, lost: make([]bool, len(ys))}
+	return &Probable{space: Over(on.Geometry().OnNumbers()), ys: ys, lost: make([]bool, len(ys))}
 }
 
 // From returns the most probable paths from u to observations with noise of standard deviation σ > 0. Their costs exceed the

@@ -176,7 +176,7 @@ func (s *Space[P]) AntiDevelop(frame, path []P) (_ *Development[P], err error) {
 		}
 	}
 	d := s.development(curve, found, frames)
-	given = try.Get(Aligned(s.Base.Flat(), found, given))
+	given = try.Get(Aligned(s.Base.OnNumbers(), found, given))
 	for k, x := range found {
 		d.Residual = max(d.Residual, floats.Distance(x, given[k], 2)/math.Sqrt(float64(len(x))))
 	}

@@ -33,7 +33,7 @@ func TestMedianOnLine(t *testing.T) {
 
 // A median that is a sample is exactly this sample, also where logarithms are integrated and have errors.
 func TestMedianIsSample(t *testing.T) {
-	space := landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 5)).Flat()
+	space := landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 5)).OnNumbers()
 	for seed := range uint64(4) {
 		x := normal(seed, 6, 6)
 		for _, v := range x {
