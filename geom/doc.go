@@ -134,6 +134,7 @@
 //
 // Graph functions panic if shapes do not fit, with the shapes in the message. Host functions return errors that say what was
 // wrong, where, and what to do. An iteration that stops early returns the best point found and no error: the result's Status says
-// how it ended, and its method Err turns a Status other than Converged into an error. A method of a nil result panics: the call that
+// how it ended, and its method Err turns a Status other than Converged into an error. A program asks by errors.Is for ErrNotConverged,
+// ErrCancelled, ErrCutLocus, ErrUnreached and ErrOffManifold. A method of a nil result panics: the call that
 // should have made it has failed.
 package geom

@@ -228,7 +228,8 @@ type program struct {
 // Call runs a graph function with the given arguments, which engine.Func.Call describes. The function is compiled at the first
 // call with its key and reused for every call with an equal key. The key must be a value of a named, comparable struct type of the
 // calling package, and hold everything that fn captures besides the manifold: fn is compiled again only for another key, or
-// for arguments of other shapes. Call panics if two functions have the same key.
+// for arguments of other shapes. Call panics if two functions have the same key. That one function captures another value it cannot see: Go does
+// not show what a closure holds, and to build the graph of every call for a comparison takes longer than most calls.
 func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
 	if t := reflect.TypeOf(key); t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
 		panic(fmt.Sprintf("geom.Space.Call: the key %v is a %T, want a struct type of the caller's package", key, key))

@@ -109,9 +109,9 @@ func near(name string, z, point, size Vec) error {
 	case within(point, z, floats.ScaleTo(make(Vec, len(z)), onManifold, size)):
 		return nil
 	case math.IsNaN(off):
-		return fmt.Errorf("%s is not on the manifold", name)
+		return fmt.Errorf("%s %w", name, ErrOffManifold)
 	}
-	return fmt.Errorf("%s is not on the manifold: it is %.3g off; Space.Project moves points to it", name, off)
+	return fmt.Errorf("%s %w: it is %.3g off; Space.Project moves points to it", name, ErrOffManifold, off)
 }
 
 // called is a name as it is written in a sentence: "the start", but "sample 3".

@@ -61,8 +61,9 @@ func (g *Geodesic[P]) Err() error {
 		if !shortest.Settled(g.StepError) {
 			steps = fmt.Sprintf("the steps are too few: %s; or ", fewSteps(g.Steps, g.StepError))
 		}
-		return fmt.Errorf("%s: %sthe points are far apart for the search, or the metric is rough or nearly singular on the way: go by a point between "+
-			"them; for landmarks, whose kernel may be much wider than they are apart, take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch", g, steps)
+		return fmt.Errorf("%w: %sthe points are far apart for the search, or the metric is rough or nearly singular on the way: go by a point between "+
+			"them; for landmarks, whose kernel may be much wider than they are apart, take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch",
+			g.Status.Err(g), steps)
 	}
 	return g.Status.Err(g)
 }

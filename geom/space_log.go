@@ -189,8 +189,7 @@ func (s *space) closed(m ClosedForms, x, y []Vec) ([]shortest.Found, error) {
 		if _, bad := notFinite(logs[i]); math.IsInf(apart[i], 1) {
 			f.Lost = errors.New("the points are too far apart, or the numbers that stand for them too large, for double precision")
 		} else if bad {
-			f.Lost = errors.New("there is no one shortest geodesic: the end point is in the cut locus of the starting point, " +
-				"or no curve leads to it: move one of them")
+			f.Lost = ErrCutLocus
 		}
 		tolerance := make(Vec, len(off))
 		for k := range tolerance { // no number is off by more than on a manifold without sizes

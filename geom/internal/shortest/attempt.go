@@ -10,6 +10,10 @@ import (
 	"anatomy/geom/solve"
 )
 
+// ErrUnreached is of pairs for which no geodesic was found.
+var ErrUnreached = errors.New("the chart at the end point does not reach the starting point, and no curve over other charts was found: " +
+	"one is in the cut locus of the other, or no curve leads to it: move one of them, or go by a point between them")
+
 // What the search aims at, and where it ends: shares of the distance |y − x|, each beside what rounding leaves of |y|.
 const (
 	aim      = 1e-10 // of the searches
@@ -105,8 +109,7 @@ func (a *attempt) begin() error {
 		gap := gaps[i]
 		c.apart = apart[i]
 		if !finite(append(slices.Clone(gap), c.apart)) && !a.far {
-			c.Lost = errors.New("the chart at the end point does not reach the starting point, and no curve over other charts was found: " +
-				"one is in the cut locus of the other, or no curve leads to it: move one of them, or go by a point between them")
+			c.Lost = ErrUnreached
 		}
 		// The chart shrinks vectors far from its centre: scaled, the first step is as long as the points are apart.
 		c.scale = 1
