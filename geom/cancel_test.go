@@ -2,6 +2,7 @@ package geom_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 
@@ -49,6 +50,10 @@ func TestStoppedLog(t *testing.T) {
 			}
 			cancelled, found := false, true
 			for i, g := range got {
+				if cancelled := g.Status == geom.Cancelled; errors.Is(g.Err(), geom.ErrCancelled) != cancelled ||
+					errors.Is(g.Err(), geom.ErrNotConverged) != (g.Status != geom.Converged) {
+					t.Errorf("%s, and its error is %v", g.Status, g.Err())
+				}
 				cancelled, found = cancelled || g.Status == geom.Cancelled, found && g.Status == geom.Converged
 				if g.Status == geom.Converged && !(math.Abs(g.Length-want[i].Length) <= 1e-9*want[i].Length) {
 					t.Errorf("%s: stopped after %d: pair %d: %s, want length %g", c.name, after, i, g, want[i].Length)

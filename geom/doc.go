@@ -34,6 +34,13 @@
 // other packages take an Of[P], which a Space is, and return points of the same type. Long computations end early when the
 // Context of the space ends.
 //
+// # Two storeys
+//
+// The formulas are functions of graphs: metric and cometric in geometry.go, charts, manifolds made of others in induced.go, levelset.go,
+// product.go and subriemannian.go, Christoffel symbols, curvature, transport, operators, and curves of least energy in path.go.
+// The computations with numbers are the methods of Space in the files space*.go. They call the formulas, check arguments and make errors.
+// Package internal/shortest has the search behind Log: it knows numbers only, and asks the formulas through space_shooting.go.
+//
 // # Notation
 //
 // Shapes of arrays are in brackets: [..., d] has any leading axes, the batch, and d numbers in its last axis. Where points are
@@ -127,6 +134,7 @@
 //
 // Graph functions panic if shapes do not fit, with the shapes in the message. Host functions return errors that say what was
 // wrong, where, and what to do. An iteration that stops early returns the best point found and no error: the result's Status says
-// how it ended, and its method Err turns a Status other than Converged into an error. A method of a nil result panics: the call that
+// how it ended, and its method Err turns a Status other than Converged into an error. A program asks by errors.Is for ErrNotConverged,
+// ErrCancelled, ErrCutLocus, ErrUnreached and ErrOffManifold. A method of a nil result panics: the call that
 // should have made it has failed.
 package geom

@@ -137,12 +137,6 @@ func Geodesics(m Manifold) ode.Field {
 	return ode.Hamilton(Hamiltonian(m))
 }
 
-// ExpMap returns Exp_q(v), [..., d], by n steps of an integrator, in the coordinates of one chart. On a Charted manifold take Space.ShootOnGraph, for
-// a momentum, or Space.FlowMap, which gives the final momentum too.
-func ExpMap(m Manifold, method ode.Method, n int, q, v *Node) *Node {
-	return ode.Flow(Geodesics(m), method, n, ode.State{q, Flat(m, q, v)})[0]
-}
-
 func checkPair(m Manifold, what string, q, v *Node) {
 	if q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() || !q.Shape().Equal(v.Shape()) {
 		panic(fmt.Sprintf("geom.%s: point %s and vector %s, want the same shape with last axis %d", what, q.Shape(), v.Shape(), m.Dim()))

@@ -1,6 +1,7 @@
 package geom_test
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -102,6 +103,9 @@ func TestLogAllWithPairsThatFail(t *testing.T) {
 	s := geom.On(manifold.Sphere(2))
 	gs, err := s.LogAll([][]float64{north, north, east, east}, [][]float64{east, south, {-1, 0, 0}, north})
 	expect.Refused(t, err, "pair 1:", "pair 2:", "cut locus")
+	if !errors.Is(err, geom.ErrCutLocus) || errors.Is(err, geom.ErrOffManifold) {
+		t.Errorf("a program cannot ask for the cut locus: %v", err)
+	}
 	if strings.Contains(err.Error(), "pair 0") || strings.Contains(err.Error(), "pair 3") {
 		t.Error(err)
 	}
@@ -120,7 +124,9 @@ func TestLogAllWithPairsThatFail(t *testing.T) {
 	}
 	expect.Rel(t, "length in a product", gs[1].Length, math.Hypot(math.Pi/2, 1), 1e-9)
 	none, err := s.LogAll([][]float64{north, north}, [][]float64{east, {0, 0, 2}})
-	expect.Refused(t, err, "not on the manifold")
+	if expect.Refused(t, err, "not on the manifold"); !errors.Is(err, geom.ErrOffManifold) {
+		t.Errorf("a program cannot ask for the point off the manifold: %v", err)
+	}
 	if none != nil {
 		t.Errorf("%v with an error about a point", none)
 	}

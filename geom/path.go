@@ -1,10 +1,6 @@
 package geom
 
 import (
-	"context"
-	"math"
-	"slices"
-
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
@@ -12,44 +8,7 @@ import (
 	"anatomy/geom/ode"
 )
 
-// segments is how many chords a curve has when it is relaxed.
-const segments = 32
-
-// relaxed takes curves, [segments + 1] points each, to curves of least energy with the same ends, and returns their lengths and the
-// velocities of the geodesics at the first point, up to terms of second order in 1/segments. It minimises the energy by non-linear
-// conjugate gradients (E. Polak and G. Ribière, 1969), preconditioned by the steps of georce: steps that do not lower the energy are
-// shortened. A curve is done where the next step is expected to lower the energy by less than a tolerance times the energy, and given
-// up after 1000 evaluations. Where the metric is singular on the first curve, length and velocity are NaN, and so they are where ctx
-// has ended before the first step.
-func (s *space) relaxed(ctx context.Context, curves [][]Vec, tolerance float64) (velocities []Vec, lengths []float64, err error) {
-	const stretch, most = 25, 1000
-	many := func(x float64) []float64 { return slices.Repeat([]float64{x}, len(curves)) }
-	still := each(curves, func(c []Vec) []Vec { return each(c, func(z Vec) Vec { return make(Vec, len(z)) }) })
-	lengths = many(math.NaN())
-	velocities = each(curves, func(c []Vec) Vec { return slices.Repeat(Vec{math.NaN()}, len(c[0])) })
-	state := []any{curves, still, still, many(0.5), many(math.Inf(1)), many(math.Inf(1)), many(0), lengths, velocities}
-	for done := 0; done < most && ctx.Err() == nil; done += stretch {
-		out, err := s.Call(operation{name: "relaxed"}, func(in []*Node) []*Node {
-			final, _ := autodiff.Scan(stretch, func(_ *Node, c, _ []*Node) (next, y []*Node) { return conjugateStep(s.M, c), nil }, in, nil)
-			return final
-		}, state...)
-		if err != nil {
-			return nil, nil, err
-		}
-		state = []any{out.Array3(0), out.Array3(1), out.Array3(2), out.Vector(3), out.Vector(4), out.Vector(5), out.Vector(6), out.Vector(7), out.Matrix(8)}
-		velocities, lengths = out.Matrix(8), out.Vector(7)
-		searching := false
-		for i, energy := range out.Vector(4) {
-			searching = searching || out.Vector(5)[i] > 2*tolerance*energy && out.Vector(3)[i] > 1e-6
-		}
-		if !searching {
-			break
-		}
-	}
-	return velocities, lengths, nil
-}
-
-// conjugateStep is a step of relaxed. The state c holds, with vectors that are ambient on a Charted manifold, the curves x, [B, n + 1, a],
+// conjugateStep is a step of Relax. The state c holds, with vectors that are ambient on a Charted manifold, the curves x, [B, n + 1, a],
 // the direction d of the search and the step r of georce there, the next multiple α of d, [B], and at x the energy, the slopes −⟨dE, r⟩ and
 // ⟨dE, d⟩, the length and the velocity at the first point.
 func conjugateStep(m Manifold, c []*Node) []*Node {

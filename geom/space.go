@@ -11,6 +11,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
 )
 
@@ -63,11 +64,12 @@ type settings struct {
 	method    ode.Method
 	steps     int
 	doubles   bool // the steps, where a geodesic needs more
+	inexact   bool // geodesics are returned however much their energy drifts
 	ctx       context.Context
 	listening func(Progress)
 }
 
-// Option changes how a Space computes: Integrator, Context, OnProgress.
+// Option changes how a Space computes: Integrator, Inexact, Context, OnProgress.
 type Option func(*settings)
 
 // Integrator sets the method of integration and its number of steps on [0, 1], at least 1. Exp and Log then use exactly this
@@ -78,6 +80,10 @@ type Option func(*settings)
 func Integrator(method ode.Method, steps int) Option {
 	return func(s *settings) { s.method, s.steps, s.doubles = method, steps, false }
 }
+
+// Inexact makes Exp and Shoot take exactly the steps of the Integrator, or 25, and return the geodesic however much its energy drifts. It shows
+// the momenta of a search that was made with these steps, also where the search has not converged.
+func Inexact(s *settings) { s.inexact = true }
 
 // On returns a space over a manifold. Its points and vectors are lists of numbers, []float64, of length d, or of the ambient
 // dimension on a Charted manifold. OnShapes makes a space whose points are shapes, [][]float64. The options are Integrator,
@@ -95,7 +101,7 @@ func OnShapes(m Manifold, options ...Option) *Space[Shape] {
 }
 
 func newSpace[P Point](m Manifold, r rows, options []Option) *Space[P] {
-	s := space{M: m, rows: r, settings: settings{method: ode.RK4, steps: standard, doubles: true}, programs: &programs{funcs: map[any]*program{}}}
+	s := space{M: m, rows: r, settings: settings{method: ode.RK4, steps: shortest.Standard, doubles: true}, programs: &programs{funcs: map[any]*program{}}}
 	return &Space[P]{*s.with(options)}
 }
 
@@ -123,9 +129,8 @@ func (s *space) Method() ode.Method { return s.method }
 // Steps returns the number of steps of an integration over [0, 1], the least where geodesics may take more: see Integrator.
 func (s *space) Steps() int { return s.steps }
 
-// Flat returns the same space with points as lists of numbers: the rows of a shape one after the other. It has nothing to do with v♭, the function
-// Flat.
-func (s *Space[P]) Flat() *Space[Vec] {
+// OnNumbers returns the same space with points as lists of numbers: the rows of a shape one after the other, see Numbers.
+func (s *Space[P]) OnNumbers() *Space[Vec] {
 	return &Space[Vec]{space{M: s.M, settings: s.settings, programs: s.programs}}
 }
 
@@ -223,7 +228,8 @@ type program struct {
 // Call runs a graph function with the given arguments, which engine.Func.Call describes. The function is compiled at the first
 // call with its key and reused for every call with an equal key. The key must be a value of a named, comparable struct type of the
 // calling package, and hold everything that fn captures besides the manifold: fn is compiled again only for another key, or
-// for arguments of other shapes. Call panics if two functions have the same key.
+// for arguments of other shapes. Call panics if two functions have the same key. That one function captures another value it cannot see: Go does
+// not show what a closure holds, and to build the graph of every call for a comparison takes longer than most calls.
 func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
 	if t := reflect.TypeOf(key); t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
 		panic(fmt.Sprintf("geom.Space.Call: the key %v is a %T, want a struct type of the caller's package", key, key))

@@ -4,12 +4,10 @@ import (
 	"fmt"
 
 	. "github.com/gomlx/gomlx/core/graph"
-	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
-	"anatomy/geom/try"
 )
 
 // Transport moves vectors in parallel along a curve γ, v' = −Γ(γ', v), and returns them at all samples of the curve, [n + 1, P..., B..., d]. The path
@@ -114,115 +112,4 @@ func GeodesicTransport(m Manifold) ode.Field {
 		h := hamilton(t, y[:2])
 		return append(h, Neg(NewConnection(m, y[0]).Gamma(h[0], y[2])))
 	}
-}
-
-// Transport moves tangent vectors v at the start of a geodesic by parallel transport along it. It returns them at the times 0,
-// 1/n, …, 1 of the geodesic's Path: out[k][i] is vector k at time i.
-//
-// The geodesic is computed again from its Start and Momentum, with the Integrator of this space if one was given, and otherwise
-// with the Steps of the geodesic. It is an error if a vector is not tangent, if the metric is singular, or if the steps are so
-// few that the energy changes by more than 1 %.
-func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
-	if g == nil {
-		return nil, fmt.Errorf("Transport: the geodesic is nil: give one that Exp, Shoot or Log returned without an error")
-	}
-	moved, err := s.steady(max(s.steps, g.Steps)).transport(g.Start, g.Momentum, given(v))
-	return each(moved, s.Points), err
-}
-
-func (s *space) transport(start, momentum any, vectors []any) (_ [][]Vec, err error) {
-	defer try.Named(&err, "Transport")
-	try.Do(s.checkNumbers("momentum", momentum))
-	if factors := s.factors(); factors != nil {
-		out := make([][]Vec, len(vectors))
-		for i, f := range factors {
-			at := s.cut(i, numbers(start), numbers(momentum))
-			for k, moved := range try.Get(f.transport(at[0], at[1], given(s.cut(i, each(vectors, numbers)...)))) {
-				if i == 0 {
-					out[k] = make([]Vec, len(moved))
-				}
-				for t, w := range moved {
-					out[k][t] = append(out[k][t], w...)
-				}
-			}
-		}
-		return out, nil
-	}
-	return s.transported("transport", func(in []*Node) []*Node {
-		z, p, v := in[0], in[1], in[2]
-		if m, ok := s.M.(ClosedTransport); ok {
-			at := At(s.M, z)
-			velocity := times(s.steps, at.Leave(Vector, Sharp(at.Manifold, at.X, at.Enter(Covector, p))))
-			each := func(x *Node) *Node { // [n + 1, a] for every vector
-				return BroadcastToDims(ExpandAxes(x, -2), s.steps+1, v.Shape().Dim(0), v.Shape().Dim(1))
-			}
-			return []*Node{m.Transport(each(BroadcastPrefix(z, s.steps+1)), each(velocity), BroadcastPrefix(v, s.steps+1))}
-		}
-		path := Path(s.M, GeodesicTransport, s.method, s.steps, ode.State{z, p, v}, Covector, Vector)
-		at := At(s.M, z)
-		square := MulScalar(Hamiltonian(at.Manifold)(at.X, at.Enter(Covector, p)), 2)
-		return []*Node{path[2], drift(square, squares(s.M, stations(path[:2])))}
-	}, start, vectors, numbers(start), numbers(momentum), each(vectors, numbers)), nil
-}
-
-// TransportGeodesic applies the deformation of one subject to another subject. The geodesic g is what happened to the first subject,
-// such as its growth, and along is a geodesic from the first subject to the second. Both start at the first subject. The result starts at
-// the end of along, with the velocity of g moved there by parallel transport along it, and has the length of g. It is an error if the two
-// geodesics have different starts; the other errors are those of Transport and Exp.
-func (s *Space[P]) TransportGeodesic(g, along *Geodesic[P]) (_ *Geodesic[P], err error) {
-	defer try.Named(&err, "TransportGeodesic")
-	if g == nil || along == nil {
-		return nil, fmt.Errorf("no geodesic")
-	}
-	if !floats.EqualApprox(s.Vector(g.Start), s.Vector(along.Start), 1e-9) {
-		return nil, fmt.Errorf("the geodesics start at different points: give two that start at the same subject")
-	}
-	moved := try.Get(s.Transport(along, g.Velocity))
-	return s.Exp(along.End, moved[0][len(moved[0])-1])
-}
-
-// TransportAlong moves tangent vectors v at the first point of a curve in parallel along the curve, and returns them at all its
-// points: out[k][i] is vector k at point i. The points, at least 2, are samples of a smooth curve at even times. The integrator
-// of the space takes one step from sample to sample: see the function Transport.
-func (s *Space[P]) TransportAlong(curve []P, v ...P) ([][]P, error) {
-	moved, err := s.transportAlong(given(curve), given(v))
-	return each(moved, s.Points), err
-}
-
-func (s *space) transportAlong(curve, v []any) (_ [][]Vec, err error) {
-	defer try.Named(&err, "TransportAlong")
-	if len(curve) < 2 {
-		return nil, fmt.Errorf("the curve has %d points, want at least 2", len(curve))
-	}
-	try.Do(s.checkAll("point", curve))
-	samples := each(curve, numbers)
-	try.Do(s.checkRegular("point", samples...))
-	return s.transported("transport along", func(in []*Node) []*Node {
-		return []*Node{Transport(s.M, s.method, in[0], in[1])}
-	}, curve[0], v, samples, each(v, numbers)), nil
-}
-
-// transported runs a function that takes vectors v at z, [k, a], to those at all times, [n + 1, k, a], and perhaps the drift of the
-// energy of a geodesic. It returns the vectors as the first index and the times as the second.
-func (s *space) transported(name string, fn func(in []*Node) []*Node, z any, v []any, args ...any) [][]Vec {
-	if len(v) == 0 {
-		try.Fail("no vectors")
-	}
-	try.Do(s.checkBoth("start", z, v...))
-	out := try.Get(s.call(name, fn, args...))
-	moved := out.Array3(0)
-	vectors := make([][]Vec, len(v))
-	for i, at := range moved {
-		for k, w := range at {
-			if a, bad := notFinite(w); bad {
-				try.Fail("at point %d of %d coordinate %d of vector %d is %g: the metric is singular there, or the curve leaves the chart",
-					i, len(moved)-1, a, k, w[a])
-			}
-			vectors[k] = append(vectors[k], w)
-		}
-	}
-	if len(out) > 1 && !(out.Scalar(1) <= MaxDrift) {
-		try.Do(s.tooFewSteps(s.steps, estimated(s.method, out.Scalar(1))))
-	}
-	return vectors
 }

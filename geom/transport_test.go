@@ -296,24 +296,6 @@ func TestTransportErrors(t *testing.T) {
 	}
 }
 
-// A great circle through the south pole of the chart has length of its angle; the chords converge with order 2.
-func TestCurveLength(t *testing.T) {
-	const angle = 1.2
-	measure := func(n int) float64 {
-		path := make([][]float64, n+1)
-		for i := range path {
-			path[i] = []float64{0.6 * math.Tan(angle*float64(i)/float64(n)/2), 0.8 * math.Tan(angle*float64(i)/float64(n)/2)}
-		}
-		out := expect.Must(engine.Run(func(in []*Node) []*Node {
-			return []*Node{geom.CurveLength(sphereMetric(2), in[0])}
-		}, path))
-		return out.Scalar(0)
-	}
-	coarse, fine := measure(40), measure(80)
-	expect.Rel(t, "length", fine, angle, 1e-4)
-	expect.Abs(t, "order", math.Log2((coarse-angle)/(fine-angle)), 2, 0.1)
-}
-
 func BenchmarkTransport(b *testing.B) {
 	m, q, vectors := callosum()
 	s := geom.On(m, geom.Integrator(ode.RK4, 100))

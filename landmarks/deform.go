@@ -147,7 +147,7 @@ func (s *Flow) Inverse(g *Geodesic) (*Geodesic, error) {
 		return nil, errors.New("Inverse: the geodesic is nil or has no momenta: give one that Exp, Shoot or Log returned without an error")
 	}
 	p := floats.ScaleTo(make([]float64, s.of.Dim()), -1, s.Vector(g.Momenta[len(g.Momenta)-1]))
-	return s.Steady(g).ShootInexact(g.End, s.Point(p))
+	return s.Steady(g).With(geom.Inexact).Shoot(g.End, s.Point(p))
 }
 
 // CarryFramesOnGraph is a graph function: it returns where the diffeomorphisms φ at time 1 of the geodesics from q with initial momenta

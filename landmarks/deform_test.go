@@ -135,7 +135,7 @@ func TestDeformHasTheOrderOfTheIntegrator(t *testing.T) {
 		for _, n := range []int{20, 40} {
 			M := landmarks.New(5, 2, kernels.Gaussian(1), geom.Integrator(method, n))
 			worst := 0.0
-			for i, f := range expect.Must(M.Deform(expect.Must(M.ShootInexact(g.Start, g.Momentum)), z)).Jacobian {
+			for i, f := range expect.Must(M.Deform(expect.Must(M.With(geom.Inexact).Shoot(g.Start, g.Momentum)), z)).Jacobian {
 				for a := range f {
 					for b := range f[a] {
 						worst = max(worst, math.Abs(f[a][b]-exact[i][a][b]))

@@ -149,11 +149,11 @@ func TestJetsAreLimitsOfClusters(t *testing.T) {
 	for order, size := range map[int]int{1: 3, 2: 6} {
 		x, p := jets(2, 2, order)
 		fine := geom.Integrator(ode.RK4, 20)
-		g := expect.Must(landmarks.NewJets(2, 2, order, kernels.Gaussian(1), fine).ShootInexact(x, p))
+		g := expect.Must(landmarks.NewJets(2, 2, order, kernels.Gaussian(1), fine, geom.Inexact).Shoot(x, p))
 		var off []float64
 		for _, epsilon := range []float64{0.08, 0.04, 0.02} {
 			points, momenta := cluster(x, p, size, epsilon)
-			end := expect.Must(landmarks.New(18, 2, kernels.Gaussian(1), fine).ShootInexact(points, momenta)).End
+			end := expect.Must(landmarks.New(18, 2, kernels.Gaussian(1), fine, geom.Inexact).Shoot(points, momenta)).End
 			worst := 0.0
 			for k, row := range g.End {
 				around := end[9*(k/size):][:9]

@@ -250,7 +250,7 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 // it has converged, but no steps are enough. Where more steps are, it returns a space that takes them, in which to go on.
 func (s *Space) found(steady *Space, q, p []float64, status geom.Status) (g *Geodesic, finer *Space, err error) {
 	const fine = 1e-5 // of geodesics between outlines StepError, where it is not measured, is ten times too large
-	if g, err = steady.ShootInexact(s.Point(q), s.Point(p)); err != nil {
+	if g, err = steady.With(geom.Inexact).Shoot(s.Point(q), s.Point(p)); err != nil {
 		return nil, nil, err
 	}
 	if g.Status = status; status != geom.Converged || g.StepError <= fine {

@@ -122,7 +122,7 @@ func TestEulerianNoise(t *testing.T) {
 func TestShapesOfProcesses(t *testing.T) {
 	s, q, p := triangle()
 	run := stochastic.Run{Paths: 2, Steps: 5, Time: 0.1, Seed: 9}
-	x, flat := s.Vector(q), s.Flat()
+	x, flat := s.Vector(q), s.OnNumbers()
 	for name, c := range map[string]struct {
 		shapes stochastic.Process[geom.Shape]
 		points stochastic.Process[geom.Vec]

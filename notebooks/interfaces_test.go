@@ -22,7 +22,7 @@ func TestClosedFormsAreFound(t *testing.T) {
 	wanted := map[string][]string{"String": {"func() string"}} // by name: the parameters in each interface
 	counted := map[string]bool{}                               // the types of manifolds, and of kernels
 	embedded := map[string]bool{}                              // types that an exported type embeds
-	for _, folder := range []string{"geom", "geom/manifold", "geom/lie", "geom/stochastic", "geom/guided", "kernels", "landmarks", "landmarks/surfaces/attachment"} {
+	for _, folder := range []string{"geom", "geom/internal/shortest", "geom/manifold", "geom/lie", "geom/stochastic", "geom/guided", "kernels", "landmarks", "landmarks/surfaces/attachment"} {
 		files, err := filepath.Glob("../" + folder + "/*.go")
 		if err != nil {
 			t.Fatal(err)

@@ -48,7 +48,11 @@ func programs(measure measurer, ns []int) {
 			x, y, v = append(x, q[i][a]), append(y, target[i][a]), append(v, target[i][a]-q[i][a])
 		}
 	}
-	exp := func(q, v *Node) *Node { return geom.ExpMap(space.Manifold, ode.RK4, 25, q, v) }
+	steady := space.With(geom.Integrator(ode.RK4, 25))
+	exp := func(q, v *Node) *Node {
+		end, _ := steady.FlowMap(q, geom.Flat(space.Manifold, q, v))
+		return end
+	}
 	gradient := func(q, v, target *Node) *Node {
 		return autodiff.Grad(func(v *Node) *Node { return ReduceAllSum(Square(Sub(exp(q, v), target))) }, v)
 	}

@@ -14,6 +14,12 @@
 // in anatomy-programs-UID, for the user's number UID, below the folder that ANATOMY_PROGRAMS names or else the user's cache;
 // nobody else may be able to write there. ANATOMY_PROGRAMS=off keeps none. Programs that differ in a Setting alone are one.
 //
+// # What it does to the process
+//
+// The back end stays open as long as the process. While it is opened XLA_FLAGS is set, which plug-ins read then, and put back afterwards: see
+// flags. Results lie outside of Go's heap, whose collector does not see them. Where they are many, beside the heap, a call therefore
+// collects garbage (runtime.GC): after 32 MB of results or half the heap, whichever is more.
+//
 // On the CPU some programs call C functions (see Native). ANATOMY_NATIVE=off replaces them by operations of the graph, which is the
 // portable path: the one that GPUs take.
 package engine
@@ -185,7 +191,7 @@ func (f *Func) centred(args []any) ([]any, error) {
 		if i < 0 || i >= len(args) {
 			return nil, fmt.Errorf("Float32(%d): want the numbers of arguments, 0 to %d", i, len(args)-1)
 		}
-		flat, dims, err := Flatten(args[i])
+		flat, dims, err := flatten(args[i])
 		if err != nil {
 			return nil, fmt.Errorf("argument %d: %w", i, err)
 		}
@@ -212,7 +218,7 @@ func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 	case *tensors.Tensor:
 		return a, nil
 	case float64, []float64, [][]float64, [][][]float64, [][][][]float64:
-		flat, dims, err := Flatten(arg)
+		flat, dims, err := flatten(arg)
 		if err != nil {
 			return nil, err
 		}
@@ -261,7 +267,7 @@ func Backend() (compute.Backend, error) {
 		}
 		// Said outright, since go-xla guesses it from the path.
 		config = fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path))
-		os.Setenv("XLA_FLAGS", flags(path, os.Getenv("XLA_FLAGS")))
+		defer tell(path)()
 	}
 	if err := checkNativeVariable(); err != nil {
 		return nil, err
@@ -305,6 +311,18 @@ func OnCPU() bool {
 
 func onCPU(b compute.Backend) bool {
 	return strings.Contains(strings.ToLower(b.DeviceDescription(0)), "cpu")
+}
+
+// tell sets XLA_FLAGS for a plug-in, which reads it while it is opened, and returns a function that puts back what was there.
+func tell(plugin string) (done func()) {
+	const name = "XLA_FLAGS"
+	users, given := os.LookupEnv(name)
+	os.Setenv(name, flags(plugin, users))
+	return func() {
+		if os.Unsetenv(name); given {
+			os.Setenv(name, users)
+		}
+	}
 }
 
 // flags adds to those of the user (XLA_FLAGS) what a plug-in of the project is told, so that programs compile sooner; they run

@@ -344,6 +344,25 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// A plug-in reads XLA_FLAGS while it is opened; afterwards they are the user's again, for the programs that this process starts.
+func TestFlagsArePutBack(t *testing.T) {
+	for _, given := range []bool{true, false} {
+		t.Setenv("XLA_FLAGS", "--xla_dump_to=/tmp")
+		if !given {
+			os.Unsetenv("XLA_FLAGS")
+		}
+		before, _ := os.LookupEnv("XLA_FLAGS")
+		done := tell(cpuPlugins[0])
+		if now := os.Getenv("XLA_FLAGS"); !strings.HasPrefix(now, before) || len(now) == len(before) {
+			t.Errorf("the plug-in is told %q", now)
+		}
+		done()
+		if after, is := os.LookupEnv("XLA_FLAGS"); after != before || is != given {
+			t.Errorf("%q is left of %q", after, before)
+		}
+	}
+}
+
 // loop runs body n times from zero with a raw While.
 func loop(g *graph.Graph, name string, closure func(*graph.Graph, func(*graph.Graph) []*graph.Node) *graph.Function, body func(i, x *graph.Node) *graph.Node) *graph.Node {
 	params := func(g *graph.Graph, suffix string) (*graph.Node, *graph.Node) {

@@ -10,17 +10,13 @@ import (
 	"strings"
 )
 
-// Available returns how many bytes of main memory, swap included, the process can still have: what is free or can be freed
-// at once, at most what its control group leaves it (the limit of a container or of a job on a cluster). known is false where
-// the system does not tell. The memory of a GPU does not count.
-func Available() (bytes float64, known bool) { return available(os.DirFS("/")) }
-
-// Fits returns an error where a computation takes more bytes than are available, saying how much it takes and how much there
-// is; nil where it fits or what is available is not known. A function that allocates by its arguments asks before it does:
+// Fits returns an error where a computation takes more bytes of main memory than the process can still have, swap included, saying how much it
+// takes and how much there is: what is free or can be freed at once, at most what its control group leaves it (the limit of a container or of a
+// job on a cluster). It is nil where the computation fits, or the system does not tell. The memory of a GPU does not count. A function that allocates by its arguments asks before it does:
 //
 //	err := engine.Fits("2000 paths of 1e6 steps", 8*2000*1e6)
 func Fits(what string, bytes float64) error {
-	if has, known := Available(); known && !(bytes <= has) {
+	if has, known := available(os.DirFS("/")); known && !(bytes <= has) {
 		return fmt.Errorf("%s: takes %s of memory, %s are available", what, size(bytes), size(has))
 	}
 	return nil

@@ -91,9 +91,9 @@ func group[T any](rows []T, n, m int) [][]T {
 	return out
 }
 
-// Flatten returns the numbers of a float64, or of slices of float64 nested up to four levels deep, in row-major order, and
+// flatten returns the numbers of a float64, or of slices of float64 nested up to four levels deep, in row-major order, and
 // the dimensions: none, or one a level. Rows of different lengths are an error that names the row.
-func Flatten(a any) (flat []float64, dims []int, err error) {
+func flatten(a any) (flat []float64, dims []int, err error) {
 	switch a := a.(type) {
 	case float64:
 		return []float64{a}, nil, nil
@@ -114,7 +114,7 @@ func flattenRows[T any](a []T) (flat []float64, dims []int, err error) {
 		return nil, nil, fmt.Errorf("empty %T", a)
 	}
 	for i, row := range a {
-		f, d, err := Flatten(row)
+		f, d, err := flatten(row)
 		if err != nil {
 			return nil, nil, fmt.Errorf("row %d: %w", i, err)
 		}

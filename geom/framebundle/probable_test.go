@@ -36,7 +36,7 @@ func callosa(t testing.TB, n int) (*framebundle.Space[geom.Vec], framebundle.Poi
 	if err != nil {
 		t.Fatal(err)
 	}
-	return framebundle.Over(m.Flat()), framebundle.At(m.Vector(q), m.Vector(turn), m.Vector(bend)), m.Vectors(sample[:n])
+	return framebundle.Over(m.OnNumbers()), framebundle.At(m.Vector(q), m.Vector(turn), m.Vector(bend)), m.Vectors(sample[:n])
 }
 
 // The most probable paths to callosa are found: geodesics of the frame bundle from step to step, to a millionth of the shape.
@@ -83,7 +83,7 @@ func anatomy(t testing.TB, d *morpho.Dataset, rank, steps int) (s *framebundle.S
 	for a, v := range svd.Values(nil)[:rank] {
 		u.Frame = append(u.Frame, floats.ScaleTo(make([]float64, len(u.X)), v/math.Sqrt(float64(len(ys)-1)), mat.Col(nil, a, &axes)))
 	}
-	return framebundle.Over(m.Flat()), u, ys, mat.Norm(deviations, 2) / math.Sqrt(float64(len(ys)*len(u.X)))
+	return framebundle.Over(m.OnNumbers()), u, ys, mat.Norm(deviations, 2) / math.Sqrt(float64(len(ys)*len(u.X)))
 }
 
 // Paths to shapes far from what a frame of principal components reaches, with noise of a half and a fifth of the deviation of a
@@ -245,7 +245,7 @@ func TestCostOfCallosaByFrame(t *testing.T) {
 // The derivatives of the ends of paths by steps of mean and frame and by controls are those of differences.
 func TestTangents(t *testing.T) {
 	m := landmarks.New(3, 2, kernels.Gaussian(1.2), geom.Integrator(ode.RK4, 20))
-	s := framebundle.Over(m.Flat())
+	s := framebundle.Over(m.OnNumbers())
 	u := framebundle.At([]float64{1, 0, 0, 1, -1, 0.2}, wave(6, 1.1, 0.3), wave(6, 0.4, 0.8))
 	probes := [][]float64{{0.5, -0.3}, {0, 0}, {-0.2, 0.6}}
 	byStarts, byControls := framebundle.NewProbable(s, [][]float64{u.X, u.X}).Tangents(u, probes)

@@ -142,7 +142,7 @@ func pointwise(t reporter, m geom.Manifold, points [][]float64) sample {
 		r.curvature(m, centre, chart, []*Node{x, u, v, w, y}, append([]*Node{here}, moved...))
 
 		v, w = MulScalar(v, speed), MulScalar(w, speed)
-		ends := chart.Point(geom.ExpMap(chart.Manifold, ode.RK4, steps, here, MulScalar(moved[1], speed)))
+		ends := chart.Point(ode.Flow(geom.Geodesics(chart.Manifold), ode.RK4, steps, ode.State{here, geom.Flat(chart.Manifold, here, MulScalar(moved[1], speed))})[0])
 		zero := ZerosLike(in[0])
 		there := geom.InChart(m, []geom.Kind{geom.Vector, geom.Vector}, func(geom.Local, ode.State) ode.State {
 			return ode.State{x, v, w}

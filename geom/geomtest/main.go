@@ -24,7 +24,7 @@ func Count(quick, full int) int {
 
 const level = "--xla_backend_optimization_level="
 
-// quick says that this process compiles without optimisation. XLA_FLAGS does not tell it: opening the back end adds to them.
+// quick says that this process compiles without optimisation.
 var quick bool
 
 // Main runs the tests of a package that compile much and compute little. XLA's optimisation costs them more than it saves. So does

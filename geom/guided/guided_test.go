@@ -855,8 +855,8 @@ func TestErrors(t *testing.T) {
 	}
 	_, err = Sample(returning(0, 1, 1, 1), tree4, good, Options{Unknown: []Unknown{Param(0, "pull", one), Param(0, "drift", one)}})
 	expect.Refused(t, err, "unknowns 0 and 1, pull and drift", "are one number")
-	lines := geom.On(manifold.Grassmann(3, 1))
-	_, err = Sample(stochastic.Brownian(lines, []float64{0, 0, 1}), bridge, Observations[geom.Vec]{}, Options{})
+	triangles := geom.On(manifold.Kendall(3, 2))
+	_, err = Sample(stochastic.Brownian(triangles, []float64{math.Sqrt(0.5), 0, -math.Sqrt(0.5), 0, 0, 0}), bridge, Observations[geom.Vec]{}, Options{})
 	expect.Refused(t, err, "orbits")
 	expect.Refused(t, sample(tree4, good, Options{Unknown: []Unknown{Rate(Normal(1, 1))}}), "rate is positive", "LogNormal")
 }

@@ -1,6 +1,8 @@
 package lie
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -11,7 +13,6 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/stochastic"
-	"anatomy/geom/try"
 )
 
 // Brownian returns the process of Brownian motion of an invariant metric, from a point of the group. In Stratonovich's calculus it is
@@ -21,11 +22,14 @@ import (
 // where e_a is a basis of the Lie algebra that is orthonormal for A, and the vector H is defined by A(H, ξ) = tr ad_ξ for all ξ.
 // The drift comes from the Laplacian Σ_a (e_a e_a − ∇_(e_a) e_a) of the metric; H is 0 on unimodular groups, which are all groups
 // of this package except Affine. The process has the law of stochastic.Brownian, which works for every metric, and costs less.
-func Brownian[P geom.Point](on geom.Of[P], start P) (_ stochastic.Process[P], err error) {
-	defer try.Named(&err, "Brownian motion on a group")
+func Brownian[P geom.Point](on geom.Of[P], start P) (stochastic.Process[P], error) {
+	const what = "Brownian motion on a group"
 	s := on.Geometry()
-	m := starting(s, start)
-	return process(s, start, "Brownian motion on a group", m.orthonormal(), []any{m.drift()}, brownian{driven{metric: m}}), nil
+	m, err := starting(s, start)
+	if err != nil {
+		return stochastic.Process[P]{}, fmt.Errorf("%s: %w", what, err)
+	}
+	return process(s, start, what, m.orthonormal(), []any{m.drift()}, brownian{driven{metric: m}}), nil
 }
 
 // brownian is the equation of Brownian; its second parameter is the drift ∓½ H.
@@ -40,23 +44,30 @@ func (d brownian) Equation(at geom.Local, params []*Node) ode.Equation {
 // Driven returns the process dg = g Σ_i σ_i^ ∘dW^i from a point of a group, (Σ_i σ_i^ ∘dW^i) g for a right-invariant metric, for vectors
 // σ_i of the Lie algebra, the rows of noise. With a basis of 𝔥 from Homogeneous.Split it moves in one fibre, with one of 𝔪 from fibre to
 // fibre and never along them.
-func Driven[P geom.Point](on geom.Of[P], start P, noise [][]float64) (_ stochastic.Process[P], err error) {
+func Driven[P geom.Point](on geom.Of[P], start P, noise [][]float64) (stochastic.Process[P], error) {
 	const what = "Motion by noise"
-	defer try.Named(&err, what)
 	s := on.Geometry()
-	m := starting(s, start)
-	m.checkNoise(noise)
+	m, err := starting(s, start)
+	if err == nil {
+		err = m.checkNoise(noise)
+	}
+	if err != nil {
+		return stochastic.Process[P]{}, fmt.Errorf("%s: %w", what, err)
+	}
 	return process(s, start, what, noise, []any{make([]float64, m.Dim())}, brownian{driven{metric: m}}), nil
 }
 
-// checkNoise ends by an error unless the noise is vectors of the Lie algebra.
-func (m *metric) checkNoise(noise [][]float64) {
+// checkNoise returns an error unless the noise is vectors of the Lie algebra.
+func (m *metric) checkNoise(noise [][]float64) error {
 	if len(noise) == 0 {
-		try.Fail("no vectors for the noise; lie.Move computes the motion without noise")
+		return errors.New("no vectors for the noise; lie.Move computes the motion without noise")
 	}
 	for i, v := range noise {
-		m.checkCoordinates(fmt.Sprintf("vector %d of the noise", i), v)
+		if err := m.checkCoordinates(fmt.Sprintf("vector %d of the noise", i), v); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // Coadjoint returns the process of a motion that is driven by noise along fixed vectors σ_i of the Lie algebra, the rows of noise.
@@ -68,13 +79,16 @@ func (m *metric) checkNoise(noise [][]float64) {
 // and for a right-invariant one dg = (…)^ g with μ = Ad*_(g⁻¹) m. Momenta returns μ at the points of a path. It stays on its
 // coadjoint orbit: functions that are constant on the orbit, such as |μ| on SO(3), are constant to rounding; the energy is not
 // constant (A. Arnaudon, A. De Castro and D. Holm, J. Nonlinear Science 28, 2018).
-func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [][]float64) (_ stochastic.Process[P], err error) {
+func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [][]float64) (stochastic.Process[P], error) {
 	const what = "Coadjoint motion"
-	defer try.Named(&err, what)
 	s := on.Geometry()
-	m := starting(s, start)
-	m.checkCoordinates("momentum", momentum)
-	m.checkNoise(noise)
+	m, err := starting(s, start)
+	if err == nil {
+		err = cmp.Or(m.checkCoordinates("momentum", momentum), m.checkNoise(noise))
+	}
+	if err != nil {
+		return stochastic.Process[P]{}, fmt.Errorf("%s: %w", what, err)
+	}
 	return process(s, start, what, noise, []any{geom.Clone(momentum)}, coadjoint{driven{metric: m}}), nil
 }
 
@@ -89,14 +103,20 @@ func (d coadjoint) Equation(at geom.Local, params []*Node) ode.Equation {
 
 // Momenta returns the momenta μ, [d] each, at points g of a motion with the conserved momentum m, [d]: μ = Ad*_g m for a
 // left-invariant metric and μ = Ad*_(g⁻¹) m for a right-invariant one.
-func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) (_ [][]float64, err error) {
+func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) ([][]float64, error) {
 	const what = "Momenta"
-	defer try.Named(&err, what)
 	s := over.Geometry()
-	m := on(s.M)
-	m.checkCoordinates("conserved momentum", conserved)
-	try.Do(s.CheckAll("point", points))
-	out := try.Get(s.Call(operation{name: what}, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, s.Vectors(points), conserved))
+	m, err := on(s.M)
+	if err == nil {
+		err = cmp.Or(m.checkCoordinates("conserved momentum", conserved), s.CheckAll("point", points))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, s.Vectors(points), conserved)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
 	return out.Matrix(0), nil
 }
 

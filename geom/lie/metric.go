@@ -9,7 +9,6 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
-	"anatomy/geom/try"
 )
 
 // Side says by which translations of the group a metric or a motion is invariant.
@@ -150,12 +149,11 @@ type invariantMetric interface {
 func (m *metric) of() *metric { return m }
 
 // on returns the invariant metric m, and an error if m is another manifold.
-func on(m geom.Manifold) *metric {
+func on(m geom.Manifold) (*metric, error) {
 	if m, ok := m.(invariantMetric); ok {
-		return m.of()
+		return m.of(), nil
 	}
-	try.Fail("the space is that of %T, want an invariant metric of a group, from LeftInvariant or RightInvariant", m)
-	return nil
+	return nil, fmt.Errorf("the space is that of %T, want an invariant metric of a group, from LeftInvariant or RightInvariant", m)
 }
 
 // Rows are those of a matrix.

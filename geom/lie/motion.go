@@ -11,7 +11,6 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
-	"anatomy/geom/try"
 )
 
 // MuntheKaas turns an integrator into one that stays on the group, for states whose first part is an element g of the group,
@@ -106,16 +105,26 @@ func (m *Motion[P]) Energy(i int) float64 {
 // from time 0 to T in n steps. It integrates the equations of Euler and Poincaré, with g' = g ξ^ for left-invariant and g' = ξ^ g for
 // right-invariant metrics, by the method of Munthe-Kaas of order 4. The points stay on the group; Energy and Conserved show how
 // exact the motion is. A motion that diverges is an error.
-func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n int) (_ *Motion[P], err error) {
-	const what = "Move"
-	defer try.Named(&err, what)
-	s := on.Geometry()
-	m := starting(s, start)
-	m.checkCoordinates("velocity", velocity)
+func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n int) (*Motion[P], error) {
+	motion, err := move(on.Geometry(), start, velocity, T, n)
+	if err != nil {
+		return nil, fmt.Errorf("Move: %w", err)
+	}
+	return motion, nil
+}
+
+func move[P geom.Point](s *geom.Space[P], start P, velocity []float64, T float64, n int) (*Motion[P], error) {
+	m, err := starting(s, start)
+	if err == nil {
+		err = m.checkCoordinates("velocity", velocity)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if n < 1 || !(T > 0) || math.IsInf(T, 1) {
 		return nil, fmt.Errorf("%d steps over the time %g, want at least 1 and a finite positive time", n, T)
 	}
-	out := try.Get(s.Call(operation{what, n}, func(in []*Node) []*Node {
+	out, err := s.Call(operation{"Move", n}, func(in []*Node) []*Node {
 		start, xi, T := in[0], in[1], in[2]
 		field := EulerPoincare(m)
 		scaled := func(t *Node, y ode.State) ode.State {
@@ -129,7 +138,10 @@ func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n
 			to = m.Inverse(z)
 		}
 		return []*Node{z, m.velocity(mu), mu, m.Coadjoint(to, mu)}
-	}, s.Vector(start), velocity, T))
+	}, s.Vector(start), velocity, T)
+	if err != nil {
+		return nil, err
+	}
 	path := out.Matrix(0)
 	motion := &Motion[P]{Path: s.Points(path), Velocities: out.Matrix(1), Momenta: out.Matrix(2), Conserved: out.Matrix(3)}
 	for i, z := range path {
@@ -143,19 +155,26 @@ func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n
 }
 
 // starting returns the invariant metric of a space, and an error if there is none or z is not an element of the group.
-func starting[P geom.Point](s *geom.Space[P], z P) *metric {
-	m := on(s.M)
-	try.Do(try.Name(s.Check("start", z), "no element of %s", m.name))
-	return m
+func starting[P geom.Point](s *geom.Space[P], z P) (*metric, error) {
+	m, err := on(s.M)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Check("start", z); err != nil {
+		return nil, fmt.Errorf("no element of %s: %w", m.name, err)
+	}
+	return m, nil
 }
 
-func (m *metric) checkCoordinates(name string, xi []float64) {
+// checkCoordinates returns an error unless xi are coordinates in the Lie algebra.
+func (m *metric) checkCoordinates(name string, xi []float64) error {
 	if len(xi) != m.Dim() {
-		try.Fail("the %s has %d coordinates, want %d, those in the Lie algebra of %s", name, len(xi), m.Dim(), m.name)
+		return fmt.Errorf("the %s has %d coordinates, want %d, those in the Lie algebra of %s", name, len(xi), m.Dim(), m.name)
 	}
 	for i, v := range xi {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			try.Fail("coordinate %d of the %s is %g", i, name, v)
+			return fmt.Errorf("coordinate %d of the %s is %g", i, name, v)
 		}
 	}
+	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
-	"anatomy/geom/try"
 )
 
 // Homogeneous is a homogeneous space G/H with the metric to which a left-invariant metric of G descends: see Quotient.
@@ -45,17 +44,31 @@ type Homogeneous interface {
 // Foundations of differential geometry II, 1969, chapter X). Log searches the fibre of the end from 2 dim H + 1 places until the vector is
 // horizontal, and takes the shortest. Where the end is conjugate to the start, to about 1e-8, as antipodes of a sphere are, there is no one
 // shortest vector, and Log is an error.
-func Quotient(m geom.Charted, isotropy [][]float64) (_ Homogeneous, err error) {
-	defer try.Named(&err, "Quotient")
-	total := on(m)
+func Quotient(m geom.Charted, isotropy [][]float64) (Homogeneous, error) {
+	q, err := newQuotient(m, isotropy)
+	if err != nil {
+		return nil, fmt.Errorf("Quotient: %w", err)
+	}
+	return q, nil
+}
+
+func newQuotient(m geom.Charted, isotropy [][]float64) (Homogeneous, error) {
+	total, err := on(m)
+	if err != nil {
+		return nil, err
+	}
 	if total.side != Left {
 		return nil, fmt.Errorf("the metric of %s is right-invariant: take one from LeftInvariant", total.name)
 	}
 	for i, v := range isotropy {
-		total.checkCoordinates(fmt.Sprintf("vector %d of the subalgebra", i), v)
+		if err := total.checkCoordinates(fmt.Sprintf("vector %d of the subalgebra", i), v); err != nil {
+			return nil, err
+		}
 	}
 	q := &quotient{total: m, m: total}
-	try.Do(q.split(isotropy))
+	if err := q.split(isotropy); err != nil {
+		return nil, err
+	}
 	return q.classified()
 }
 
@@ -380,15 +393,22 @@ func (q naturallyReductive) Transport(z, v, w *Node) *Node {
 // fundamental equations of a submersion, 1966). Their sum is Space.SectionalCurvature. Vectors that are not horizontal, or span no plane,
 // are an error.
 func ONeill[P geom.Point](over geom.Of[P], z, u, v P) (group, fibre float64, err error) {
-	const what = "ONeill"
-	defer try.Named(&err, what)
-	s := over.Geometry()
+	group, fibre, err = oNeill(over.Geometry(), z, u, v)
+	if err != nil {
+		return 0, 0, fmt.Errorf("ONeill: %w", err)
+	}
+	return group, fibre, nil
+}
+
+func oNeill[P geom.Point](s *geom.Space[P], z, u, v P) (group, fibre float64, err error) {
 	m, ok := s.M.(interface{ of() *quotient })
 	if !ok {
 		return 0, 0, fmt.Errorf("the space is that of %T, want one from Quotient", s.M)
 	}
-	try.Do(s.Check("point", z, u, v))
-	out := try.Get(s.Call(operation{name: what}, func(in []*Node) []*Node {
+	if err := s.Check("point", z, u, v); err != nil {
+		return 0, 0, err
+	}
+	out, err := s.Call(operation{name: "ONeill"}, func(in []*Node) []*Node {
 		q := m.of()
 		xi, eta := q.lift(q.drop(q.velocity(in[0], in[1]))), q.lift(q.drop(q.velocity(in[0], in[2])))
 		inner := func(a, b *Node) *Node { return ReduceSum(Mul(a, q.m.momentum(b)), -1) }
@@ -396,7 +416,10 @@ func ONeill[P geom.Point](over geom.Of[P], z, u, v P) (group, fibre float64, err
 		area := Sub(squares, Square(inner(xi, eta)))
 		along := linalg.MatVec(constant(xi, q.dual[q.Dim():]), q.m.Bracket(xi, eta))
 		return []*Node{geom.SectionalCurvature(q.total, in[0], in[1], in[2]), Div(MulScalar(ReduceSum(Square(along), -1), 0.75), area), Div(area, squares)}
-	}, s.Vector(z), s.Vector(u), s.Vector(v)))
+	}, s.Vector(z), s.Vector(u), s.Vector(v))
+	if err != nil {
+		return 0, 0, err
+	}
 	if sine2 := out.Scalar(2); !(sine2 > 1e-12) {
 		return 0, 0, fmt.Errorf("the vectors span no plane: the square of the sine of their angle is %.3g", sine2)
 	}

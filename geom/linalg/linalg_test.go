@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -14,10 +15,7 @@ import (
 	"anatomy/geom/linalg/native"
 )
 
-func flat(m [][]float64) []float64 {
-	f, _, _ := engine.Flatten(m)
-	return f
-}
+func flat(m [][]float64) []float64 { return slices.Concat(m...) }
 
 func random(seed uint64, n, m int) [][]float64 {
 	r := rand.New(rand.NewPCG(seed, 7))

@@ -51,17 +51,3 @@ func ExampleKendall() {
 	fmt.Printf("%.4f\n", g.Length)
 	// Output: 0.1709
 }
-
-// The angle of two planes in space.
-func ExampleGrassmann() {
-	space := geom.OnShapes(manifold.Grassmann(3, 2))
-	floor := [][]float64{{1, 0}, {0, 1}, {0, 0}}
-	roof := [][]float64{{1, 0}, {0, 0.8}, {0, 0.6}}
-	g, err := space.Log(floor, roof)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%.4f, arcsin 0.6 = %.4f\n", g.Length, math.Asin(0.6))
-	// Output: 0.6435, arcsin 0.6 = 0.6435
-}

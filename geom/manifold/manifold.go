@@ -1,5 +1,5 @@
 // Package manifold has the usual manifolds: spheres, hyperbolic spaces, positive definite matrices, shapes of landmarks up to
-// similarity, linear subspaces, surfaces.
+// similarity, surfaces.
 //
 //	space := geom.On(manifold.Hyperbolic(2))
 //	g, err := space.Exp([]float64{1, 0, 0}, []float64{0, 1, 0}) // g.End is (cosh 1, sinh 1, 0)

@@ -164,16 +164,6 @@ func (m kendall) Windings() func(v, z, tau *Node) *Node {
 	}
 }
 
-// Windings are those of all principal angles, θ_i + kπ for every integer k.
-func (m grassmann) Windings() func(v, z, tau *Node) *Node {
-	return func(v, z, tau *Node) *Node {
-		cosines := linalg.SymEig(gram(linalg.MatMul(linalg.T(m.basis(z)), m.basis(v)))).Values // cos² θ_i
-		angles := squaredArc(1, OneMinus(Max(cosines, MulScalar(OnesLike(cosines), cutLocus*cutLocus))))
-		times := MulScalar(ExpandAxes(tau, -1), 4)
-		return ReduceSum(geom.Wrapped(angles, BroadcastToShape(times, angles.Shape())), -1)
-	}
-}
-
 // Windings are those around the axis.
 func (m cylinder) Windings() func(v, z, tau *Node) *Node {
 	return func(v, z, tau *Node) *Node {

@@ -7,8 +7,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-
-	"anatomy/geom/try"
 )
 
 // LBFGS searches for the minimum of a function by the limited-memory BFGS method (J. Nocedal and S. J. Wright, Numerical Optimization,
@@ -56,8 +54,7 @@ type LBFGSPair struct {
 
 // Learn takes value and gradient at X. The objective's Value is not used. The limits are those of Minimise, which describes the test of
 // convergence; an error is one of Precondition or Residual.
-func (s *LBFGS) Learn(ctx context.Context, o Objective, value float64, gradient []float64, limits Limits) (err error) {
-	defer try.Catch(&err)
+func (s *LBFGS) Learn(ctx context.Context, o Objective, value float64, gradient []float64, limits Limits) error {
 	if NotNil(s).Done {
 		return nil
 	}
@@ -69,7 +66,9 @@ func (s *LBFGS) Learn(ctx context.Context, o Objective, value float64, gradient 
 	case s.Best == nil:
 		s.Factor, s.Least = o.FirstStep, 1e-6*cmp.Or(o.Scale, value)
 	case moved:
-		s.remember(o, gradient)
+		if err := s.remember(o, gradient); err != nil {
+			return err
+		}
 		s.Iterations++
 	default:
 		s.Part /= 2
@@ -92,7 +91,10 @@ func (s *LBFGS) Learn(ctx context.Context, o Objective, value float64, gradient 
 			s.Iterations++
 		}
 		moved = false
-		converged := s.direct(o, limits.Tolerance)
+		converged, err := s.direct(o, limits.Tolerance)
+		if err != nil {
+			return err
+		}
 		if converged {
 			s.end(Converged)
 			return nil
@@ -128,47 +130,54 @@ func (s *LBFGS) descends(value float64, gradient []float64) bool {
 }
 
 // remember learns from the step to X and the gradient there.
-func (s *LBFGS) remember(o Objective, gradient []float64) {
+func (s *LBFGS) remember(o Objective, gradient []float64) error {
 	step := floats.ScaleTo(make([]float64, len(s.Direction)), s.Part, s.Direction)
 	y := floats.SubTo(make([]float64, len(gradient)), gradient, s.Gradient)
 	sy := floats.Dot(step, y)
 	if !(sy > 0) {
-		return
+		return nil
 	}
 	first := max(0, len(s.Pairs)+1-cmp.Or(o.Memory, 30))
 	pair := LBFGSPair{step, y, 1 / sy}
 	s.Pairs = append(s.Pairs[first:len(s.Pairs):len(s.Pairs)], pair)
 	// The factor of the preconditioner is that which agrees best with the last difference of gradients.
-	py := try.Get(o.Precondition(y))
+	py, err := o.Precondition(y)
+	if err != nil {
+		return err
+	}
 	if ypy := floats.Dot(y, py); ypy > 0 {
 		s.Factor = 1 / (pair.Rho * ypy)
 	}
+	return nil
 }
 
 // direct sets the direction −H g from Best by the two loops, and reports whether Best meets the tolerance.
-func (s *LBFGS) direct(o Objective, tolerance float64) (converged bool) {
+func (s *LBFGS) direct(o Objective, tolerance float64) (converged bool, err error) {
 	q := append([]float64{}, s.Gradient...)
 	alpha := make([]float64, len(s.Pairs))
 	for k := len(s.Pairs) - 1; k >= 0; k-- {
 		alpha[k] = s.Pairs[k].Rho * floats.Dot(s.Pairs[k].S, q)
 		floats.AddScaled(q, -alpha[k], s.Pairs[k].Y)
 	}
-	d := try.Get(o.Precondition(q))
+	d, err := o.Precondition(q)
+	if err != nil {
+		return false, err
+	}
 	floats.Scale(-s.Factor, d)
 	for k, c := range s.Pairs {
 		floats.AddScaled(d, -alpha[k]-c.Rho*floats.Dot(c.Y, d), c.S)
 	}
 	s.Direction, s.Slope, s.Part = d, floats.Dot(s.Gradient, d), 1
 	if o.Residual != nil {
-		s.Decrement = try.Get(o.Residual(s.Best))
-		return s.Decrement <= tolerance
+		s.Decrement, err = o.Residual(s.Best)
+		return s.Decrement <= tolerance, err
 	}
 	gain := math.Abs(s.Slope)
 	if o.Soft != nil {
 		gain = math.Max(gain, o.Soft(s.Gradient))
 	}
 	s.Decrement = math.Sqrt(gain)
-	return gain <= tolerance*tolerance*(s.Value+s.Least)
+	return gain <= tolerance*tolerance*(s.Value+s.Least), nil
 }
 
 // try sets X to the next point of the line search, and reports whether there is one.

@@ -3,8 +3,6 @@ package solve
 import (
 	"context"
 	"fmt"
-
-	"anatomy/geom/try"
 )
 
 // Objective is a function f ≥ 0 to be minimised over vectors.
@@ -60,17 +58,23 @@ func (m *Minimum) Err() error {
 // with the gradient g and the approximation H of the inverse Hessian, which rounding may make indefinite: then the next step is expected
 // to lower f by less than about tolerance²·f. An objective's Residual replaces this test. If it stalls, reaches maxIterations or ctx
 // ends, it returns the best point so far, and no error; an error is one of Value, Precondition, Residual or Keep.
-func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, maxIterations int) (_ *Minimum, err error) {
-	defer try.Catch(&err)
+func Minimise(ctx context.Context, o Objective, x []float64, tolerance float64, maxIterations int) (*Minimum, error) {
 	s := &LBFGS{X: x}
 	for {
 		if o.Keep != nil {
-			try.Do(o.Keep(s))
+			if err := o.Keep(s); err != nil {
+				return nil, err
+			}
 		}
 		if s.Done {
 			return s.minimum(), nil
 		}
-		f, g := try.Get2(o.Value(s.X))
-		try.Do(s.Learn(ctx, o, f, g, Limits{tolerance, maxIterations}))
+		f, g, err := o.Value(s.X)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Learn(ctx, o, f, g, Limits{tolerance, maxIterations}); err != nil {
+			return nil, err
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"anatomy/geom/try"
 	"anatomy/geom/watch"
 )
 
@@ -49,9 +48,11 @@ func (l Limits) With(opts ...Option) (Limits, error) {
 
 // Run calls Minimise as a computation with a name, on a space such as geom.Space: the space's listener gets the iterations, and the
 // space's context stops it. The options change the limits.
-func (o Objective) Run(name string, on interface{ Begin(name string) *watch.Task }, x []float64, limits Limits, opts ...Option) (_ *Minimum, err error) {
-	defer try.Catch(&err)
-	limits = try.Get(limits.With(opts...))
+func (o Objective) Run(name string, on interface{ Begin(name string) *watch.Task }, x []float64, limits Limits, opts ...Option) (*Minimum, error) {
+	limits, err := limits.With(opts...)
+	if err != nil {
+		return nil, err
+	}
 	task := on.Begin(name)
 	defer task.End()
 	o.Report = func(iteration int, f, gradient, tolerance float64) {

@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -34,18 +35,27 @@ func (s Status) Certified(met bool) Status {
 	return s
 }
 
+// Why a search has not met its tolerance. A program asks for them by errors.Is; ErrNotConverged is any of them.
+var (
+	ErrNotConverged         = errors.New("the tolerance was not met")
+	ErrStalled        error = reason("no step made progress before the tolerance was met")
+	ErrIterationLimit error = reason("the limit of iterations was reached before the tolerance was met")
+	ErrCancelled      error = reason("the computation was cancelled before the tolerance was met")
+	errUnknown        error = reason("whether the tolerance was met is unknown: the result was not computed, or its computation has not ended")
+)
+
+type reason string
+
+func (r reason) Error() string        { return string(r) }
+func (r reason) Is(target error) bool { return target == ErrNotConverged }
+
 // Err returns nil if s is Converged, and otherwise an error that begins with the result which ended so. All results with a Status
 // have a method Err that calls it.
 func (s Status) Err(result any) error {
 	if s == Converged {
 		return nil
 	}
-	return fmt.Errorf("%v: %s", result, [...]string{
-		unknown:        "whether the tolerance was met is unknown: the result was not computed, or its computation has not ended",
-		Stalled:        "no step made progress before the tolerance was met",
-		IterationLimit: "the limit of iterations was reached before the tolerance was met",
-		Cancelled:      "the computation was cancelled before the tolerance was met",
-	}[s])
+	return fmt.Errorf("%v: %w", result, [...]error{unknown: errUnknown, Stalled: ErrStalled, IterationLimit: ErrIterationLimit, Cancelled: ErrCancelled}[s])
 }
 
 // NotNil returns a result. It panics if the result is nil, with the name of the calling function: methods of results call it

@@ -9,8 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"anatomy/geom/try"
 )
 
 // System is B independent systems of equations F_b(x_b) = 0, b = 0, …, B − 1, that are evaluated together.
@@ -135,11 +133,11 @@ func (s System) Renew(roots []*Root) error {
 	return nil
 }
 
-func (s System) precondition(f [][]float64) [][]float64 {
+func (s System) precondition(f [][]float64) ([][]float64, error) {
 	if s.Precondition == nil {
-		return f
+		return f, nil
 	}
-	return try.Get(s.Precondition(f))
+	return s.Precondition(f)
 }
 
 // memory is how many steps Broyden's method learns from before it starts again from M_b.
@@ -149,8 +147,7 @@ const memory = 120
 // Math. Comp. 19, 1965). A step that does not reduce |F_b| is shortened. Convergence is superlinear. Roots that are not found
 // within maxIterations evaluations, or for which no step makes progress, are left with Done false. Another call continues with
 // what was learned; where no step made progress it starts again from M_b.
-func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) (err error) {
-	defer try.Catch(&err)
+func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) error {
 	values := make([][]float64, len(roots)) // M_b F_b at the best points
 	for b, r := range roots {
 		values[b] = r.F
@@ -158,7 +155,10 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) (
 			r.inverse, r.stuck, r.step = Inverse{}, false, nil
 		}
 	}
-	values = s.precondition(values)
+	values, err := s.precondition(values)
+	if err != nil {
+		return err
+	}
 	for b, r := range roots {
 		if r.step == nil {
 			r.alpha = 1
@@ -182,8 +182,14 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) (
 		if !active || cancel(ctx, roots) {
 			return nil
 		}
-		f := try.Get(system.Residual(trial))
-		now := system.precondition(f)
+		f, err := system.Residual(trial)
+		if err != nil {
+			return err
+		}
+		now, err := system.precondition(f)
+		if err != nil {
+			return err
+		}
 		for k, b := range which {
 			r := roots[b]
 			if !searched(b) {
@@ -212,8 +218,7 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) (
 // and steps are halved until they reduce |F_b| (S. C. Eisenstat and H. F. Walker, SIAM J. Sci. Comput. 17, 1996). If Whole is set,
 // the linear systems are solved exactly. When it returns without error all roots are Done, and their Status says how the search ended:
 // Converged, Stalled, IterationLimit (Newton steps) or Cancelled.
-func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) (err error) {
-	defer try.Catch(&err)
+func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) error {
 	for iteration := 0; open(roots); iteration++ {
 		if cancel(ctx, roots) {
 			return nil
@@ -230,7 +235,10 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) (e
 		if s.Whole {
 			linear = s.eliminated
 		}
-		steps := try.Get(linear(ctx, roots))
+		steps, err := linear(ctx, roots)
+		if err != nil {
+			return err
+		}
 		if cancel(ctx, roots) {
 			return nil
 		}
@@ -251,7 +259,10 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) (e
 					trial[k] = floats.AddScaledTo(make([]float64, len(trial[k])), trial[k], alpha[b], steps[b])
 				}
 			}
-			f := try.Get(system.Residual(trial))
+			f, err := system.Residual(trial)
+			if err != nil {
+				return err
+			}
 			active = false
 			for k, b := range which {
 				r := roots[b]
@@ -315,8 +326,7 @@ func (s System) eliminated(_ context.Context, roots []*Root) ([][]float64, error
 
 // gmres solves F'(x_b) d_b = −F_b for all open systems at once, until the relative residual is at most 1e-2 or 40 iterations are
 // done (Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986). Its unknowns are M_b⁻¹ d_b.
-func (s System) gmres(ctx context.Context, roots []*Root) (_ [][]float64, err error) {
-	defer try.Catch(&err)
+func (s System) gmres(ctx context.Context, roots []*Root) ([][]float64, error) {
 	const eta, maxIterations = 1e-2, 40
 	x := make([][]float64, len(roots))
 	v := make([][][]float64, len(roots)) // Krylov bases
@@ -338,8 +348,14 @@ func (s System) gmres(ctx context.Context, roots []*Root) (_ [][]float64, err er
 		for i, b := range which {
 			at[i], dx[i] = x[b], v[b][len(v[b])-1]
 		}
-		dx = system.precondition(dx)
-		derivatives := try.Get(system.Derivative(at, dx))
+		dx, err := system.precondition(dx)
+		if err != nil {
+			return nil, err
+		}
+		derivatives, err := system.Derivative(at, dx)
+		if err != nil {
+			return nil, err
+		}
 		for i, b := range which {
 			r, w := roots[b], derivatives[i]
 			if !open[b] {
@@ -387,5 +403,5 @@ func (s System) gmres(ctx context.Context, roots []*Root) (_ [][]float64, err er
 			floats.AddScaled(steps[b], y[i], v[b][i])
 		}
 	}
-	return s.precondition(steps), nil
+	return s.precondition(steps)
 }

@@ -99,7 +99,7 @@ func TestRegressOnAnyUnits(t *testing.T) {
 // Samples that a model has are explained by it to the last.
 func TestRegressOnPlanes(t *testing.T) {
 	age, _, sex := ageAndSex()
-	shapes := landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 10)).Flat()
+	shapes := landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 10)).OnNumbers()
 	for name, c := range map[string]struct {
 		space   *geom.Space[geom.Vec]
 		p, u, v []float64

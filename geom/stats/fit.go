@@ -43,7 +43,8 @@ func (f *fit) graph(name string, model model, more []any, fn func(p, m, ends *gr
 		p, m, s := in[0], in[1], in[2]
 		momenta := graph.DotGeneral(s, []int{1}, nil, m, []int{0}, nil)
 		starts := graph.BroadcastToShape(graph.ExpandAxes(p, 0), momenta.Shape())
-		return fn(p, m, space.ShootOnGraph(starts, momenta), in[3:])
+		ends, _ := space.FlowMap(starts, momenta)
+		return fn(p, m, ends, in[3:])
 	}, append([]any{model.p, model.m, model.s}, more...)...))
 }
 

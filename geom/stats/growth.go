@@ -246,7 +246,7 @@ func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError floa
 	for _, e := range g.Misses {
 		rows = append(rows, s.Vectors(e)...)
 	}
-	momenta := musical(s.Flat(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
+	momenta := musical(s.OnNumbers(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
 	g.Slope, g.Momentum = s.Point(slope), s.Point(momenta[0])
 	g.Variation = try.Get(TangentPCA(&Mean[P]{Point: g.Mean.Point, Weights: even(n), Velocities: s.Points(rows[1 : n+1]), Momenta: s.Points(momenta[1 : n+1]), Status: g.Status}))
 	variance := 0.0 // of one observation
@@ -331,7 +331,7 @@ func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (_ *Departur
 	for _, e := range g.Misses {
 		rows = append(rows, s.Vectors(e)...)
 	}
-	momenta := musical(s.Flat(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
+	momenta := musical(s.OnNumbers(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
 	mean := func(rows [][]float64, j int, sign []float64) []float64 {
 		sum := make([]float64, len(slope))
 		for i := range n {

@@ -30,7 +30,7 @@ func vertebrae(t *testing.T) (*geom.Space[geom.Vec], [][]float64) {
 	for _, i := range []int{1, 2, 3, 4, 5, 6} {
 		shapes = append(shapes, aligned.Shapes[i])
 	}
-	return V.Flat(), V.Vectors(shapes)
+	return V.OnNumbers(), V.Vectors(shapes)
 }
 
 // A mean with mismatch is what it says, by geodesics that are shot anew: momenta balance to a hundredth of their standard
@@ -133,7 +133,7 @@ func TestDispersionSize(t *testing.T) {
 // and steps that are not longer than the samples are apart lead to the mean.
 func TestInexactMeanNamesWhatItLoses(t *testing.T) {
 	const n = 8
-	space := landmarks.New(n, 2, kernels.Gaussian(1.5), geom.Integrator(ode.RK4, 10)).Flat()
+	space := landmarks.New(n, 2, kernels.Gaussian(1.5), geom.Integrator(ode.RK4, 10)).OnNumbers()
 	outlines := func(order ...int) [][]float64 { // of the points of the third
 		x := make([][]float64, 4)
 		for k := range x {
@@ -172,8 +172,8 @@ func TestInexactMeanNamesWhatItLoses(t *testing.T) {
 func TestNothingIsLeftInASpace(t *testing.T) {
 	_, shapes := vertebrae(t)
 	width := 3 * morpho.MeanSpacing(expect.Must(morpho.Procrustes(morpho.MouseVertebrae().Shapes())).Mean, true)
-	mouse := func() *geom.Space[geom.Vec] { return landmarks.New(60, 2, kernels.Gaussian(width)).Flat() }
-	pair := func() *geom.Space[geom.Vec] { return landmarks.New(2, 2, kernels.Gaussian(1)).Flat() }
+	mouse := func() *geom.Space[geom.Vec] { return landmarks.New(60, 2, kernels.Gaussian(width)).OnNumbers() }
+	pair := func() *geom.Space[geom.Vec] { return landmarks.New(2, 2, kernels.Gaussian(1)).OnNumbers() }
 	var fast [][]float64 // on a geodesic of two landmarks that pass each other, for which 25 steps are too few
 	for i := range 6 {
 		p := 2.4*float64(i) - 6

@@ -103,7 +103,7 @@ type run struct {
 
 // newRun begins a computation with its default tolerance. An error ends it; the caller must defer end.
 func newRun[P geom.Point](task string, s *geom.Space[P], tolerance float64) *run {
-	return &run{options: options{Limits: solve.Limits{Tolerance: tolerance, MaxIterations: 500}}, Task: s.Begin(task), space: s.Flat()}
+	return &run{options: options{Limits: solve.Limits{Tolerance: tolerance, MaxIterations: 500}}, Task: s.Begin(task), space: s.OnNumbers()}
 }
 
 // end, deferred, ends a computation. The error that it returns, which may have ended it, begins with its name.

@@ -332,7 +332,7 @@ func callosumSpace(t *testing.T, n int) (*geom.Space[geom.Vec], []float64) {
 	d := morpho.CorpusCallosum().Scale(1.0 / 20)
 	q := expect.Must(morpho.Resample(d.Shape("jhu_atlas"), n, true))
 	space := landmarks.New(n, 2, kernels.Gaussian(morpho.MeanSpacing(q, true)), geom.Integrator(ode.RK4, 10))
-	return space.Flat(), space.Vector(q)
+	return space.OnNumbers(), space.Vector(q)
 }
 
 func TestLandmarks(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 // of an iteration.
 func TestStopsAnywhere(t *testing.T) {
 	cylinder := geom.On(manifold.Cylinder(1), geom.Integrator(ode.RK4, 2))
-	line := landmarks.New(2, 1, kernels.Gaussian(1), geom.Integrator(ode.RK4, 5)).Flat()
+	line := landmarks.New(2, 1, kernels.Gaussian(1), geom.Integrator(ode.RK4, 5)).OnNumbers()
 	// As in TestRegressionOnCylinder, where a sample comes to lie beyond a cut locus.
 	angles := onCylinder(-79, 38, -60, -77, -96, 17, 172, 97, 144, 136, 94, 140)
 	times := []float64{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}

@@ -262,7 +262,7 @@ func (c *controlled[P]) linearise(e []float64) *linear {
 	}, c.arguments(e)...))
 	l := &linear{x: out.Vector(0), j: mat.NewDense(len(c.y), len(e), out.Flat(1)), byStart: mat.NewDense(len(c.y), len(c.y), out.Flat(2))}
 	l.j.Scale(math.Sqrt(c.run.Time/float64(c.run.Steps)), l.j)
-	aligned := try.Get(framebundle.Aligned(c.Space.Flat(), [][]float64{l.x}, [][]float64{c.y}))
+	aligned := try.Get(framebundle.Aligned(c.Space.OnNumbers(), [][]float64{l.x}, [][]float64{c.y}))
 	l.y = aligned[0]
 	return l
 }

@@ -100,26 +100,6 @@ func sphereKernel(T, angle float64) float64 {
 	return sum / (4 * math.Pi)
 }
 
-// Lines of space are pairs of opposite points of S². Oriented planes of R⁴ with principal angles θ and φ are points of two spheres of
-// radius 1/√2, at the angles θ + φ and θ − φ; planes are pairs of opposite ones.
-func TestWindingsOfSubspaces(t *testing.T) {
-	lines, planes := geom.On(manifold.Grassmann(3, 1)), geom.On(manifold.Grassmann(4, 2))
-	r := stochastic.Run{Paths: 200, Steps: 100, Time: 0.6, Seed: 3}
-	sin, cos := math.Sincos(1.2)
-	l := expect.Must(stochastic.LogLikelihood(lines, stochastic.Guided, []float64{0, 0, 1}, [][]float64{{0, sin, cos}}, r))[0]
-	expect.Estimate(t, "lines", l.Log, l.StandardError, math.Log(sphereKernel(r.Time, 1.2)+sphereKernel(r.Time, math.Pi-1.2)))
-
-	from := []float64{1, 0, 0, 1, 0, 0, 0, 0}
-	angles := [][2]float64{{1.3, 0.4}, {0, 0}}
-	ends := [][]float64{{math.Cos(1.3), 0, 0, math.Cos(0.4), math.Sin(1.3), 0, 0, math.Sin(0.4)}, from}
-	both := func(a, b float64) float64 { return 4 * sphereKernel(2*r.Time, a) * sphereKernel(2*r.Time, b) }
-	for i, l := range expect.Must(stochastic.LogLikelihood(planes, stochastic.Guided, from, ends, r)) {
-		sum, difference := angles[i][0]+angles[i][1], angles[i][0]-angles[i][1]
-		want := both(sum, difference) + both(math.Pi-sum, math.Pi-difference)
-		expect.Estimate(t, fmt.Sprintf("planes at %g", angles[i]), l.Log, l.StandardError, math.Log(want))
-	}
-}
-
 // In three dimensions of constant curvature the heat kernel is the guide's q but for a factor of time: every bridge has the same
 // weight, at all times and distances.
 func TestGuideIsTheHeatKernel(t *testing.T) {

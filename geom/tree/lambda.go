@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/try"
 )
 
 // Lambda is the phylogenetic signal λ of values on a tree (M. Pagel, Nature 401, 1999): the share of the covariance of relatives that shows in
@@ -42,9 +41,11 @@ func (l *Lambda) String() string {
 //
 // It is an error, besides those of Signal, if k is larger than L − 2, since L − 1 coordinates have the same likelihood in every order, or if fewer
 // than k of them vary by themselves: take the first principal components.
-func (t *Tree) Lambda(values [][]float64, p linear.Permutations) (_ *Lambda, err error) {
-	defer try.Catch(&err)
-	leaves := t.checkSignal(values)
+func (t *Tree) Lambda(values [][]float64, p linear.Permutations) (*Lambda, error) {
+	leaves, err := t.checkSignal(values)
+	if err != nil {
+		return nil, err
+	}
 	out := &Lambda{}
 	if len(values) > 0 {
 		out.Dimensions = len(values[0])
@@ -52,7 +53,10 @@ func (t *Tree) Lambda(values [][]float64, p linear.Permutations) (_ *Lambda, err
 	if most := len(leaves) - 2; out.Dimensions > most {
 		return nil, fmt.Errorf("tree: %d numbers for each of %d leaves, want at most %d: take the first principal components", out.Dimensions, len(leaves), most)
 	}
-	lambda, most, none := try.Get3(t.mostLikely(values))
+	lambda, most, none, err := t.mostLikely(values)
+	if err != nil {
+		return nil, err
+	}
 	out.Lambda, out.LogLikelihood, out.Ratio = lambda, most, most-none
 	ratios := []float64{out.Ratio}
 	tests, err := permuteLeaves(values, []float64{out.Ratio, out.Ratio}, p, func(permuted [][]float64) ([]float64, error) {
@@ -63,7 +67,9 @@ func (t *Tree) Lambda(values [][]float64, p linear.Permutations) (_ *Lambda, err
 		same, err := t.likelihood(permuted, lambda)
 		return []float64{most - none, same - none}, err
 	}, func(drawn []float64) { ratios = append(ratios, drawn[1]) })
-	try.Do(try.Name(err, "tree: signal"))
+	if err != nil {
+		return nil, fmt.Errorf("tree: signal: %w", err)
+	}
 	out.Test, out.Effect = tests[0], linear.NewEffect(ratios)
 	return out, nil
 }

@@ -13,18 +13,21 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
-	"anatomy/geom/try"
 	"anatomy/internal/input"
 )
 
 // Read reads a file that holds one tree in Newick's format, see Parse. Errors have the form path:line:column: what.
-func Read(path string) (_ *Tree, err error) {
-	defer try.Catch(&err)
-	f := try.Get(input.Open(path))
+func Read(path string) (*Tree, error) {
+	f, err := input.Open(path)
+	if err != nil {
+		return nil, err
+	}
 	defer f.Close()
 	// A byte-order mark says that the text is UTF-16, or UTF-8 by a program of Windows.
 	text, err := io.ReadAll(transform.NewReader(f, unicode.BOMOverride(encoding.Nop.NewDecoder())))
-	try.Do(try.Name(err, "%s", path))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	t, err := Parse(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", path, err)
@@ -43,25 +46,49 @@ func Read(path string) (_ *Tree, err error) {
 //
 // It is an error if the text holds no tree, or anything after its semicolon, two leaves of one name, a length that is negative or not
 // finite, or a length other than 0 above the root. Errors begin with line:column.
-func Parse(text string) (t *Tree, err error) {
+func Parse(text string) (*Tree, error) {
 	r := &reader{text: text}
-	if err := try.Run(func() { t = r.tree() }); err != nil {
+	if r.begin(); r.err == nil {
+		r.node = r.add(-1)
+	}
+	for r.err == nil && !r.done {
+		r.take()
+	}
+	if r.err != nil {
 		before := text[:r.from]
 		line := strings.Count(before, "\n") + 1
 		column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
-		return nil, fmt.Errorf("%d:%d: %w", line, column, err)
+		return nil, fmt.Errorf("%d:%d: %w", line, column, r.err)
 	}
-	return t, nil
+	return &r.tree, nil
 }
 
-// reader splits a text into words. A word is one of the characters ( ) , : ; or a name or number.
+// reader splits a text into words, of which it makes a tree. A word is one of the characters ( ) , : ; or a name or number.
 type reader struct {
 	text   string
 	from   int    // where the word begins, or what an error is about
 	end    int    // where it ends
 	word   string // "" at the end of the text
 	quoted bool   // the word is a name that stood in quotation marks, which are not part of it
+	err    error  // the first error, which ends the reading: after it no word is taken
+
+	tree   Tree
+	at     []int // where the parenthesis of a node begins, or else its name
+	budget input.Budget
+	node   int  // to which the words belong
+	has    part // what it has already
+	done   bool // with the whole tree
 }
+
+// part is what a node has already: its parts follow in this order.
+type part int
+
+const (
+	nothing part = iota
+	children
+	name
+	length
+)
 
 const blanks = " \t\r\n"
 const special = "()[]:;,'"
@@ -73,8 +100,7 @@ func (r *reader) next() {
 	for open := []int(nil); ; r.from++ { // open are the brackets of the comments we are in
 		if r.from == len(r.text) {
 			if len(open) > 0 {
-				r.from = open[0]
-				refuse("the comment that begins here has no end: ] is missing")
+				r.refuse(open[0], "the comment that begins here has no end: ] is missing")
 			}
 			r.word, r.end = "", r.from
 			return
@@ -87,7 +113,8 @@ func (r *reader) next() {
 			open = open[:len(open)-1]
 			continue
 		case b == ']':
-			refuse("] ends a comment that has no beginning")
+			r.refuse(r.from, "] ends a comment that has no beginning")
+			return
 		case len(open) > 0 || strings.IndexByte(blanks, b) >= 0:
 			continue
 		}
@@ -120,7 +147,7 @@ func (r *reader) quotedName(text string) {
 		r.word, r.end = strings.ReplaceAll(text[1:i], "''", "'"), r.from+i+1
 		return
 	}
-	refuse("the name that begins here has no end: ' is missing")
+	r.refuse(r.from, "the name that begins here has no end: ' is missing")
 }
 
 // is says whether the word is that character.
@@ -147,97 +174,115 @@ var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 // length reads the number of an edge.
 func (r *reader) length() float64 {
 	if r.quoted || !number.MatchString(r.word) {
-		refuse("the length of an edge should stand here, not %s", r.found())
+		r.refuse(r.from, "the length of an edge should stand here, not %s", r.found())
+		return math.NaN()
 	}
 	l, _ := strconv.ParseFloat(r.word, 64) // infinite where the number is too large
-	try.Do(checkLength(l))
+	r.fail(r.from, checkLength(l))
 	return l
 }
 
-// refuse ends the reading by an error.
-func refuse(format string, args ...any) { try.Do(fmt.Errorf(format, args...)) }
+// fail ends the reading by an error, nil for none, about what begins at a place.
+func (r *reader) fail(from int, err error) {
+	if err != nil && r.err == nil {
+		r.from, r.err = from, err
+	}
+}
 
-// tree reads the whole text.
-func (r *reader) tree() *Tree {
+func (r *reader) refuse(from int, format string, args ...any) {
+	r.fail(from, fmt.Errorf(format, args...))
+}
+
+// begin reads the first word.
+func (r *reader) begin() {
 	if !utf8.ValidString(r.text) {
-		refuse("the text is not UTF-8")
+		r.refuse(0, "the text is not UTF-8")
+		return
 	}
 	r.next()
 	switch {
 	case r.word == "" && !r.quoted:
-		refuse("there is no tree: the text is empty")
+		r.refuse(r.from, "there is no tree: the text is empty")
 	case r.is(";"):
-		refuse("there is no tree before the semicolon")
+		r.refuse(r.from, "there is no tree before the semicolon")
 	case strings.EqualFold(r.word, "#NEXUS"):
-		refuse("this is a NEXUS file: take the text of its tree, which follows the sign =")
+		r.refuse(r.from, "this is a NEXUS file: take the text of its tree, which follows the sign =")
 	}
-	var (
-		t  Tree
-		at []int // where the parenthesis of a node begins, or else its name
-	)
-	var budget input.Budget
-	add := func(parent int) int {
-		try.Do(budget.Elements(1))
-		t.Parent = append(t.Parent, parent)
-		t.Length = append(t.Length, math.NaN())
-		t.Name = append(t.Name, "")
-		at = append(at, r.from)
-		return len(at) - 1
-	}
-	// What node has already.
-	const (
-		nothing = iota
-		children
-		name
-		length
-	)
-	node, has := add(-1), nothing
-	for {
-		parent := t.Parent[node]
-		switch {
-		case r.is("(") && has == nothing:
-			at[node] = r.from
-			node = add(node)
-		case r.is(",") && parent >= 0:
-			node, has = add(parent), nothing
-		case r.is(")") && parent >= 0:
-			node, has = parent, children
-		case r.isName() && has < name:
-			if t.Name[node], has = r.word, name; t.Name[node] != "" {
-				at[node] = r.from
-			}
-		case r.is(":") && has < length:
-			r.next()
-			l := r.length()
-			if parent < 0 && l != 0 {
-				refuse("the edge above the root, of length %v, joins it to nothing: remove this length", l)
-			}
-			t.Length[node], has = l, length
-		case r.is(";") && parent < 0:
-			t.Length[0] = 0
-			if i, err := t.check(); err != nil {
-				r.from = at[i]
-				try.Do(err)
-			}
-			r.next()
-			if r.word != "" || r.quoted {
-				refuse("%s follows the semicolon that ends the tree: one text holds one tree", r.found())
-			}
-			return &t
-		case parent >= 0 && (r.is(";") || r.is("")):
-			what := r.found()
-			r.from = at[parent]
-			refuse("the parenthesis that opens here is not closed when %s comes", what)
-		case r.is(""):
-			refuse("the text ends without a semicolon: is it complete?")
-		case r.is(")") || r.is(","):
-			refuse("%s stands outside all parentheses", r.found())
-		case r.isName() && has == name:
-			refuse("%s follows the name %q: a name with a blank, a bracket or a quotation mark in it stands in single quotation marks", r.found(), t.Name[node])
-		default:
-			refuse("%s cannot stand here", r.found())
+}
+
+// add adds a node.
+func (r *reader) add(parent int) int {
+	r.fail(r.from, r.budget.Elements(1))
+	t := &r.tree
+	t.Parent, t.Length, t.Name, r.at = append(t.Parent, parent), append(t.Length, math.NaN()), append(t.Name, ""), append(r.at, r.from)
+	r.has = nothing
+	return len(r.at) - 1
+}
+
+// take takes a word, and moves on to the next one.
+func (r *reader) take() {
+	t, parent := &r.tree, r.tree.Parent[r.node]
+	switch {
+	case r.is("(") && r.has == nothing:
+		r.at[r.node] = r.from
+		r.node = r.add(r.node)
+	case r.is(",") && parent >= 0:
+		r.node = r.add(parent)
+	case r.is(")") && parent >= 0:
+		r.node, r.has = parent, children
+	case r.isName() && r.has < name:
+		if t.Name[r.node], r.has = r.word, name; r.word != "" {
+			r.at[r.node] = r.from
 		}
+	case r.is(":") && r.has < length:
 		r.next()
+		if r.err != nil {
+			return
+		}
+		l := r.length()
+		if parent < 0 && l != 0 {
+			r.refuse(r.from, "the edge above the root, of length %v, joins it to nothing: remove this length", l)
+		}
+		t.Length[r.node], r.has = l, length
+	case r.is(";") && parent < 0:
+		r.finish()
+		return
+	default:
+		r.misplaced()
+	}
+	if r.err == nil {
+		r.next()
+	}
+}
+
+// finish checks the tree, which a semicolon ends, and that nothing follows.
+func (r *reader) finish() {
+	r.tree.Length[0] = 0
+	if i, err := r.tree.check(); err != nil {
+		r.fail(r.at[i], err)
+		return
+	}
+	r.done = true
+	if r.next(); r.word != "" || r.quoted {
+		r.refuse(r.from, "%s follows the semicolon that ends the tree: one text holds one tree", r.found())
+	}
+}
+
+// misplaced says what is wrong with a word that cannot stand here.
+func (r *reader) misplaced() {
+	parent := r.tree.Parent[r.node]
+	switch {
+	case parent >= 0 && (r.is(";") || r.is("")):
+		r.refuse(r.at[parent], "the parenthesis that opens here is not closed when %s comes", r.found())
+	case r.is(""):
+		r.refuse(r.from, "the text ends without a semicolon: is it complete?")
+	case r.is(")") || r.is(","):
+		r.refuse(r.from, "%s stands outside all parentheses", r.found())
+	case r.isName() && r.has == name:
+		r.refuse(r.from, "%s follows the name %q: a name with a blank, a bracket or a quotation mark in it stands in single quotation marks",
+			r.found(), r.tree.Name[r.node])
+	default:
+		r.refuse(r.from, "%s cannot stand here", r.found())
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/try"
 )
 
 var _ linear.Tree = (*Tree)(nil)
@@ -34,9 +33,11 @@ func (s *Signal) String() string {
 //
 // with the mean â and the contrasts u of Prune. It is tested by permuting the values among the leaves. It is an error, besides those of Prune,
 // if a value is missing, there are fewer than three leaves, or all have the same values.
-func (t *Tree) Signal(values [][]float64, p linear.Permutations) (_ *Signal, err error) {
-	defer try.Catch(&err)
-	leaves := t.checkSignal(values)
+func (t *Tree) Signal(values [][]float64, p linear.Permutations) (*Signal, error) {
+	leaves, err := t.checkSignal(values)
+	if err != nil {
+		return nil, err
+	}
 	n := float64(len(leaves))
 	expected := 0.0
 	height := t.Height()
@@ -59,10 +60,15 @@ func (t *Tree) Signal(values [][]float64, p linear.Permutations) (_ *Signal, err
 		}
 		return []float64{total / floats.Sum(up.squares) / ((expected - n*up.Variance[0][0]) / (n - 1))}, nil
 	}
-	observed := try.Get(k(values))
+	observed, err := k(values)
+	if err != nil {
+		return nil, err
+	}
 	logs := []float64{math.Log(observed[0])}
 	tests, err := permuteLeaves(values, observed, p, k, func(drawn []float64) { logs = append(logs, math.Log(drawn[0])) })
-	try.Do(try.Name(err, "tree: signal"))
+	if err != nil {
+		return nil, fmt.Errorf("tree: signal: %w", err)
+	}
 	return &Signal{observed[0], tests[0], linear.NewEffect(logs)}, nil
 }
 
@@ -80,17 +86,17 @@ func permuteLeaves(values [][]float64, observed []float64, p linear.Permutations
 }
 
 // checkSignal returns the leaves of a tree whose values may be permuted among them.
-func (t *Tree) checkSignal(values [][]float64) []int {
+func (t *Tree) checkSignal(values [][]float64) ([]int, error) {
 	leaves := t.Leaves()
 	if len(leaves) < 3 {
-		try.Fail("tree: the signal of %d leaves says nothing: at least 3 are needed", len(leaves))
+		return nil, fmt.Errorf("tree: the signal of %d leaves says nothing: at least 3 are needed", len(leaves))
 	}
 	for a, row := range values {
 		if j := slices.IndexFunc(row, math.IsNaN); j >= 0 && a < len(leaves) {
-			try.Fail("tree: leaf %s: value %d is missing, and permutations need all", t.Label(leaves[a]), j)
+			return nil, fmt.Errorf("tree: leaf %s: value %d is missing, and permutations need all", t.Label(leaves[a]), j)
 		}
 	}
-	return leaves
+	return leaves, nil
 }
 
 // Rates are the rates at which groups of species evolve.
@@ -125,13 +131,17 @@ func (r *Rates) String() string {
 // rates are sums over rows of V^(-½)(Y − â), each of which mixes species of all groups; here clades depend on nothing outside them.
 //
 // It has the errors of Prune, and is one if a value is missing, or a group has fewer than two species or does not vary.
-func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p linear.Permutations) (_ *Rates, err error) {
-	defer try.Catch(&err)
-	try.Do(t.CheckLengths())
+func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p linear.Permutations) (*Rates, error) {
+	if err := t.CheckLengths(); err != nil {
+		return nil, err
+	}
 	if l := len(t.Leaves()); len(values) != l {
 		return nil, fmt.Errorf("values of %d leaves, but the tree has %d", len(values), l)
 	}
-	names, members := try.Get2(linear.Cells(len(values), data, groups))
+	names, members, err := linear.Cells(len(values), data, groups)
+	if err != nil {
+		return nil, err
+	}
 	out := &Rates{}
 	clades := make([]*clade, len(names))
 	for g, name := range names {
@@ -139,8 +149,9 @@ func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p
 		if n < 2 {
 			return nil, fmt.Errorf("%s has %d species, want at least 2", name, n)
 		}
-		clades[g], err = t.clade(values, members[g])
-		try.Do(try.Name(err, "%s", name))
+		if clades[g], err = t.clade(values, members[g]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		for _, a := range members[g] {
 			far, size = max(far, floats.Distance(values[a], values[members[g][0]], 2)), max(size, floats.Norm(values[a], 2))
 		}
@@ -151,17 +162,25 @@ func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p
 	}
 	for a, b := range linear.Twos(len(names)) {
 		pair, err := t.clade(values, slices.Concat(members[a], members[b]))
-		try.Do(try.Name(err, "%s and %s", names[a], names[b]))
-		rate := pair.rates(clades[a], clades[b])
+		if err != nil {
+			return nil, fmt.Errorf("%s and %s: %w", names[a], names[b], err)
+		}
+		rate, err := pair.rates(clades[a], clades[b])
+		if err != nil {
+			return nil, err
+		}
 		var gram mat.Dense
 		gram.Mul(pair.u, pair.u.T())
 		ratio := out.Groups[a].Rate / out.Groups[b].Rate
-		try.Do(out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns, func() func(d *linear.Draw) float64 {
+		err = out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns, func() func(d *linear.Draw) float64 {
 			return func(d *linear.Draw) float64 {
 				first, second := d.Traces(&gram, rate[0], rate[1])
 				return first / second
 			}
-		}))
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -204,23 +223,32 @@ func (c *clade) contrasts(values [][]float64) (*mat.Dense, error) {
 }
 
 // rates returns, for groups that make up the clade, the matrices with Σ_kl rate_kl ⟨u_k, u_l⟩ as the rate of a group.
-func (c *clade) rates(groups ...*clade) (rate []*mat.SymDense) {
-	shared := try.Get(c.Shared())
+func (c *clade) rates(groups ...*clade) (rate []*mat.SymDense, err error) {
+	shared, err := c.Shared()
+	if err != nil {
+		return nil, err
+	}
 	// Values that have given contrasts are V Cᵀ times these, as C V Cᵀ = 1.
 	n, most := len(c.leaves), slices.Max(c.leaves)+1
 	unit, made := grid(most, n), grid(most, n-1)
 	for k, a := range c.leaves {
 		unit[a][k] = 1
 	}
-	own := try.Get(c.contrasts(unit))
+	own, err := c.contrasts(unit)
+	if err != nil {
+		return nil, err
+	}
 	for k, a := range c.leaves {
 		mat.NewVecDense(n-1, made[a]).MulVec(own, mat.NewVecDense(n, shared[k]))
 	}
 	for _, g := range groups {
-		of := try.Get(g.contrasts(made))
+		of, err := g.contrasts(made)
+		if err != nil {
+			return nil, err
+		}
 		square := mat.NewSymDense(n-1, nil)
 		square.SymOuterK(1/float64(len(g.leaves)-1), of.T())
 		rate = append(rate, square)
 	}
-	return rate
+	return rate, nil
 }

@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-
-	"anatomy/geom/try"
 )
 
 // Tree is a rooted tree of n nodes, numbered from the root, 0, so that parents come before their children. A node may have any
@@ -172,12 +170,14 @@ func (t *Tree) Label(i int) string {
 
 // Keep returns the tree of some of the leaves, by name: without the others, without nodes that have one child left, whose edges are
 // joined, and rooted where the paths to the leaves first part. It is an error if a name is that of no leaf.
-func (t *Tree) Keep(names ...string) (_ *Tree, err error) {
-	defer try.Catch(&err)
+func (t *Tree) Keep(names ...string) (*Tree, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("tree: no leaf to keep: give the name of at least one")
 	}
-	below := t.paths(names)
+	below, err := t.paths(names)
+	if err != nil {
+		return nil, err
+	}
 	first, _ := t.links()
 	n := len(t.Parent)
 	out := &Tree{}
@@ -207,8 +207,10 @@ func (t *Tree) Keep(names ...string) (_ *Tree, err error) {
 }
 
 // paths returns, for every node, how many of its children lead to leaves with these names; 1 for these leaves.
-func (t *Tree) paths(names []string) []int {
-	try.Do(t.formed())
+func (t *Tree) paths(names []string) ([]int, error) {
+	if err := t.formed(); err != nil {
+		return nil, err
+	}
 	leaf := map[string]int{}
 	for _, i := range t.Leaves() {
 		if t.Name[i] != "" {
@@ -219,7 +221,7 @@ func (t *Tree) paths(names []string) []int {
 	for _, name := range names {
 		i, ok := leaf[name]
 		if !ok {
-			try.Fail("tree: no leaf is called %q", name)
+			return nil, fmt.Errorf("tree: no leaf is called %q", name)
 		}
 		below[i] = 1
 	}
@@ -228,5 +230,5 @@ func (t *Tree) paths(names []string) []int {
 			below[t.Parent[i]]++
 		}
 	}
-	return below
+	return below, nil
 }

@@ -258,7 +258,7 @@ func (a *Atlas) Shape(m Model, momentum [][]float64) (_ []*mesh.Mesh, err error)
 func (a *Atlas) Flow(m Model, momentum [][]float64) (out [][]*mesh.Mesh, err error) {
 	defer try.Catch(&err)
 	solve.NotNil(a)
-	for _, x := range try.Get(m.Space.Carry(try.Get(m.Space.ShootInexact(a.Controls, momentum)), mesh.Vertices(a.Template))) {
+	for _, x := range try.Get(m.Space.Carry(try.Get(m.Space.With(geom.Inexact).Shoot(a.Controls, momentum)), mesh.Vertices(a.Template))) {
 		out = append(out, mesh.WithVertices(a.Template, x))
 	}
 	return out, nil

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom"
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
@@ -192,7 +193,7 @@ func (c *matcher) compete(poses []Pose, first int) {
 func (c *matcher) back(k int) *Aligned {
 	momenta := len(c.x[k]) - c.pose.size()
 	h := c.pose.at(c.x[k][momenta:])
-	g := try.Get(c.Space.ShootInexact(c.controls, c.Space.Point(c.x[k][:momenta])))
+	g := try.Get(c.Space.With(geom.Inexact).Shoot(c.controls, c.Space.Point(c.x[k][:momenta])))
 	path := try.Get(c.Space.Carry(g, c.vertices))
 	ends := path[len(path)-1]
 	for i, x := range ends {

@@ -239,7 +239,7 @@ func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) {
 	a.countFolds(a.Template, f.start)
 	f.checkAtlasBounds(a, subjects)
 	for _, p := range a.Momenta {
-		a.Drift = math.Max(a.Drift, try.Get(f.Space.ShootInexact(a.Controls, p)).Drift)
+		a.Drift = math.Max(a.Drift, try.Get(f.Space.With(geom.Inexact).Shoot(a.Controls, p)).Drift)
 	}
 	if a.Drift > geom.MaxDrift && a.Status == geom.Converged {
 		a.Status = geom.Stalled

@@ -270,10 +270,7 @@ func measure(name string, n int, sigma float64) result {
 	return r
 }
 
-func tensor(x [][]float64) *tensors.Tensor {
-	flat, dims := try.Get2(engine.Flatten(x))
-	return tensors.FromFlatDataAndDimensions(flat, dims...)
-}
+func tensor(x [][]float64) *tensors.Tensor { return tensors.FromValue(x) }
 
 // peakMegabytes is the most memory that the process had.
 func peakMegabytes() float64 { return float64(usage().Maxrss) / 1024 }

@@ -134,7 +134,8 @@ func ends(s *geom.Space[geom.Vec], geodesics []*geom.Geodesic[geom.Vec]) ([][]fl
 		}
 		steady := s.Steady(geodesics[which[0]])
 		shot, err := steady.Call(shooting{steady.Steps()}, func(in []*graph.Node) []*graph.Node {
-			return []*graph.Node{steady.ShootOnGraph(in[0], in[1])}
+			end, _ := steady.FlowMap(in[0], in[1])
+			return []*graph.Node{end}
 		}, starts, momenta)
 		if err != nil {
 			return nil, err

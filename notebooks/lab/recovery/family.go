@@ -114,7 +114,7 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 			return nil, err
 		}
 		surface = surface.Map(func(x []float64) []float64 { return times(turn, x) })
-		g, err := space.ShootInexact(controls, momenta)
+		g, err := space.With(geom.Inexact).Shoot(controls, momenta)
 		if err != nil {
 			return nil, err
 		}

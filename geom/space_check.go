@@ -109,9 +109,9 @@ func near(name string, z, point, size Vec) error {
 	case within(point, z, floats.ScaleTo(make(Vec, len(z)), onManifold, size)):
 		return nil
 	case math.IsNaN(off):
-		return fmt.Errorf("%s is not on the manifold", name)
+		return fmt.Errorf("%s %w", name, ErrOffManifold)
 	}
-	return fmt.Errorf("%s is not on the manifold: it is %.3g off; Space.Project moves points to it", name, off)
+	return fmt.Errorf("%s %w: it is %.3g off; Space.Project moves points to it", name, ErrOffManifold, off)
 }
 
 // called is a name as it is written in a sentence: "the start", but "sample 3".
@@ -217,14 +217,13 @@ func (s *space) checkBoth(name string, x any, vectors ...any) error {
 // points and vectors that were rounded or averaged in the ambient space; no point near is an error. On other manifolds it
 // returns copies of its arguments.
 func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) {
-	if err := s.checkAllNumbers("point", z, given(vectors)); err != nil {
-		return point, nil, fmt.Errorf("Project: %w", err)
+	err = s.checkAllNumbers("point", z, given(vectors))
+	var p Vec
+	var t []Vec
+	if err == nil {
+		p, t, _, err = s.project(s.Vector(z), s.Vectors(vectors))
 	}
-	p, t, _, err := s.project(s.Vector(z), s.Vectors(vectors))
-	if err != nil {
-		return point, nil, fmt.Errorf("Project: %w", err)
-	}
-	return s.Point(p), s.Points(t), nil
+	return s.Point(p), s.Points(t), about("Project", err)
 }
 
 // project also returns the sizes with which the numbers of the point, and then of each vector, are compared.
@@ -267,4 +266,12 @@ func notFinite(x []float64) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// about puts what an error is about before it; nil for nil.
+func about(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 )
@@ -57,11 +58,12 @@ func (g *Geodesic[P]) Err() error {
 		return nil
 	case Stalled:
 		steps := ""
-		if !settled(g.StepError) {
+		if !shortest.Settled(g.StepError) {
 			steps = fmt.Sprintf("the steps are too few: %s; or ", fewSteps(g.Steps, g.StepError))
 		}
-		return fmt.Errorf("%s: %sthe points are far apart for the search, or the metric is rough or nearly singular on the way: go by a point between "+
-			"them; for landmarks, whose kernel may be much wider than they are apart, take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch", g, steps)
+		return fmt.Errorf("%w: %sthe points are far apart for the search, or the metric is rough or nearly singular on the way: go by a point between "+
+			"them; for landmarks, whose kernel may be much wider than they are apart, take a narrower kernel, or landmarks.Space.Match, which leaves a mismatch",
+			g.Status.Err(g), steps)
 	}
 	return g.Status.Err(g)
 }
@@ -105,39 +107,17 @@ func (s *Space[P]) geodesic(g *Geodesic[Vec]) *Geodesic[P] {
 
 // Shoot returns the geodesic from the point x with the initial momentum p, a covector at x. It equals Exp with the velocity p♯
 // = g*p. It also works on SubRiemannian manifolds. The errors are those of Exp.
-func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) { return converted(s, s.shootSettled, x, p) }
+func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) { return converted(s, s.shootMomentum, x, p) }
 
-func (s *space) shootSettled(x, p any) (*Geodesic[Vec], error) {
-	from, err := s.checkShot(x, p)
-	if err != nil {
-		return nil, err
-	}
-	return s.settle("Shoot", from)
-}
-
-// ShootInexact is Shoot with exactly the steps of the Integrator, or 25, however much the energy drifts. It shows the momenta of a search
-// that was made with these steps, also where the search has not converged.
-func (s *Space[P]) ShootInexact(x, p P) (*Geodesic[P], error) {
-	return converted(s, s.shootInexact, x, p)
-}
-
-func (s *space) shootInexact(x, p any) (*Geodesic[Vec], error) {
-	from, err := s.checkShot(x, p)
-	if err != nil {
-		return nil, err
-	}
-	return s.shoot("Shoot", from, 1)
-}
-
-func (s *space) checkShot(x, p any) (shot, error) {
+func (s *space) shootMomentum(x, p any) (*Geodesic[Vec], error) {
 	err := s.check("point", x)
 	if err == nil {
 		err = s.checkNumbers("momentum", p)
 	}
 	if err != nil {
-		return shot{}, fmt.Errorf("Shoot: %w", err)
+		return nil, about("Shoot", err)
 	}
-	return shot{z: numbers(x), p: numbers(p)}, nil
+	return s.settle("Shoot", shot{z: numbers(x), p: numbers(p)})
 }
 
 // shot is where a geodesic starts, with a velocity or else a momentum.
@@ -149,16 +129,19 @@ func (s *space) settle(what string, from shot) (*Geodesic[Vec], error) {
 		return s.ofFactors(what, from, 0)
 	}
 	g, err := s.shoot(what, from, 1)
-	for times := 2; s.doubles && times <= doubled && (err != nil || !(g.Drift <= calm)); times *= 2 {
+	if s.inexact {
+		return g, err
+	}
+	for times := 2; s.doubles && times <= shortest.Doubled && (err != nil || !(g.Drift <= shortest.Calm)); times *= 2 {
 		finer, failed := s.shoot(what, from, times)
 		if err != nil && failed != nil {
 			return nil, err // as more steps do not help
 		}
 		if err == nil && failed == nil {
-			if g.StepError = arcOf(g).elsewhere(finer.End); settled(g.StepError) {
+			if g.StepError = arcOf(g).Moved(finer.End); shortest.Settled(g.StepError) {
 				break
 			}
-			if finer.Drift > calm {
+			if finer.Drift > shortest.Calm {
 				finer.StepError = g.StepError
 			}
 		}
@@ -174,11 +157,11 @@ func (s *space) settle(what string, from shot) (*Geodesic[Vec], error) {
 }
 
 // arcOf is the geodesic without most of its Path.
-func arcOf(g *Geodesic[Vec]) arc {
-	a := arc{start: g.Start, length: g.Length}
-	stride := g.Steps / parts(g.Steps)
+func arcOf(g *Geodesic[Vec]) shortest.Arc {
+	a := shortest.Arc{Start: g.Start, Length: g.Length}
+	stride := g.Steps / shortest.Parts(g.Steps)
 	for k := stride; k <= g.Steps; k += stride {
-		a.points, a.momenta = append(a.points, g.Path[k]), append(a.momenta, g.Momenta[k])
+		a.Points, a.Momenta = append(a.Points, g.Path[k]), append(a.Momenta, g.Momenta[k])
 	}
 	return a
 }
@@ -279,13 +262,7 @@ func (s *space) path(z, v, p *Node) []*Node {
 		tv := times(s.steps, v)
 		starts := broadcastLike(start, tv)
 		points := m.Exp(starts, tv)
-		velocities := broadcastLike(v, tv)
-		if t, ok := m.(ClosedTransport); ok {
-			velocities = t.Transport(starts, tv, velocities)
-		} else {
-			velocities = push(func(v *Node) *Node { return m.Exp(starts, v) }, Identity(tv), velocities)
-		}
-		return []*Node{points, flatAt(s.M, points, velocities), v, square, ExpandAxes(square, 0)}
+		return []*Node{points, flatAt(s.M, points, closedVelocity(m, starts, tv, broadcastLike(v, tv))), v, square, ExpandAxes(square, 0)}
 	}
 	path := Path(s.M, Geodesics, s.method, s.steps, ode.State{start, p}, Covector)
 	return []*Node{path[0], path[1], v, square, squares(s.M, stations(path))}
@@ -313,7 +290,7 @@ func times(n int, v *Node) *Node {
 
 // MaxDrift is the largest Drift that is accepted where the number of steps is fixed. With an Integrator, Exp and Shoot return an error if the Drift
 // is larger, and a logarithm is Stalled. Transport and Conjugate return an error on every space.
-const MaxDrift = 0.01
+const MaxDrift = shortest.MaxDrift
 
 // tooFewSteps is the error of a geodesic that needs more steps.
 func (s *space) tooFewSteps(steps int, stepError float64) error {
@@ -332,26 +309,31 @@ type Bounded interface {
 	Fits(x Vec) error
 }
 
-// FlowMap is a graph function: it returns the points and the momenta at time 1, both [..., d], of the geodesics from q with
-// initial momenta p, both [..., d]. It is for manifolds whose points are coordinates, not for a Charted manifold.
-func (s *space) FlowMap(q, p *Node) (end, momentum *Node) {
-	y := ode.Flow(Geodesics(s.M), s.method, s.steps, ode.State{q, p})
-	return y[0], y[1]
+// FlowMap is Shoot on the graph, with the steps of the Integrator: it returns the points and the momenta at time 1 of the geodesics from z with
+// initial momenta p, all [..., a] on a Charted manifold and [..., d] elsewhere. Both can be differentiated with respect to z and p. For the
+// geodesics with velocities v take p = Flat(m, z, v), in coordinates.
+func (s *space) FlowMap(z, p *Node) (end, momentum *Node) {
+	m, ok := s.M.(ClosedForms)
+	if !ok {
+		y := Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, p}, Covector)
+		return y[0], y[1]
+	}
+	at := At(s.M, z)
+	v := at.Leave(Vector, Sharp(at.Manifold, at.X, at.Enter(Covector, p)))
+	return m.Exp(z, v), flatAt(s.M, m.Exp(z, v), closedVelocity(m, z, v, v))
 }
 
-// FlowTangent is a graph function: it returns the derivatives of both results of FlowMap in the direction dp of the initial
-// momenta, with q fixed; all are [..., d].
+// FlowTangent is a graph function: it returns the derivatives of both results of FlowMap in the direction dp of the initial momenta, with q fixed; all
+// are [..., d]. It is for manifolds whose points are coordinates, not for a Charted manifold.
 func (s *space) FlowTangent(q, p, dp *Node) (end, momentum *Node) {
 	y := ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, ode.State{q, p, ZerosLike(q), dp})
 	return y[2], y[3]
 }
 
-// ShootOnGraph is a graph function: it returns the points at time 1 of the geodesics from z with initial momenta p, all [..., a]
-// on a Charted manifold and [..., d] elsewhere. It serves objectives that are differentiated with respect to z and p.
-func (s *space) ShootOnGraph(z, p *Node) *Node {
-	if m, ok := s.M.(ClosedForms); ok {
-		at := At(s.M, z)
-		return m.Exp(z, at.Leave(Vector, Sharp(at.Manifold, at.X, at.Enter(Covector, p))))
+// closedVelocity is w, parallel to the geodesic from z with velocity v, at its end.
+func closedVelocity(m ClosedForms, z, v, w *Node) *Node {
+	if t, ok := m.(ClosedTransport); ok {
+		return t.Transport(z, v, w)
 	}
-	return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, p}, Covector)[0]
+	return push(func(v *Node) *Node { return m.Exp(z, v) }, Identity(v), w)
 }

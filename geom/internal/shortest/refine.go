@@ -1,0 +1,201 @@
+package shortest
+
+import (
+	"math"
+	"slices"
+
+	"anatomy/geom/solve"
+)
+
+// Lengths of curves of Segments chords have errors of some thousandths. What is compared with them has room for these errors, as shares.
+const (
+	room   = 1.05 // for geodesics of a fan, which are to reach the end
+	same   = 1e-3 // between a geodesic and the straight line of a chart along it
+	lower  = 1e-9 // between a geodesic and a shorter one: less is the same geodesic
+	longer = 1.2  // curves of a fan that are so much longer are not looked at where the geodesic may be the shortest one
+	jump   = 0.25 // of the length is the longest last step of such a curve
+)
+
+// energy is the tolerance to which curves of a fan are relaxed, a share: Newton's method goes on from there.
+const energy = 1e-6
+
+// bridge searches where the chart at y does not reach x: from guesses, or along curves of a fan over the charts on the way.
+func (s *search) bridge(pairs []*candidate, guess []Vec) error {
+	var lost []int
+	for i, c := range pairs {
+		if c.Lost != nil {
+			lost = append(lost, i)
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	if guess != nil {
+		none := slices.Repeat([]Vec{slices.Repeat(Vec{math.NaN()}, len(pairs[0].x))}, len(pairs))
+		for _, i := range lost {
+			none[i] = guess[i]
+		}
+		a := s.attempt(starts(pairs), ends(pairs)) // of all: programs are compiled for their number
+		a.far = true
+		if err := a.run(none, true); err != nil {
+			return err
+		}
+		for _, i := range lost {
+			if better := a.pairs[i]; better.root.Status == solve.Converged {
+				pairs[i].replace(better)
+			}
+		}
+	}
+	for _, i := range lost {
+		// From the distance in numbers on, in the largest unit that the metric has of it.
+		const most = 64 // times this distance
+		c := pairs[i]
+		unit, err := s.Unit(c.x)
+		if err != nil {
+			return err
+		}
+		for times := 1.0; times <= most && c.root.Status != solve.Converged && !s.stopped(c); times *= 2 {
+			fan, err := s.fan(c.x, c.y, times*room*c.apart*unit)
+			if err != nil {
+				return err
+			}
+			if curves := elsewhere(fan, nil); len(curves) > 0 {
+				if _, err := s.shorter(c, curves, math.Inf(1)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// replace takes a better geodesic of the same pair.
+func (c *candidate) replace(better *candidate) {
+	better.root.Iterations += c.root.Iterations
+	lost := c.Lost
+	c.root, c.times, c.rough, c.Found = better.root, better.times, better.rough, better.Found
+	c.Lost = lost
+}
+
+// shorten looks for shorter geodesics and for conjugate points. If it is stopped, candidates that are not known to be shortest are Cancelled.
+func (s *search) shorten(pairs []*candidate) error {
+	if s.stopped(pairs...) {
+		return nil
+	}
+	times, paths, err := s.conjugates(pairs)
+	if err != nil {
+		return err
+	}
+	here, there, err := s.Lines(starts(pairs), ends(pairs))
+	if err != nil {
+		return err
+	}
+	changed := false
+	for i, c := range pairs {
+		if s.stopped(c) {
+			continue
+		}
+		better, err := s.shortened(c, []Curve{here[i], there[i]}, times[i], paths[i])
+		if err != nil {
+			return err
+		}
+		changed = changed || better
+	}
+	if changed {
+		if times, _, err = s.conjugates(pairs); err != nil {
+			return err
+		}
+	}
+	for i, c := range pairs {
+		c.Conjugate = times[i]
+	}
+	return nil
+}
+
+// conjugates returns the times of the conjugate points of the geodesics, with the points after each of their steps.
+func (s *search) conjugates(pairs []*candidate) (first []float64, paths [][]Vec, err error) {
+	times := 1
+	for _, c := range pairs {
+		times = max(times, c.times)
+	}
+	return s.Conjugate(starts(pairs), vectors(pairs), times)
+}
+
+// shortened replaces the geodesic of a candidate by shorter ones, until there is none, and says whether it did. It searches where no geodesic was
+// found, where it has a conjugate point, where the straight line of a chart is shorter, and where on a surface a curve of the fan
+// runs elsewhere and is hardly longer.
+func (s *search) shortened(c *candidate, lines []Curve, conjugate float64, path []Vec) (changed bool, err error) {
+	length, reach := math.Inf(1), math.Inf(1)
+	for _, line := range lines {
+		if line.Length < reach { // NaN where a chart does not hold the other end
+			reach = line.Length
+		}
+	}
+	if c.root.Status == solve.Converged {
+		length = c.Length
+	}
+	minimal := conjugate > 1 && length <= reach*(1+same)
+	var known []Curve
+	if minimal {
+		known = []Curve{{resampled(path, len(path)-1), length, 0}}
+	}
+	if minimal && s.Dim() > 2 && c.Lost == nil {
+		return false, nil // a fan of few geodesics leaves gaps there
+	}
+	for reach = min(reach, length); !math.IsInf(reach, 1); reach = length {
+		fan, err := s.fan(c.x, c.y, room*reach)
+		if err != nil {
+			return changed, err
+		}
+		promising := func(other Curve) bool { return other.Length < longer*length && other.hop < jump*length }
+		if minimal && !slices.ContainsFunc(elsewhere(fan, known), promising) {
+			break
+		}
+		others := elsewhere(slices.Concat(lines, fan), known)
+		if len(others) == 0 { // no chart holds the other end
+			break
+		}
+		better, err := s.shorter(c, others, length)
+		if err != nil {
+			return changed, err
+		}
+		if better {
+			length, changed = c.Length, true
+		}
+		if s.stopped(c) || !better {
+			break
+		}
+	}
+	return changed, nil
+}
+
+// shorter replaces the geodesic of a candidate by the shortest one below a length, +Inf for any, that curves lead to, and says whether there is one.
+// The curves are relaxed, and solved and checked from there.
+func (s *search) shorter(c *candidate, curves []Curve, length float64) (better bool, err error) {
+	for len(curves) < relaxing { // one shape for all programs
+		curves = append(curves, curves[0])
+	}
+	guess, _, err := s.Relax(s.task.Context(), each(curves, Curve.points), energy)
+	if err != nil || s.task.Stopped() {
+		return false, err
+	}
+	a := s.attempt(slices.Repeat([]Vec{c.x}, len(guess)), slices.Repeat([]Vec{c.y}, len(guess)))
+	a.far = c.Lost != nil
+	if a.most = length; !math.IsInf(length, 1) {
+		a.most = c.rough * (1 - lower)
+	}
+	if err := a.run(guess, true); err != nil {
+		return false, err
+	}
+	var best *candidate
+	shortest := length * (1 - lower)
+	for _, f := range a.pairs {
+		if f.root.Status == solve.Converged && f.rough < a.most && f.Length < shortest {
+			best, shortest = f, f.Length
+		}
+	}
+	if best != nil {
+		c.replace(best)
+	}
+	return best != nil, nil
+}
