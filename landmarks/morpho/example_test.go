@@ -36,7 +36,7 @@ func ExampleReadTPS() {
 	}
 	fmt.Println(d.Validate())
 	// Output:
-	// skulls.tps: specimen "skull7": landmark 1 is missing (y is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.EstimateMissing
+	// skulls.tps: specimen "skull7": landmark 2 is missing (y is NaN); leave the landmark or the specimen out, or estimate it (in Go by Complete)
 }
 
 // A look at the data before any analysis.
@@ -51,7 +51,7 @@ func ExampleInspect() {
 	fmt.Println(look.Findings[0])
 	fmt.Println(mice.Without(look.Names(morpho.OutOfOrder)...))
 	// Output:
-	// 76 specimens, 7 out of order, 2 far from the mean
-	// mouse01: landmarks 31, 32, 33, 34, 35, 36, 37, 38 in another order make the outline 7.82 spacings shorter; put them in order in the file, or leave the specimen out where outlines are deformed
+	// 76 specimens, 7 out of order
+	// mouse01: landmarks 31, 32, 33, 34, 35, 36, 37 and 38 in another order make the outline 7.82 spacings shorter; put them in order in the file, or leave the specimen out where outlines are deformed (--without mouse01)
 	// mouse vertebrae, outlines: 69 specimens of 60 landmarks in 2 dimensions, closed outlines; groups control (23), large (23), small (23)
 }

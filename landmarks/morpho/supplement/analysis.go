@@ -34,13 +34,15 @@ type Question struct {
 	Permutations int      `json:"permutations"` // of every test; 0 means 999
 	Seed         uint64   `json:"seed"`
 	Tree         string   `json:"tree,omitempty"`    // phylogeny in Newick's format; its leaves are the specimens
-	Curves       string   `json:"curves,omitempty"`  // landmarks of each in their order, whose ends stay and whose others slide: "0-9; 9-20"
+	Curves       string   `json:"curves,omitempty"`  // landmarks, as ParseLandmarks reads them, of each in their order, whose ends stay and whose others slide: "1-9; 9-20"
 	Slide        string   `json:"slide,omitempty"`   // "energy" (or empty), "distance", "geomorph energy" or "geomorph distance"
 	Turns        int      `json:"turns,omitempty"`   // of geomorph's sliding; 0 means 9, as geomorph 4 makes
-	Joint        string   `json:"joint,omitempty"`   // landmarks of a joint, of the part at rest and of the one that moves: "0; 5-10; 1-4"
-	Links        string   `json:"links,omitempty"`   // pairs of landmarks, joined by lines in figures, as in a wireframe: "0-1, 1-2, 2-0"
+	Joint        string   `json:"joint,omitempty"`   // landmarks of a joint, of the part at rest and of the one that moves: "1; 6-11; 2-5"
+	Links        string   `json:"links,omitempty"`   // pairs of landmarks, joined by lines in figures, as in a wireframe: "1-2, 2-3, 3-1"
 	Surface      string   `json:"surface,omitempty"` // specimen of the mesh
-	Parts        string   `json:"parts,omitempty"`   // of the shapes, all landmarks counted from 0: "jaw: 0-4, 7; skull: 5, 6, 8-11"
+	Parts        string   `json:"parts,omitempty"`   // of the shapes, with all landmarks: "jaw: 1-5, 8; skull: 6, 7, 9-12"
+
+	morpho.Corrections // of defects, before all else
 
 	Mesh *mesh.Mesh `json:"-"` // surface of that specimen, in the coordinates of its landmarks, or nil; figures warp it
 }
@@ -51,9 +53,15 @@ const significant = 0.05
 // analysis is a document as it grows.
 type analysis struct {
 	Question
+	asked     Question // before what it leaves open was chosen
 	given     *morpho.Dataset
 	data      *morpho.Dataset
-	estimated map[string][]int // missing landmarks by specimens
+	coded     []morpho.Finding   // landmarks at codes of missing ones
+	found     *morpho.Inspection // of the data
+	doubtful  []string           // specimens whose findings may change results
+	without   *analysis          // the same without these, nil if there are none
+	unknown   error              // why there is no such analysis
+	estimated map[string][]int   // missing landmarks by specimens
 	slid      *morpho.SlidAlignment
 	joint     *joint   // nil without
 	links     [][2]int // of the wireframe
@@ -84,13 +92,14 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 
 // analyse fills a document; an error of a step ends it.
 func (document *Document) analyse(d *morpho.Dataset, q Question) {
-	a := &analysis{Question: q, given: d}
+	a := &analysis{Question: q, asked: q, given: d}
 	try.Do(morpho.WriteCSV(io.Discard, d)) // what the document cannot keep is refused before the work
 	a.prepare(d)
 	if a.model != nil {
 		a.anova = try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
 	}
 	document.Title, document.Authors, document.Model, document.ANOVA = a.Title, a.Authors, a.Model, a.anova
+	a.inspect()
 	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
 	for _, step := range steps {
 		if s := step(); s != nil {
@@ -99,7 +108,8 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	}
 	document.Sections = slices.Insert(document.Sections, 0, *a.summary())
 	document.Sections = append(document.Sections, *a.describeMethods(), *a.specimens())
-	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, Name: d.Name, data: d}
+	document.Flagged = a.doubtful
+	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, FromZero: d.FromZero, Labels: d.Labels, Curves: d.Curves, Notes: d.Notes, Name: d.Name, data: d}
 }
 
 // prepare estimates missing landmarks, reads the model and fits it.
@@ -114,13 +124,15 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 	a.ready(d)
 	a.order = a.data.Names()
 	if a.Tree != "" {
-		a.tree = try.Get(tree.Parse(a.Tree))
+		if a.tree = try.Get(tree.Parse(a.Tree)); a.Without != "" {
+			a.tree = try.Get(a.tree.Keep(a.leaves(d)...))
+		}
 		a.data = try.Get(a.data.OnTree(a.tree))
 	}
 	if groups := len(a.data.Groups()); a.Model == "" && 1 < groups && groups < len(a.data.Specimens) {
 		a.Model = "group"
 	}
-	a.links = try.Get(parseLinks(a.Links, len(a.data.Specimens[0].Points)))
+	a.links = try.Get(parseLinks(a.Links, a.data))
 	a.formula = try.Get(shapestats.Parse(a.Model, a.data))
 	a.uncertain = try.Get(a.data.SquaredErrors()) != nil && a.tree == nil && !a.over()
 	a.mean = try.Get(shapestats.Fit(a.data))
@@ -133,13 +145,13 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 
 // ANOVA returns the table of the analysis of variance alone, which is one of New's.
 func ANOVA(d *morpho.Dataset, q Question) (table *Table, err error) {
-	a := &analysis{Question: q, given: d}
+	a := &analysis{Question: q, asked: q, given: d}
 	err = try.Run(func() {
 		if a.prepare(d); a.model == nil {
 			try.Do(errors.New("there is nothing to test: give a model, or groups in a column of the table"))
 		}
 		found := try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
-		table = a.anovaTable("anova", anovaCaption(found), found)
+		table = a.anovaTable("anova", strings.Join(append([]string{anovaCaption(found)}, a.readings()...), " "), found)
 	})
 	return table, err
 }
@@ -231,60 +243,6 @@ func (a *analysis) method(sentence string, sources ...string) {
 	}
 }
 
-// summary says what was found.
-func (a *analysis) summary() *Section {
-	s := &Section{Title: "Summary"}
-	n, dim := len(a.data.Specimens[0].Points), len(a.data.Specimens[0].Points[0])
-	where := "in the plane"
-	if dim == 3 {
-		where = "in space"
-	}
-	text := fmt.Sprintf("%s with %d landmarks %s were compared.", text.Counted(len(a.data.Specimens), "specimens"), n, where)
-	if name, _, values := a.main(); values != nil {
-		var groups []string
-		counts := map[string]int{}
-		for _, v := range values {
-			if counts[v]++; counts[v] == 1 {
-				groups = append(groups, v)
-			}
-		}
-		if len(groups) == len(values) {
-			text += fmt.Sprintf(" Each is the only one of its %s.", name)
-		} else {
-			for i, g := range groups {
-				groups[i] = fmt.Sprintf("%d %s", counts[g], cmp.Or(g, "without"))
-			}
-			text += fmt.Sprintf(" By %s they are %s.", name, and(groups))
-		}
-	}
-	s.add(Paragraph(text))
-	if a.model == nil {
-		why := "No model was given."
-		if len(a.data.Groups()) > 1 {
-			why = "No model was given, and groups of one specimen each cannot be compared."
-		}
-		s.add(Paragraph(why + " The first two principal components explain " + percent(a.pca.Shares[0]) + " and " + percent(a.share(1)) + " of the variance."))
-		return s
-	}
-	explained := 0.0
-	var found List
-	for _, row := range a.anova.Rows {
-		if row.Term == "residuals" {
-			explained = 1 - row.R2
-		}
-		if math.IsNaN(row.P) {
-			continue
-		}
-		verdict := "has no significant effect"
-		if row.P <= significant {
-			verdict = "has a significant effect"
-		}
-		found = append(found, fmt.Sprintf("%s %s: it explains %s of the squared Procrustes distances (F = %.3g, p = %s).", row.Term, verdict, percent(row.R2), row.F, pValue(row.P)))
-	}
-	s.add(Paragraph(fmt.Sprintf("The model shape ~ %s explains %s of the variation of shape. Its terms:", a.Model, percent(explained))), found)
-	return s
-}
-
 func (a *analysis) share(k int) float64 {
 	if k < len(a.pca.Shares) {
 		return a.pca.Shares[k]
@@ -296,7 +254,7 @@ func (a *analysis) share(k int) float64 {
 func (a *analysis) describe() *Section {
 	const unlike = 0.5 // of the size of a shape; four or more landmarks drawn at random are farther from their mean
 	s := &Section{Title: "The specimens and their alignment"}
-	found := try.Get(morpho.Inspect(a.data))
+	found := a.found
 	weights := a.mean.Design.Weights
 	if a.uncertain {
 		weights = a.fit(a.data).Design.Weights
@@ -314,18 +272,18 @@ func (a *analysis) describe() *Section {
 	if aligned.RMS > unlike {
 		s.add(Paragraph("That is more than half the size of a shape: the specimens have little in common, and their mean, components and tests say little about shapes. Check whether each landmark is the same point in all specimens."))
 	}
-	for _, note := range a.data.Notes {
+	for _, note := range slices.Concat(a.data.Notes, a.notes()) {
 		s.add(Paragraph("Note on the data: " + note + "."))
 	}
 	a.describeReady(s)
 	if len(found.Findings) == 0 {
-		s.add(Paragraph("No specimen is an outlier, is mirrored, has another size, or has exchanged landmarks."))
+		s.add(Paragraph("No specimen was found that is an outlier or a copy, is mirrored, has another size, or has exchanged landmarks."))
 	} else {
 		lines := List{}
 		for _, f := range found.Findings {
 			lines = append(lines, f.String())
 		}
-		s.add(Paragraph(fmt.Sprintf("Please check %s before you use the results below:", text.Counted(len(found.Findings), "findings"))), lines)
+		s.add(Paragraph(fmt.Sprintf("Please check %s before you use the results below; %s:", text.Counted(len(found.Findings), "findings"), a.data.Counting())), lines)
 	}
 	if n := len(found.Unsearched); n > 0 {
 		s.add(Paragraph(fmt.Sprintf("The search for exchanged landmarks was not finished: %s with too many landmarks.", text.Counted(n, "specimens"))))
@@ -349,25 +307,14 @@ func (a *analysis) describe() *Section {
 		layers = append(layers, viz.Points(estimated).Label("estimated"))
 	}
 	if n := len(aligned.Mean); n <= 60 && !a.data.Closed && len(aligned.Mean[0]) == 2 {
-		layers = append(layers, viz.Numbers(aligned.Mean))
+		names := make([]string, n)
+		for l := range names {
+			names[l] = a.data.Landmark(l)
+		}
+		layers = append(layers, viz.Names(aligned.Mean, names).Color(viz.Grey))
 	}
-	s.add(&Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean.", Drawing: viz.Fig(layers...).Unit("centroid sizes")})
+	s.add(&Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean; " + a.data.Counting() + ".", Drawing: viz.Fig(layers...).Unit("centroid sizes")})
 	return s
-}
-
-func landmarksWord(n int) string {
-	if n == 1 {
-		return "landmark"
-	}
-	return "landmarks"
-}
-
-func joined(numbers []int) string {
-	words := make([]string, len(numbers))
-	for i, n := range numbers {
-		words[i] = fmt.Sprint(n)
-	}
-	return and(words)
 }
 
 // along is the mean shape moved by a score along a component.
@@ -775,7 +722,11 @@ func (a *analysis) specimens() *Section {
 		}
 		row = append(row, number(morpho.CentroidSize(s.Points)), number(floats.Norm(a.mean.Residuals[i], 2)))
 		if len(a.estimated) > 0 {
-			row = append(row, joined(a.estimated[s.Name]))
+			names := make([]string, len(a.estimated[s.Name]))
+			for k, l := range a.estimated[s.Name] {
+				names[k] = a.data.Landmark(l)
+			}
+			row = append(row, and(names))
 		}
 		t.Rows = append(t.Rows, row)
 	}
