@@ -104,7 +104,9 @@ func firstOfMost(rows []sheetRow) (first *sheetRow, most int) {
 		}
 	}
 	for k, row := range rows {
-		if _, filled := row.numbers(); filled > 1 && (len(row.cells) == cells || len(row.cells) == cells-1) { // R's header lacks the title of the row names
+		_, filled := row.numbers()
+		rowNames := len(row.cells) == cells && filled == cells-1 && strings.TrimSpace(row.cells[0]) == "" // which have no title
+		if (filled > 1 || rowNames) && (len(row.cells) == cells || len(row.cells) == cells-1) {           // R's header lacks the title of the row names
 			return &rows[k], most
 		}
 	}

@@ -282,15 +282,9 @@ func (t *csvTable) addSpecimen(record []string) {
 	if s.Name == "" && t.columns.specimen >= 0 && !t.columns.rowNames {
 		try.Do(errNameless)
 	}
-	if s.Name != "" {
-		if line, taken := t.index[s.Name]; taken {
-			refuse("give each specimen a name of its own", "a second specimen %s; the first is in line %d", text.Clip(s.Name), line)
-		}
-		if statistic.MatchString(s.Name) {
-			refuse("remove the rows of statistics, or rename it if it is one",
-				"%s is likely to be a statistic of the specimens, and none of them", text.Clip(s.Name))
-		}
-		t.index[s.Name] = t.line
+	if statistic.MatchString(s.Name) {
+		refuse("remove the rows of statistics, or rename it if it is one",
+			"%s is likely to be a statistic of the specimens, and none of them", text.Clip(s.Name))
 	}
 	for l, columns := range t.columns.points {
 		s.Points = append(s.Points, t.point(record, l, columns))

@@ -47,6 +47,9 @@ type Question struct {
 	Mesh *mesh.Mesh `json:"-"` // surface of that specimen, in the coordinates of its landmarks, or nil; figures warp it
 }
 
+// customary is the usual number of permutations.
+const customary = 999
+
 // significant is the p-value up to which a sentence says that there is an effect.
 const significant = 0.05
 
@@ -114,7 +117,7 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 
 // prepare estimates missing landmarks, reads the model and fits it.
 func (a *analysis) prepare(d *morpho.Dataset) {
-	a.Title, a.Permutations, a.Sums = cmp.Or(a.Title, d.Name), cmp.Or(a.Permutations, 999), cmp.Or(a.Sums, "I")
+	a.Title, a.Permutations, a.Sums = cmp.Or(a.Title, d.Name), cmp.Or(a.Permutations, customary), cmp.Or(a.Sums, "I")
 	if a.Permutations < 0 {
 		try.Do(fmt.Errorf("%d permutations, want a positive number", a.Permutations))
 	}
@@ -542,18 +545,20 @@ func (a *analysis) differ() *Section {
 		d, terms := a.grouped(factors)
 		m := a.fit(d, terms...)
 		group := terms[len(terms)-1]
-		pairs := try.Get(m.PairsOfMeans(group, a.draws()))
+		draws, few := a.drawsFor(len(d.Groups()))
+		pairs := try.Get(m.PairsOfMeans(group, draws))
 		of := "" // which groups, if they are not called so
 		if !slices.Equal(factors, []string{"group"}) {
 			of = fmt.Sprintf(" (%s)", strings.Join(factors, " and "))
 		}
-		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means of groups%s.", of), Header: []string{"group", "other group", "distance", "p", "p, corrected (Bonferroni)"}}
+		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means of groups%s.", of), Header: []string{"group", "other group", "distance", "p", "p, corrected (Holm)"}}
+		corrected := holm(pairs)
 		largest := 0
 		for i, p := range pairs {
 			if p.Distance > pairs[largest].Distance {
 				largest = i
 			}
-			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Distance), pValue(p.P), pValue(math.Min(1, p.P*float64(len(pairs))))})
+			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Distance), pValue(p.P), pValue(corrected[i])})
 		}
 		if len(pairs) == 0 {
 			continue
@@ -561,6 +566,7 @@ func (a *analysis) differ() *Section {
 		if len(a.formula.Numbers) > 0 {
 			t.Caption += fmt.Sprintf(" The means are those at the mean of %s.", and(a.formula.Numbers))
 		}
+		t.Caption += few
 		s.add(t)
 		if d := dendrogram(pairs); d != nil {
 			s.add(&Figure{Name: fileName("dendrogram-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Similarity of the means of groups%s: average linkage of their Procrustes distances. This is not a phylogeny.", of), Drawing: viz.Fig(viz.Tree(d)).XLabel("half the distance, from the root")})
@@ -575,12 +581,45 @@ func (a *analysis) differ() *Section {
 		}
 		s.add(&Figure{Name: t.Name, Caption: which + ".",
 			Drawing: a.between(means[0], means[1], pairs[largest].A, pairs[largest].B)})
-		a.method("Pairs of group means were compared by their Procrustes distance. Its p-value comes from permuting the residuals of the model without the groups.", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
+		a.method("Pairs of group means were compared by their Procrustes distance. Its p-value comes from permuting the residuals of the model without the groups. It was corrected for the number of pairs by Holm's method.", "S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
 	}
 	if len(s.Parts) == 0 {
 		return nil
 	}
 	return s
+}
+
+// drawsFor are as many draws for the pairs of some groups that the smallest corrected p-value can be below 0.05, where the usual number of them or more was asked for; few says
+// so where that is another number, or where fewer were asked for.
+func (a *analysis) drawsFor(groups int) (draws linear.Permutations, few string) {
+	draws = a.draws()
+	pairs := groups * (groups - 1) / 2
+	need := int(float64(pairs)/significant) + 1
+	switch {
+	case draws.N >= need:
+	case draws.N >= customary && pairs < 100*customary:
+		draws.N = need
+		few = fmt.Sprintf(" These tests used %d permutations, so that the smallest corrected p-value can be below %g.", need, significant)
+	default:
+		few = fmt.Sprintf(" With %d permutations no corrected p-value of %d pairs can be below %g: take %d.", draws.N, pairs, significant, need)
+	}
+	return draws, few
+}
+
+// holm are the p-values of pairs, corrected for their number: the k-th smallest of n is multiplied by n − k + 1, and none is smaller than those before it (S.
+// Holm, Scand. J. Statistics 6, 1979).
+func holm(pairs linear.Pairs) []float64 {
+	order := make([]int, len(pairs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(pairs[i].P, pairs[j].P) })
+	out, least := make([]float64, len(pairs)), 0.0
+	for k, i := range order {
+		least = max(least, math.Min(1, pairs[i].P*float64(len(pairs)-k)))
+		out[i] = least
+	}
+	return out
 }
 
 // meanOf is the shape that a model predicts for a group at the means of its numbers.
@@ -603,10 +642,9 @@ func (a *analysis) disparity() *Section {
 		return nil
 	}
 	_, factors, values := a.main()
-	for _, n := range counts(values) {
-		if n < 3 { // no variance to speak of
-			return nil
-		}
+	large, _, small := a.largeGroups(values)
+	if large == nil {
+		return nil
 	}
 	var terms []linear.Term
 	for _, f := range factors {
@@ -616,8 +654,15 @@ func (a *analysis) disparity() *Section {
 	if len(terms) > 1 {
 		groups = linear.Interaction(terms...)
 	}
-	found := try.Get(a.unweighted().Disparity(groups, a.draws()))
+	model := a.unweighted()
+	if small != "" {
+		model = try.Get(shapestats.Fit(large, a.formula.Terms...))
+	}
+	found := try.Get(model.Disparity(groups, a.draws()))
 	s := &Section{Title: "Which groups vary more"}
+	if small != "" {
+		s.add(Paragraph(small))
+	}
 	t := &Table{Name: "disparity", Caption: "Procrustes variances of the groups about the means that the model predicts.", Header: []string{"group", "specimens", "variance", "degrees of freedom"}}
 	for _, g := range found.Groups {
 		t.Rows = append(t.Rows, []string{g.Group, fmt.Sprint(g.Samples), number(g.Variance), number(g.DF)})
@@ -629,6 +674,28 @@ func (a *analysis) disparity() *Section {
 	s.add(t, pairs)
 	a.method("Variances of groups were compared by permuting the residuals of the model, each divided by the square root of one minus its leverage.", "M. Anderson, Distance-based tests for homogeneity of multivariate dispersions, Biometrics 62, 2006")
 	return s
+}
+
+// largeGroups is the data without groups of one or two specimens, with the groups of those that are left, and a sentence about the others; nil if there are no two large groups.
+func (a *analysis) largeGroups(values []string) (large *morpho.Dataset, groups []string, small string) {
+	out := *a.data
+	out.Specimens = nil
+	var left []string
+	count := counts(values)
+	for i, s := range a.data.Specimens {
+		if count[values[i]] > 2 {
+			out.Specimens, groups = append(out.Specimens, s), append(groups, values[i])
+		} else if !slices.Contains(left, values[i]) {
+			left = append(left, values[i])
+		}
+	}
+	if left != nil {
+		small = fmt.Sprintf("Left out here, because they have fewer than three specimens: %s.", and(left))
+	}
+	if len(counts(groups)) < 2 {
+		return nil, nil, small
+	}
+	return &out, groups, small
 }
 
 // phylogeny asks for the signal of a tree.

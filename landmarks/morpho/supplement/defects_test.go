@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/stats/linear"
 	"anatomy/landmarks/morpho"
 )
 
@@ -129,4 +130,86 @@ func TestDefectsBeforeConclusions(t *testing.T) {
 			t.Log(first(document))
 		})
 	}
+}
+
+// A group of one or two does not end the chapters of the others; each chapter names the groups that it leaves out.
+func TestSmallGroups(t *testing.T) {
+	d := sample(6, 25, 8, 2, 3, 1)
+	d.Specimens[24].Group, d.Specimens[23].Group, d.Specimens[22].Group = "lonely", "pair", "pair"
+	document := expect.Must(New(d, Question{Permutations: 99, Seed: 1}))
+	for _, name := range []string{"disparity", "separation", "pairs-group"} {
+		if _, err := document.Table(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if w := words(document); strings.Count(w, "Left out here, because they have fewer than three specimens: pair and lonely.") != 2 {
+		t.Error(w)
+	}
+}
+
+// By hand, R's p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm").
+func TestHolm(t *testing.T) {
+	pairs := linear.Pairs{{P: 0.01}, {P: 0.04}, {P: 0.03}, {P: 0.005}}
+	expect.Abs(t, "Holm", holm(pairs), []float64{0.03, 0.06, 0.06, 0.02}, 1e-15)
+}
+
+// With many pairs of groups, permutations are raised until a corrected p-value can be below 0.05, or the report says that it cannot.
+func TestManyGroups(t *testing.T) {
+	d := sample(7, 36, 6, 2, 0, 1)
+	for i := range d.Specimens {
+		d.Specimens[i].Group = fmt.Sprint("g", i%12)
+	}
+	for n, want := range map[int]string{999: "These tests used 1321 permutations", 99: "With 99 permutations no corrected p-value of 66 pairs can be below 0.05: take 1321."} {
+		document := expect.Must(New(d, Question{Permutations: n, Seed: 1}))
+		if caption := expect.Must(document.Table("pairs-group")).Caption; !strings.Contains(caption, want) {
+			t.Error(caption)
+		}
+	}
+}
+
+// One question has one answer: the p-value of size is that of the model, wherever it stands, also where specimens weigh by the errors of their landmarks.
+func TestOneAnswer(t *testing.T) {
+	d := morpho.GreatApes()
+	for i := range d.Specimens {
+		d.Specimens[i].Covariates = map[string]string{morpho.ErrorColumn: fmt.Sprint(0.5 + float64(i%9)/3)}
+	}
+	document := expect.Must(New(d, Question{Model: "size*group", Permutations: 199, Seed: 4}))
+	for _, s := range document.Sections {
+		if s.Title != "How shape changes with size" {
+			continue
+		}
+		said := words(&Document{Sections: []Section{s}})
+		for _, row := range document.ANOVA.Rows {
+			if strings.HasPrefix(row.Term, "log size") && !strings.Contains(said, "(p = "+pValue(row.P)+")") {
+				t.Errorf("%s %v: %s", row.Term, row.P, said)
+			}
+		}
+		for _, part := range s.Parts {
+			if table, is := part.(*Table); is && table.Name == "allometry" && strings.Contains(fmt.Sprint(table.Rows), "log size") {
+				t.Errorf("a second answer: %v", table.Rows)
+			}
+		}
+	}
+}
+
+// What the data leave open is noted once each.
+func TestNotes(t *testing.T) {
+	species := morpho.PlethodonSpecies()
+	curves := sample(8, 12, 9, 2, 1, 1)
+	curves.Curves, curves.Unit = [][2]int{{3, 9}}, ""
+	for want, d := range map[string]*morpho.Dataset{
+		"the unit is not known": curves, `the points of the curves do not slide. --curves "4-9" slides them`: curves,
+		"the specimens are species": binomials(species), "aligned or scaled before": species,
+	} {
+		if w := words(expect.Must(New(d, Question{Permutations: 19}))); strings.Count(w, want) != 1 {
+			t.Errorf("%q: %s", want, w)
+		}
+	}
+}
+
+func binomials(d *morpho.Dataset) *morpho.Dataset {
+	for i := range d.Specimens {
+		d.Specimens[i].Name = strings.Replace(d.Specimens[i].Name, "P_", "Plethodon_", 1)
+	}
+	return d
 }
