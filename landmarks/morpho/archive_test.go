@@ -27,6 +27,7 @@ func TestFilesPerSpecimen(t *testing.T) {
 	for l := range d.Specimens[0].Points {
 		d.Labels = append(d.Labels, "point, "+string(rune('A'+l)))
 	}
+	d.FromZero = false // which these formats do not say
 	folder := t.TempDir()
 	same := func(got, want *Dataset, ignored ...string) {
 		t.Helper()
@@ -61,6 +62,7 @@ func TestFilesPerSpecimen(t *testing.T) {
 	}
 
 	curves := GorillaSkulls()
+	curves.FromZero = false
 	curves.Unit, curves.Curves = "mm", [][2]int{{3, 5}, {5, 8}}
 	path := filepath.Join(folder, "skulls.tps")
 	if err := Write(path, curves); err != nil {

@@ -33,7 +33,7 @@ func (d *Dataset) FixJoint(joint, resting, moving []int) (*Dataset, error) {
 	seen := map[int]bool{}
 	for _, l := range slices.Concat(joint, resting, moving) {
 		if l < 0 || l >= n || seen[l] {
-			return fail(fmt.Errorf("landmark %d is listed twice, or is not of 0 to %d", l, n-1))
+			return fail(fmt.Errorf("%s is listed twice, or is not of %s to %s", d.Called(l), d.Landmark(0), d.Landmark(n-1)))
 		}
 		seen[l] = true
 	}
@@ -105,11 +105,11 @@ func (d *Dataset) fixAngle(joint, resting, moving []int) error {
 			s.Points[l] = []float64{p.X, p.Y, p.Z}[:len(s.Points[l])]
 		}
 	}
-	about := fmt.Sprintf("landmark %d", joint[0])
+	about := d.Called(joint...)
 	if len(joint) == 2 {
-		about = fmt.Sprintf("the axis of the landmarks %d and %d", joint[0], joint[1])
+		about = "the axis of the " + about
 	}
-	d.note("landmarks %d were rotated about %s to the mean angle of %.1f°", moving, about, degrees(math.Remainder(centre+mean, 2*math.Pi)))
+	d.note("%s: rotated about %s to the mean angle of %.1f°", d.Called(moving...), about, degrees(math.Remainder(centre+mean, 2*math.Pi)))
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (d *Dataset) fixPose(joint int, resting, moving []int) error {
 			s.Points[l] = floats.AddTo(make([]float64, 3), s.Points[joint], parts[i].RawRowView(k))
 		}
 	}
-	d.note("landmarks %d were rotated about landmark %d to their mean pose, by at most %.1f°", moving, joint, degrees(most))
+	d.note("%s: rotated about %s to their mean pose, by at most %.1f°", d.Called(moving...), d.Called(joint), degrees(most))
 	return nil
 }
 

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,14 +15,16 @@ import (
 )
 
 // ReadCovariates returns the data set with the columns of a table as covariates of its specimens, of the names in the header: a file in text
-// with a row for each specimen, whose columns are separated by commas, semicolons, tabs or spaces. The specimens' names stand in
-// the column that has most of them; they agree if they do without extension, with _ for spaces and whatever the case. A column "group"
+// with a row for each specimen, whose columns are separated by commas, semicolons, tabs or spaces. See Join for which row is whose. A column "group"
 // sets the group. Columns whose values are all dates (2024-03-31 or 31.3.2024) become days since the first of them, and in a table whose columns commas do
 // not separate, decimal commas of a column of numbers become points.
 //
 // Rows of other specimens are passed over, with a note. It is an error if a specimen has no row, or two, or a covariate of the data
 // set has other values in the table; the points are shared.
-func (d *Dataset) ReadCovariates(path string) (*Dataset, error) {
+func (d *Dataset) ReadCovariates(path string) (*Dataset, error) { return Join{}.Covariates(d, path) }
+
+// Covariates is ReadCovariates with another way to join.
+func (j Join) Covariates(d *Dataset, path string) (*Dataset, error) {
 	if spreadsheet(path) {
 		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
 	}
@@ -38,7 +38,7 @@ func (d *Dataset) ReadCovariates(path string) (*Dataset, error) {
 	if err := try.Run(func() { header, rows = readTable(f, path) }); err != nil {
 		return nil, err
 	}
-	out, err := d.join(header, rows)
+	out, err := j.join(d, header, rows)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -48,19 +48,14 @@ func (d *Dataset) ReadCovariates(path string) (*Dataset, error) {
 // readTable reads a table in text below the first row with several cells.
 func readTable(r io.Reader, name string) (header []string, rows []sheetRow) {
 	s := newSheet(r, name)
-	most := 1
 	var above *sheetRow
+	alike := 0
 	for _, comma := range s.commas() {
-		for k, row := range s.rows(comma) {
-			if _, filled := row.numbers(); filled > most {
-				most, s.comma, above = filled, comma, &s.rows(comma)[k]
-			}
-			if above != nil && s.comma == comma {
-				break // the first row of several cells
-			}
-		}
-		if above != nil && comma == '\t' {
+		if above != nil && comma == ' ' {
 			break // spaces are within names
+		}
+		if first, rows := firstOfMost(s.rows(comma)); first != nil && rows > alike {
+			alike, s.comma, above = rows, comma, first
 		}
 	}
 	if above == nil {
@@ -96,97 +91,26 @@ func readTable(r io.Reader, name string) (header []string, rows []sheetRow) {
 	return header, rows
 }
 
-// plainName is a specimen's name as other files may spell it.
-func plainName(name string) string {
-	name = strings.ToLower(strings.TrimSpace(filepath.Base(name)))
-	for {
-		extension := filepath.Ext(name)
-		if extension == "" || len(extension) > 5 || isNumber(extension[1:]) {
-			break
-		}
-		name = strings.TrimSuffix(name, extension)
-	}
-	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == ' ' }), " ")
-}
-
-func (d *Dataset) join(header []string, rows []sheetRow) (*Dataset, error) {
-	index := map[string]int{}
-	for i, s := range d.Specimens {
-		if other, twice := index[plainName(s.Name)]; twice {
-			return nil, text.Advise("rename one of them", "the specimens %q and %q have one name for a table", d.Specimens[other].Name, s.Name)
-		}
-		index[plainName(s.Name)] = i
-	}
-	names, found := -1, 0
-	for c := range header {
-		count := 0
-		for _, row := range rows {
-			if _, is := index[plainName(csvField(row.cells, c))]; is {
-				count++
-			}
-		}
-		if count > found {
-			names, found = c, count
-		}
-	}
-	if names < 0 {
-		var first []string
-		for _, row := range rows {
-			first = append(first, csvField(row.cells, 0))
-		}
-		return nil, text.Advise("write the names of the specimens in a column of the table", "no column has names of specimens: they are called %s, and the first column has %s", listNames(d.Names()), listNames(first))
-	}
-	datesToDays(header, rows)
-	out := *d
-	out.Specimens = slices.Clone(d.Specimens)
-	at, others := map[int]int{}, []string(nil)
+// firstOfMost is the first row of the number of cells, two or more, that most rows have, and how many have it; of such numbers the largest.
+func firstOfMost(rows []sheetRow) (first *sheetRow, most int) {
+	count := map[int]int{}
 	for _, row := range rows {
-		i, is := index[plainName(csvField(row.cells, names))]
-		if !is {
-			others = append(others, csvField(row.cells, names))
-			continue
-		}
-		s := &out.Specimens[i]
-		if before, twice := at[i]; twice {
-			return nil, text.Advise("leave one of them out", "the specimen %q has two rows, in lines %d and %d", s.Name, before, row.line)
-		}
-		at[i] = row.line
-		s.Covariates = maps.Clone(s.Covariates)
-		if s.Covariates == nil {
-			s.Covariates = map[string]string{}
-		}
-		for c, title := range header {
-			value := csvField(row.cells, c)
-			if c == names || title == "" {
-				continue
-			}
-			if title == "group" {
-				s.Group = value
-				continue
-			}
-			if was, has := s.Covariates[title]; has && was != value {
-				return nil, text.Advise("rename the column of the table", "line %d: %s of the specimen %q is %s, in the landmark file it is %s", row.line, title, s.Name, text.Clip(value), text.Clip(was))
-			}
-			s.Covariates[title] = value
+		count[len(row.cells)]++
+	}
+	cells := 0
+	for n, rows := range count {
+		if n > 1 && (rows > most || rows == most && n > cells) {
+			cells, most = n, rows
 		}
 	}
-	var without []string
-	for i, s := range d.Specimens {
-		if _, has := at[i]; !has {
-			without = append(without, s.Name)
+	for k, row := range rows {
+		_, filled := row.numbers()
+		rowNames := len(row.cells) == cells && filled == cells-1 && strings.TrimSpace(row.cells[0]) == "" // which have no title
+		if (filled > 1 || rowNames) && (len(row.cells) == cells || len(row.cells) == cells-1) {           // R's header lacks the title of the row names
+			return &rows[k], most
 		}
 	}
-	if len(without) > 0 {
-		what := fmt.Sprintf("%d of %d specimens have no row: %s", len(without), len(d.Specimens), listNames(without))
-		if len(others) > 0 {
-			what += "; rows of no specimen: " + listNames(others)
-		}
-		return nil, text.Advise("spell the names alike, add the rows, or leave the specimens out of the landmark file", "%s", what)
-	}
-	if len(others) > 0 {
-		out.note("covariates: rows of no specimen: %s", listNames(others))
-	}
-	return &out, nil
+	return nil, 0
 }
 
 // decimalPoints replaces decimal commas in columns whose values are all numbers with them.

@@ -26,13 +26,13 @@ func TestReadCovariates(t *testing.T) {
 		d.Specimens[i].Name = name
 	}
 	for what, table := range map[string]string{
-		"commas":         "specimen,sex,age\nskull_01,f,3\nskull 02,m,4.5\nskull_03.v2,f,5\n",
+		"commas":         "specimen,sex,age\nskull_01,f,3\nskull_02,m,4.5\nskull 03.v2,f,5\n",
 		"semicolons":     "age;who;sex\n3;SKULL 01;f\n4.5;skull_02.tps;m\n5;Skull 03.v2;f\n",
-		"decimal commas": "who;sex;age\nSKULL 01;f;3,0\nskull 02;m;4,5\nskull 03.v2;f;5\n",
-		"tabs, titles":   "Skulls of 2025\n\nspecimen\tsex\tage\nskull 01\tf\t3\nskull 02\tm\t4.5\nskull 03.v2\tf\t5\n",
-		"row names":      "sex,age\nskull 01,f,3\nskull 02,m,4.5\nskull 03.v2,f,5\n",
-		"Windows":        "\ufeffspecimen,sex,age\r\nskull 03.v2,f,5\r\nskull 02,m,4.5\r\nskull 01,f,3\r\nskull 04,m,9\r\n",
-		"quotes":         "\"specimen\",\"sex\",\"age\"\n\"skull 01\",\"f\",3\n\"skull 02\",\"m\",\"4.5\"\n\"skull 03.v2\",f,5\n",
+		"decimal commas": "who;sex;age\nSKULL 01;f;3,0\nskull_02;m;4,5\nskull 03.v2;f;5\n",
+		"tabs, titles":   "Skulls of 2025\n\nspecimen\tsex\tage\nskull 01\tf\t3\nskull_02\tm\t4.5\nskull 03.v2\tf\t5\n",
+		"row names":      "sex,age\nskull 01,f,3\nskull_02,m,4.5\nskull 03.v2,f,5\n",
+		"Windows":        "\ufeffspecimen,sex,age\r\nskull 03.v2,f,5\r\nskull_02,m,4.5\r\nskull 01,f,3\r\nskull 04,m,9\r\n",
+		"quotes":         "\"specimen\",\"sex\",\"age\"\n\"skull 01\",\"f\",3\n\"skull_02\",\"m\",\"4.5\"\n\"skull 03.v2\",f,5\n",
 	} {
 		got, err := covariatesOf(t, d, table)
 		if err != nil {
@@ -50,12 +50,12 @@ func TestReadCovariates(t *testing.T) {
 			t.Error("the data set itself has changed")
 		}
 	}
-	dated := expect.Must(covariatesOf(t, d, "specimen,when\nskull 01,2024-02-28\nskull 02,2024-03-01\nskull 03.v2,2024-02-29\n"))
+	dated := expect.Must(covariatesOf(t, d, "specimen,when\nskull 01,2024-02-28\nskull_02,2024-03-01\nskull 03.v2,2024-02-29\n"))
 	expect.Abs(t, "days", expect.Must(dated.Numbers("when (days since 2024-02-28)")), []float64{0, 2, 1}, 0)
 	for want, table := range map[string]string{
 		"no column has names of specimens":                                            "specimen,sex\nx,f\ny,m\n",
-		`1 of 3 specimens have no row: "Skull 03.v2"; rows of no specimen: "skul 03"`: "specimen,sex\nskull 01,f\nskull 02,m\nskul 03,m\n",
-		`the specimen "skull 01" has two rows, in lines 2 and 4`:                      "specimen,sex\nskull 01,f\nskull 02,m\nskull 01,m\nskull 03.v2,m\n",
+		`1 of 3 specimens have no row: "Skull 03.v2"; rows of no specimen: "skul 03"`: "specimen,sex\nskull 01,f\nskull_02,m\nskul 03,m\n",
+		`the specimen "skull 01" has two rows, in lines 2 and 4`:                      "specimen,sex\nskull 01,f\nskull_02,m\nskull 01,m\nskull 03.v2,m\n",
 		"no line has two columns":                                                     "a\nb\n",
 		"the table has no rows":                                                       "specimen,sex\n",
 		"the file is empty":                                                           "",
@@ -66,6 +66,6 @@ func TestReadCovariates(t *testing.T) {
 	}
 	_, err := d.ReadCovariates("skulls.xlsx")
 	expect.Refused(t, err, "skulls.xlsx", "save the spreadsheet as CSV")
-	_, err = covariatesOf(t, dated, "specimen,when (days since 2024-02-28)\nskull 01,7\nskull 02,2\nskull 03.v2,1\n")
+	_, err = covariatesOf(t, dated, "specimen,when (days since 2024-02-28)\nskull 01,7\nskull_02,2\nskull 03.v2,1\n")
 	expect.Refused(t, err, "line 2: when", `of the specimen "skull 01" is "7", in the landmark file it is "0"`)
 }

@@ -99,7 +99,7 @@ type csvTable struct {
 // titled notes what is above the header and which columns have no title.
 func (t *csvTable) titled(above []sheetRow) {
 	d, c := t.dataset, t.columns
-	d.Unit, d.Labels = c.unit, c.labels
+	d.Unit, d.Labels, d.FromZero = c.unit, c.labels, c.fromZero
 	for k, row := range above {
 		numbers, filled := row.numbers()
 		if numbers > 1 && 2*numbers > filled {
@@ -282,15 +282,9 @@ func (t *csvTable) addSpecimen(record []string) {
 	if s.Name == "" && t.columns.specimen >= 0 && !t.columns.rowNames {
 		try.Do(errNameless)
 	}
-	if s.Name != "" {
-		if line, taken := t.index[s.Name]; taken {
-			refuse("give each specimen a name of its own", "a second specimen %s; the first is in line %d", text.Clip(s.Name), line)
-		}
-		if statistic.MatchString(s.Name) {
-			refuse("remove the rows of statistics, or rename it if it is one",
-				"%s is likely to be a statistic of the specimens, and none of them", text.Clip(s.Name))
-		}
-		t.index[s.Name] = t.line
+	if statistic.MatchString(s.Name) {
+		refuse("remove the rows of statistics, or rename it if it is one",
+			"%s is likely to be a statistic of the specimens, and none of them", text.Clip(s.Name))
 	}
 	for l, columns := range t.columns.points {
 		s.Points = append(s.Points, t.point(record, l, columns))
@@ -366,6 +360,7 @@ func (t *csvTable) order() {
 			base = 0
 		}
 	}
+	t.dataset.FromZero = base == 0 && t.numbers == nil
 	for i, rows := range t.rows {
 		s := &t.dataset.Specimens[i]
 		sorted := make([]int, len(rows))
@@ -398,7 +393,7 @@ func (t *csvTable) called(landmark int) string {
 	return strconv.Itoa(landmark)
 }
 
-// WriteCSV writes the long layout of ReadCSV: specimen, group, covariates, landmark (from 0), x, y[, z]; NA where a landmark is missing.
+// WriteCSV writes the long layout of ReadCSV: specimen, group, covariates, landmark (as Dataset.Landmark calls it), x, y[, z]; NA where a landmark is missing.
 // Counts may differ between specimens, dimensions may not.
 func WriteCSV(w io.Writer, d *Dataset) error { return writeCSV(w, d, ',') }
 
@@ -426,10 +421,14 @@ func writeCSV(w io.Writer, d *Dataset, comma rune) error {
 	}
 	out := csv.NewWriter(w)
 	out.Comma = comma
+	called := d.Landmark
+	if labels := slices.Sorted(slices.Values(d.Labels)); len(slices.Compact(labels)) < len(d.Labels) || slices.ContainsFunc(labels, isNumber) || slices.Contains(labels, "") {
+		called = (&Dataset{FromZero: d.FromZero}).Landmark // labels that would be read as other landmarks
+	}
 	out.Write(slices.Concat([]string{"specimen", "group"}, covariates, []string{"landmark"}, []string{"x", "y", "z"}[:len(d.Specimens[0].Points[0])]))
 	for _, s := range d.Specimens {
 		for l, p := range s.Points {
-			record := append(s.start(covariates), strconv.Itoa(l))
+			record := append(s.start(covariates), called(l))
 			for _, v := range p {
 				record = append(record, formatCoordinate(v))
 			}

@@ -1,16 +1,12 @@
 package morpho
 
 import (
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-
-	"gonum.org/v1/gonum/floats"
 
 	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
@@ -26,13 +22,15 @@ type Specimen struct {
 }
 
 // Dataset holds shapes whose landmarks correspond: landmark i of one specimen is landmark i of every other.
-// Landmarks are counted from 0 everywhere, as in Points, in messages and in files that the package writes.
+// Landmarks are counted from 0 in Go, as in Points. Messages and files call them as Landmark does.
 type Dataset struct {
 	Name      string   // short title, or the base name of the file or folder read
 	Unit      string   // unit of the coordinates, such as "mm"; empty if not known
 	Source    string   // citation, or the path of the file or folder read
 	Closed    bool     // the landmarks follow a closed outline, the last joined to the first
 	Labels    []string // of the landmarks, in their order; nil if not known
+	FromZero  bool     // the file counts its landmarks from 0, and so do messages; else from 1
+	Measured  bool     // landmarks in unlikely places are there: none is taken for a code of a missing one (see Complete)
 	Curves    [][2]int // landmarks that are points of curves, in their order: from, and to before; nil if not known
 	Specimens []Specimen
 	Notes     []string // what a reader passed over or took for granted, and what was done to the data since, in words
@@ -120,7 +118,11 @@ func (d *Dataset) Find(name string) ([][]float64, error) {
 
 // none is the error of a name that is not there.
 func (d *Dataset) none(what, name string, names []string) error {
-	return fmt.Errorf("%s: %w", d.Name, text.Advise("there are: "+listNames(names), "no %s %s", what, text.Clip(name)))
+	advice := "there are: " + listNames(names)
+	if like := nearest(name, names[:min(len(names), 1000)]); like != "" {
+		advice = "perhaps " + text.Clip(like) + "; " + advice
+	}
+	return fmt.Errorf("%s: %w", d.Name, text.Advise(advice, "no %s %s", what, text.Clip(name)))
 }
 
 // Shape is Find for a notebook: it panics with Find's error, which lists the names that there are.
@@ -214,39 +216,6 @@ func (d *Dataset) Covariates() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// sizes matches the titles of columns that are likely to hold sizes.
-var sizes = regexp.MustCompile(`(?i)size|length|mass|weight|^(cs|svl|sl|tl)$`)
-
-// LogSizes returns the logarithms of the centroid sizes. It is an error if the shapes were scaled to one size before, so that only rounding or
-// the method of scaling is left of them.
-func (d *Dataset) LogSizes() ([]float64, error) {
-	if len(d.Specimens) == 0 {
-		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("see what was left out", "no specimens"))
-	}
-	sizes := make([]float64, len(d.Specimens))
-	for i, s := range d.Specimens {
-		if len(s.Points) == 0 {
-			return nil, fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i), text.Advise("digitise it, or leave it out", "no landmarks"))
-		}
-		sizes[i] = math.Log(CentroidSize(s.Points))
-	}
-	least, most := slices.Min(sizes), slices.Max(sizes)
-	if math.Max(-least, most) < 0.01 || most-least < 1e-6 {
-		return nil, text.Advise(d.unscaled(), "centroid sizes are from %.6g to %.6g: the shapes were scaled to one size", math.Exp(least), math.Exp(most))
-	}
-	return sizes, nil
-}
-
-// unscaled advises where the sizes are that shapes had before they were scaled.
-func (d *Dataset) unscaled() string {
-	for _, name := range d.Covariates() {
-		if values, err := d.Numbers(name); err == nil && sizes.MatchString(name) && !slices.ContainsFunc(values, math.IsNaN) {
-			return fmt.Sprintf("the covariate %[1]q may hold their sizes before: use linear.Covariate(%[1]q)", name)
-		}
-	}
-	return "read their sizes before as a covariate, and use linear.Covariate with its name"
-}
-
 // GroupBy returns a copy in which the group of a specimen is its covariates of these names, with spaces between them. It panics,
 // listing the covariates that there are, if one is not there; the points are shared.
 func (d *Dataset) GroupBy(names ...string) *Dataset {
@@ -268,198 +237,6 @@ func (d *Dataset) GroupBy(names ...string) *Dataset {
 	return &out
 }
 
-// Missing returns a copy in which the landmarks that a program marked as missing by a code are: those all of whose coordinates are the
-// code, such as −999, become NaN. It panics if no landmark is at the code, as after a scale (SCALE= of a TPS file, Scale) that has
-// multiplied an unusual one: what is missing would be taken for coordinates.
-func (d *Dataset) Missing(code float64) *Dataset {
-	out, err := d.MissingAt(code)
-	if err != nil {
-		panic(err)
-	}
-	return out
-}
-
-// MissingAt is Missing with an error in place of its panic.
-func (d *Dataset) MissingAt(code float64) (*Dataset, error) {
-	out := d.Scale(1)
-	out.Unit = d.Unit
-	found := false
-	for _, s := range out.Specimens {
-		for _, p := range s.Points {
-			if isCode(p, code) {
-				found = true
-				for c := range p {
-					p[c] = math.NaN()
-				}
-			}
-		}
-	}
-	if !found {
-		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("leave the call out if none is missing; else give the code that the landmarks have now, after scaling",
-			"no landmark is at %g", code))
-	}
-	return out, nil
-}
-
-func isCode(point []float64, code float64) bool {
-	return len(point) > 0 && !slices.ContainsFunc(point, func(v float64) bool { return v != code })
-}
-
-// codes of missing landmarks in the files of many programs.
-var codes = []float64{-999, -9999, -99999, 9999}
-
-func atCode(point []float64) bool {
-	return slices.ContainsFunc(codes, func(code float64) bool { return isCode(point, code) })
-}
-
-// checkCode returns an error where landmark l is at a usual code of a missing one.
-func checkCode(l int, point []float64) error {
-	if !atCode(point) {
-		return nil
-	}
-	return text.Advise(fmt.Sprintf("write NA in the file, or call Missing(%g)", point[0]),
-		"landmark %d is at %v, by which many programs mark a missing one", l, point)
-}
-
-// CheckCodes returns an error where all coordinates of a landmark are a usual code of a missing one (−999, −9999, −99999, 9999), which
-// would be taken for its place.
-func (d *Dataset) CheckCodes() error {
-	for _, s := range d.Specimens {
-		for l, p := range s.Points {
-			if err := checkCode(l, p); err != nil {
-				return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, err)
-			}
-		}
-	}
-	return nil
-}
-
-// Without returns the data set without the specimens of these names; the points are shared. It panics, listing the names that
-// there are, if one is not there.
-func (d *Dataset) Without(names ...string) *Dataset {
-	out := *d
-	out.Specimens = nil
-	for _, name := range names {
-		if !slices.Contains(d.Names(), name) {
-			panic(d.none("specimen", name, d.Names()))
-		}
-	}
-	for _, s := range d.Specimens {
-		if !slices.Contains(names, s.Name) {
-			out.Specimens = append(out.Specimens, s)
-		}
-	}
-	return &out
-}
-
-// WithoutLandmarks returns the data set without the landmarks of these numbers; those behind them are counted anew, and Notes say so. The
-// coordinates are shared. It panics if a specimen has no such landmark.
-func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
-	if len(landmarks) == 0 {
-		return d
-	}
-	out := *d
-	out.Specimens = slices.Clone(d.Specimens)
-	for i, s := range d.Specimens {
-		for _, l := range landmarks {
-			if l < 0 || l >= len(s.Points) {
-				panic(fmt.Errorf("%s: %w", d.Name, text.Advise(fmt.Sprintf("it has %d, counted from 0", len(s.Points)),
-					"%s has no landmark %d", d.specimen(i), l)))
-			}
-		}
-		out.Specimens[i].Points = dropped(s.Points, landmarks)
-	}
-	out.Labels, out.Curves = dropped(d.Labels, landmarks), nil
-	sorted := slices.Compact(slices.Sorted(slices.Values(landmarks)))
-	out.note("left out, so that the landmarks behind them are counted anew: landmarks %v", sorted)
-	return &out
-}
-
-// dropped returns x without the elements of these numbers.
-func dropped[E any](x []E, numbers []int) (out []E) {
-	for i, e := range x {
-		if !slices.Contains(numbers, i) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// Distinct returns the data set without landmarks that coincide with an earlier one in every specimen of these names, of all where none are
-// given; Notes say which. No deformation parts such landmarks or brings them together, so that the manifold of landmarks has no exact
-// geodesics to and from these shapes. It panics, listing the names that there are, if one is not there.
-func (d *Dataset) Distinct(names ...string) *Dataset {
-	shapes := d.Shapes()
-	where := "every specimen"
-	if len(names) > 0 {
-		where = listed(names)
-		shapes = nil
-		for _, name := range names {
-			shapes = append(shapes, d.Shape(name))
-		}
-	}
-	out := *d
-	var second []int
-	for _, pair := range coincident(shapes...) {
-		out.note("landmark %d coincides with %d in %s: it is left out", pair[1], pair[0], where)
-		second = append(second, pair[1])
-	}
-	return out.WithoutLandmarks(second...)
-}
-
-// coincident returns the pairs of landmarks that are in one place in each of the shapes: every landmark that stands where an earlier one
-// does, with the first of these. Missing landmarks are nowhere.
-func coincident(shapes ...[][]float64) (pairs [][2]int) {
-	if len(shapes) == 0 {
-		return nil
-	}
-	first := map[string]int{} // landmark in its places in all shapes
-	for l := range shapes[0] {
-		var place []byte
-		missing := false
-		for _, x := range shapes {
-			missing = missing || l >= len(x) || slices.ContainsFunc(x[l], math.IsNaN)
-			for c := 0; !missing && c < len(x[l]); c++ {
-				place = binary.LittleEndian.AppendUint64(place, math.Float64bits(x[l][c]+0)) // −0 is 0
-			}
-		}
-		if missing {
-			continue
-		}
-		if earlier, taken := first[string(place)]; taken {
-			pairs = append(pairs, [2]int{earlier, l})
-		} else {
-			first[string(place)] = l
-		}
-	}
-	return pairs
-}
-
-// Scale returns a copy with every coordinate multiplied by f, but for landmarks at a usual code of a missing one, which stay as they are
-// (see CheckCodes). Its Unit is empty: the numbers no longer count the old one.
-func (d *Dataset) Scale(f float64) *Dataset {
-	out := *d
-	out.Unit = ""
-	out.Specimens = slices.Clone(d.Specimens)
-	for i, s := range d.Specimens {
-		points := make([][]float64, len(s.Points))
-		for j, p := range s.Points {
-			points[j] = slices.Clone(p)
-			scalePoint(points[j], f)
-		}
-		out.Specimens[i].Points = points
-	}
-	return &out
-}
-
-// scalePoint multiplies the coordinates of a landmark. A usual code of a missing one stays: multiplied, nothing could tell it from
-// coordinates.
-func scalePoint(p []float64, f float64) {
-	if !atCode(p) {
-		floats.Scale(f, p)
-	}
-}
-
 // Spacing returns the mean over the specimens of MeanSpacing: the natural length for the width of a kernel.
 // It is NaN if a landmark is missing.
 func (d *Dataset) Spacing() float64 {
@@ -476,7 +253,7 @@ func (d *Dataset) Spacing() float64 {
 // and Distinct for the manifold of landmarks, whose exact geodesics need them apart.
 func (d *Dataset) Validate() error {
 	if len(d.Specimens) == 0 {
-		return fmt.Errorf("%s: %w", d.Name, text.Advise("see what was left out", "no specimens"))
+		return d.empty()
 	}
 	if err := d.CheckCodes(); err != nil {
 		return err
@@ -503,19 +280,19 @@ func (d *Dataset) Validate() error {
 		}
 		for l, p := range s.Points {
 			if len(p) != 2 && len(p) != 3 {
-				return fail("give it 2 or 3", "landmark %d has %d coordinates", l, len(p))
+				return fail("give it 2 or 3", "landmark %s has %d coordinates", d.Landmark(l), len(p))
 			}
 			if len(p) != len(first.Points[0]) {
 				return fail("give all landmarks as many",
-					"landmark %d has %d coordinates, but landmark 0 of %q has %d", l, len(p), first.Name, len(first.Points[0]))
+					"landmark %s has %d coordinates, but landmark %s of %q has %d", d.Landmark(l), len(p), d.Landmark(0), first.Name, len(first.Points[0]))
 			}
 			for c, v := range p {
 				switch {
 				case math.IsNaN(v):
-					return fail("drop it from every specimen, drop the specimen, or estimate it by morpho.EstimateMissing",
-						"landmark %d is missing (%s is NaN)", l, axis(c))
+					return fail("leave the landmark or the specimen out, or estimate it (in Go by Complete)",
+						"landmark %s is missing (%s is NaN)", d.Landmark(l), axis(c))
 				case math.IsInf(v, 0):
-					return fail("correct it, or write NA if it is missing", "landmark %d: %s is infinite", l, axis(c))
+					return fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.Landmark(l), axis(c))
 				}
 			}
 		}
@@ -567,6 +344,7 @@ func (d *Dataset) numbered() *Dataset {
 			d.Specimens[i].Name = fmt.Sprintf("specimen%02d", i+1)
 		}
 	}
+	d.numberRepeats()
 	var odd []string
 	look := func(words ...string) {
 		for _, word := range words {
@@ -588,6 +366,25 @@ func (d *Dataset) numbered() *Dataset {
 		d.note("control characters, or bytes that are no UTF-8, are in names, which pages and pictures show with � in their place: %s", listed(odd))
 	}
 	return d
+}
+
+// numberRepeats puts numbers behind names that several specimens have.
+func (d *Dataset) numberRepeats() {
+	count, seen := map[string]int{}, map[string]int{}
+	for _, s := range d.Specimens {
+		count[s.Name]++
+	}
+	for i := range d.Specimens {
+		s := &d.Specimens[i]
+		name := s.Name
+		if count[name] == 1 {
+			continue
+		}
+		if seen[name]++; seen[name] == 1 {
+			d.note("%d specimens are called %s: they have the names %s to %s", count[name], text.Clip(name), text.Clip(repeated(name, 1)), text.Clip(repeated(name, count[name])))
+		}
+		s.Name = repeated(name, seen[name])
+	}
 }
 
 // checkWritable reports what no text format could hold: names that a line cannot carry, infinite coordinates,

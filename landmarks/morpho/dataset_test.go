@@ -177,7 +177,7 @@ func TestPlethodonTree(t *testing.T) {
 // A code is a missing landmark when asked for; otherwise it is named.
 func TestMissing(t *testing.T) {
 	d := &Dataset{Name: "d", Unit: "mm", Specimens: []Specimen{{Name: "a", Points: [][]float64{{-999, -999}, {-999, 1}, {0, 2}}}}}
-	expect.Refused(t, d.Validate(), `specimen "a": landmark 0 is at [-999 -999], by which many programs mark a missing one; write NA in the file, or call Missing(-999)`)
+	expect.Refused(t, d.Validate(), `specimen "a": landmark 1 is at [-999 -999], by which many programs mark a missing one; write NA in the file, or name the code (--missing -999`)
 	got := d.Missing(-999)
 	if diff := cmp.Diff([][]float64{{na, na}, {-999, 1}, {0, 2}}, got.Specimens[0].Points, same); diff != "" || got.Unit != "mm" {
 		t.Errorf("unit %q, %s", got.Unit, diff)
@@ -193,7 +193,7 @@ func TestMissing(t *testing.T) {
 func TestScaleKeepsCodes(t *testing.T) {
 	d := &Dataset{Name: "d", Specimens: []Specimen{{Name: "a", Points: [][]float64{{-999, -999}, {-999, 1}, {9999, 9999}}}}}
 	scaled := d.Scale(0.05)
-	expect.Refused(t, scaled.Validate(), `specimen "a": landmark 0 is at [-999 -999]`)
+	expect.Refused(t, scaled.Validate(), `specimen "a": landmark 1 is at [-999 -999]`)
 	if diff := cmp.Diff([][]float64{{na, na}, {-49.95, 0.05}, {9999, 9999}}, scaled.Missing(-999).Specimens[0].Points, same); diff != "" {
 		t.Error(diff)
 	}
@@ -221,10 +221,10 @@ func TestValidate(t *testing.T) {
 		"none":      {nil, []string{"no specimens"}},
 		"empty":     {[]Specimen{good, {Name: "bad"}}, []string{"no landmarks"}},
 		"count":     {[]Specimen{good, {Name: "bad", Points: good.Points[:2]}}, []string{"2 landmarks", `"good" has 3`}},
-		"dimension": {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {1, 0, 0}, {0, 1}}}}, []string{"landmark 1 has 3 coordinates", `landmark 0 of "good" has 2`}},
-		"plane":     {[]Specimen{good, {Name: "bad", Points: [][]float64{{0}, {1}, {2}}}}, []string{"landmark 0 has 1 coordinates"}},
-		"missing":   {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {1, 0}, {0, math.NaN()}}}}, []string{"landmark 2 is missing", "y is NaN"}},
-		"infinite":  {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {math.Inf(1), 0}, {0, 1}}}}, []string{"landmark 1: x is infinite"}},
+		"dimension": {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {1, 0, 0}, {0, 1}}}}, []string{"landmark 2 has 3 coordinates", `landmark 1 of "good" has 2`}},
+		"plane":     {[]Specimen{good, {Name: "bad", Points: [][]float64{{0}, {1}, {2}}}}, []string{"landmark 1 has 1 coordinates"}},
+		"missing":   {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {1, 0}, {0, math.NaN()}}}}, []string{"landmark 3 is missing", "y is NaN"}},
+		"infinite":  {[]Specimen{good, {Name: "bad", Points: [][]float64{{0, 0}, {math.Inf(1), 0}, {0, 1}}}}, []string{"landmark 2: x is infinite"}},
 		"same name": {[]Specimen{{Name: "bad", Points: good.Points}, {Name: "bad", Points: good.Points}}, []string{"specimens 0 and 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,14 +246,14 @@ func TestCoincidentLandmarks(t *testing.T) {
 	if err := d.Validate(); err != nil {
 		t.Error(err)
 	}
-	if in := expect.Must(Inspect(d)); len(in.Names(Coincident)) != 1 || in.Findings[0].String() != "female06: landmarks 2 and 6 are in one place; "+Coincident.advice() {
+	if in := expect.Must(Inspect(d)); len(in.Names(Coincident)) != 1 || in.Findings[0].String() != "female06: landmarks 2 and 6 are in one place; "+in.Findings[0].Advice() {
 		t.Error(in.Findings)
 	}
 	if got := d.Distinct(); len(got.Specimens[5].Points) != 8 || got.Notes != nil {
 		t.Errorf("%v %q", got, got.Notes)
 	}
 	got := d.Distinct("female06")
-	want := []string{"landmark 6 coincides with 2 in female06: it is left out", "left out, so that the landmarks behind them are counted anew: landmarks [6]"}
+	want := []string{"landmark 6 coincides with 2 in female06: it is left out", "left out: landmark 6"}
 	if diff := cmp.Diff(want, got.Notes); diff != "" {
 		t.Error(diff)
 	}
@@ -279,6 +279,6 @@ func TestCoincidentLandmarks(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "d", "e"}, all.Distinct("one").Labels); diff != "" {
 		t.Error(diff)
 	}
-	panics(t, func() { all.WithoutLandmarks(5) }, `all: specimen "one" has no landmark 5; it has 5, counted from 0`)
+	panics(t, func() { all.WithoutLandmarks(5) }, `all: specimen "one" has no landmark 5; it has 5, in Go counted from 0`)
 	panics(t, func() { all.Distinct("four") }, `no specimen "four"; there are: "one", "two", "three"`)
 }

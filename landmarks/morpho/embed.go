@@ -19,7 +19,7 @@ func embedded(file string, about Dataset) *Dataset {
 	if err != nil {
 		panic(err)
 	}
-	about.Specimens = d.Specimens
+	about.Specimens, about.FromZero = d.Specimens, d.FromZero
 	return &about
 }
 

@@ -39,7 +39,7 @@ func ExampleInspect() {
 	fmt.Println(look.Findings[0])
 	fmt.Println(mice.Without(look.Names(morpho.OutOfOrder)...))
 	// Output:
-	// 76 specimens, 7 out of order, 2 far from the mean
-	// mouse01: landmarks 31, 32, 33, 34, 35, 36, 37, 38 in another order make the outline 7.82 spacings shorter; put them in order in the file, or leave the specimen out where outlines are deformed
+	// 76 specimens, 7 out of order
+	// mouse01: landmarks 31, 32, 33, 34, 35, 36, 37 and 38 in another order make the outline 7.82 spacings shorter; put them in order in the file, or leave the specimen out where outlines are deformed (--without mouse01)
 	// mouse vertebrae, outlines: 69 specimens of 60 landmarks in 2 dimensions, closed outlines; groups control (23), large (23), small (23)
 }

@@ -277,7 +277,6 @@ var malformed = []struct {
 	{"wide CSV", "specimen,x1,y1,x3,y3\na,1,2,3,4\n", []string{"bad.csv:1:", "columns of landmark 1 (x2, y2"}},
 	{"wide CSV", "specimen,x1,y1,x2\na,1,2,3\n", []string{"bad.csv:1:", "coordinate of landmark 1 (x2, y2"}},
 	{"wide CSV", "specimen,x1,y1,z1,x2,y2\na,1,2,3,4,5\n", []string{"bad.csv:1:", "coordinate of landmark 1 (x2, y2 or z2)"}},
-	{"wide CSV", "specimen,x1,y1\na,1,2\na,3,4\n", []string{"bad.csv:3:", `second specimen "a"`}},
 	{"wide CSV", "specimen,x1,y1,x2,y2\na,1,2,3,4\nb,1,2,3,?\n", []string{"bad.csv:3:", `specimen "b", landmark 1: y = "?"`}},
 
 	{"TPS", "", []string{"bad.tps", "no LM="}},

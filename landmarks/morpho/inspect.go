@@ -6,13 +6,12 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -27,39 +26,59 @@ const (
 	Swapped                  // two landmarks in each other's place
 	OutOfOrder               // neighbours along an outline in an order that makes it longer
 	FarFromMean              // the shape is far from the others'
+	Copy                     // the shape is that of another specimen
+	Coded                    // landmarks at a code of missing ones: see Dataset.Coded
 )
 
 func (f Fault) String() string {
-	return [...]string{"coincident landmarks", "another size", "mirrored", "relabelled", "swapped landmarks", "out of order", "far from the mean"}[f]
+	return [...]string{"coincident landmarks", "another size", "mirrored", "relabelled", "swapped landmarks", "out of order", "far from the mean", "copied", "at codes"}[f]
 }
 
-// advice says what to do about the fault, once the specimen was looked at.
-func (f Fault) advice() string {
-	return [...]string{
-		"correct one of them in the file, leave the specimen out, leave the landmark out of all specimens, or deform with a mismatch; other analyses are not affected",
-		"if it is in another unit, convert it in the file",
-		"if it is of the other side, or two of its axes were exchanged, mirror it; or leave it out",
-		"number its landmarks as in the others, or leave it out",
-		"exchange them in the file, or leave the specimen out",
-		"put them in order in the file, or leave the specimen out where outlines are deformed",
-		"check it, and keep it if it is correct",
-	}[f]
+// Option is an option of the program, and a parameter of the notebook, by which something is done about a finding.
+type Option struct {
+	Name  string `json:"name"` // such as mirror: see Corrections
+	Value string `json:"value"`
 }
 
-// Finding is one fault of one specimen.
+// String is the option as it can be pasted behind a command.
+func (o Option) String() string { return "--" + o.Name + " " + quoted(o.Value) }
+
+// Finding is one fault of one specimen, or of several that have it alike.
 type Finding struct {
-	Specimen  string
-	Index     int // of the specimen
+	Specimen  string   // "all specimens", or how many, where it is of several
+	All       []string // the names of several
+	Index     int      // of the specimen, −1 for several
 	Fault     Fault
 	Landmarks []int // those concerned; nil for all of them
 	// Coincident: landmarks that have another in their place. OtherSize: the size, in medians of the others. OutOfOrder: by how much another
-	// order shortens the outline, in mean spacings. Else the distance from the mean, in medians.
+	// order shortens the outline, in mean spacings. Copy: 0. Coded: the number of specimens. Else the distance from the mean, or from the middle of its group, in medians.
 	Severity float64
 	About    string // the fault in words
+	Options  []Option
+
+	advice string // with a place for each option
+	places []place
+}
+
+// Advice says what to do about the finding, once the specimen was looked at, with the options that do it.
+func (f Finding) Advice() string {
+	words := make([]any, len(f.Options))
+	for i, o := range f.Options {
+		words[i] = o
+	}
+	return fmt.Sprintf(f.advice, words...)
 }
 
 // String is where, what and what to do.
-func (f Finding) String() string { return f.Specimen + ": " + f.About + "; " + f.Fault.advice() }
+func (f Finding) String() string { return f.Specimen + ": " + f.About + "; " + f.Advice() }
+
+// Names are those of the specimens of the finding.
+func (f Finding) Names() []string {
+	if f.All != nil {
+		return f.All
+	}
+	return []string{f.Specimen}
+}
 
 // SpecimenDistance is how far a specimen lies from the mean shape.
 type SpecimenDistance struct {
@@ -70,13 +89,18 @@ type SpecimenDistance struct {
 
 // Inspection is what Inspect saw.
 type Inspection struct {
+	Data      *Dataset           // as it was looked at: see Dataset.Complete; its notes say what was done
 	Mean      [][]float64        // the mean shape of the half of the specimens nearest to it, of centroid size 1
 	Distances []SpecimenDistance // of every specimen from Mean, the farthest first
 	Findings  []Finding          // by fault, and the most severe first
 
 	Unsearched []int // specimens with too many landmarks for a search through all their orders
 
-	work int // that is left for these searches
+	work    int           // that is left for these searches
+	aligned [][][]float64 // the specimens, fitted to Mean
+	usual   []float64     // medians of the squared deviations of landmarks
+	median  float64       // of the distances
+	fence   float64       // beyond which a distance is far
 }
 
 // orders takes one search through the pairs of n landmarks of specimen i from the work, and says whether there was as much left.
@@ -111,8 +135,10 @@ func (in *Inspection) Names(faults ...Fault) []string {
 	solve.NotNil(in)
 	var names []string
 	for _, f := range in.Findings {
-		if (len(faults) == 0 || slices.Contains(faults, f.Fault)) && !slices.Contains(names, f.Specimen) {
-			names = append(names, f.Specimen)
+		for _, name := range f.Names() {
+			if (len(faults) == 0 || slices.Contains(faults, f.Fault)) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names
@@ -131,6 +157,9 @@ const (
 	resting   = 1e-12 // is no change of a mean of size 1 but rounding
 	turning   = 5e7   // steps (see alignmentSteps) after which the turns to the mean of the nearest half end
 	orderings = 2e8   // orders times landmarks that are searched, in all specimens
+	farOff    = 2.5   // medians, at least, is a distance that is far: beyond the fence alone are some of most samples that have no fault
+	fewMiddle = 5     // specimens, at least, have a middle from which one of them is far
+	equal     = 1e-6  // is the distance, at most, of shapes that are copies
 	farApart  = 5     // times as large as the others are specimens of another size, whatever the unit
 )
 
@@ -145,14 +174,16 @@ const (
 //   - Swapped (not on outlines): landmarks l and m deviate three times as much as usual, and half as much after exchanging them.
 //   - OutOfOrder (on closed outlines): another order of neighbours makes the outline shorter by more than a tenth of the mean
 //     distance of neighbours.
-//   - FarFromMean: its distance from the mean exceeds the upper quartile by more than one and a half interquartile ranges (Tukey
-//     1977), and no fault above but OutOfOrder explains it.
+//   - FarFromMean: its distance exceeds the upper quartile by more than one and a half interquartile ranges (Tukey 1977), is more than two and a half
+//     times the median, and no fault above but OutOfOrder explains it. In groups of five or more specimens it is the distance from the middle of the group (the medians of the coordinates of aligned shapes), in medians
+//     of that in the group, and else the distance from the mean.
+//   - Copy: its shape is that of another specimen, to a millionth, of any size, place and direction.
 //
-// The data set is not changed, and its specimens need not be aligned. Distances are full Procrustes distances, which have no unit. Where an
-// ErrorColumn says how large the errors of landmarks are, FarFromMean judges the distance without them, √(d² − E) or 0 (see SquaredErrors).
+// The data set is not changed, and its specimens need not be aligned. Missing landmarks are estimated, and those at codes of missing ones too (Dataset.Complete): Data has
+// notes of this. Distances are full Procrustes distances, which have no unit. Where an ErrorColumn says how large the errors of landmarks are, FarFromMean judges the
+// distance without them, √(d² − E) or 0 (see SquaredErrors).
 //
-// It is an error if numbers of landmarks or dimensions differ, if landmarks are missing (see EstimateMissing), or if Procrustes
-// cannot align the shapes.
+// It is an error if numbers of landmarks or dimensions differ, or if Procrustes cannot align the shapes.
 //
 // # Algorithm
 //
@@ -161,56 +192,44 @@ const (
 // distance of the landmarks from the medians of their coordinates, so that one wrong landmark does not influence it; groups of
 // sizes are separated where a size is more than twice the next smaller one. Mirrored and Relabelled are tested for specimens that
 // are farther from the mean than one and a half times the median distance. Where there is no closed outline, the other labels must
-// also bring the specimen nearer than twice the median. OutOfOrder reverses sections as long as this shortens the outline, the
-// greatest gain first (2-opt, Croes 1958). Searches through the orders of n landmarks take n² steps a specimen, and 2·10⁸ in all: Unsearched are
+// also bring the specimen nearer than twice the median, and exchanged landmarks must bring it within the fence of distances. OutOfOrder reverses sections as long as this
+// shortens the outline, the greatest gain first (2-opt, Croes 1958). Searches through the orders of n landmarks take n² steps a specimen, and 2·10⁸ in all: Unsearched are
 // the specimens that were not searched to the end.
-func Inspect(d *Dataset) (*Inspection, error) {
-	if err := d.CheckCodes(); err != nil {
-		return nil, fmt.Errorf("inspect: %w", err)
+func Inspect(d *Dataset) (in *Inspection, err error) {
+	defer try.Named(&err, "inspect %s", d.Name)
+	if len(d.Specimens) == 0 {
+		try.Do(d.empty())
 	}
+	d = try.Get(d.Complete())
 	shapes := d.Shapes()
-	mean, err := coreMean(shapes)
-	if err != nil {
-		return nil, fmt.Errorf("inspect %s: %w", d.Name, err)
-	}
-	errors, err := d.SquaredErrors()
-	if err != nil {
-		return nil, fmt.Errorf("inspect: %w", err)
-	}
-	in := &Inspection{Mean: mean, work: orderings}
+	in = &Inspection{Data: d, Mean: try.Get(coreMean(shapes, d.specimen)), work: orderings}
+	errors := try.Get(d.SquaredErrors())
 	distances, without := make([]float64, len(shapes)), make([]float64, len(shapes)) // with and without errors
-	deviations := make([][]float64, len(mean))                                       // [n][N], squared
-	aligned := make([][][]float64, len(shapes))
+	deviations := make([][]float64, len(in.Mean))                                    // [n][N], squared
+	in.aligned = make([][][]float64, len(shapes))
 	for i, x := range shapes {
-		if distances[i], err = fullDistance(x, mean); err != nil {
-			return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
+		try.Do(try.Name(try.Run(func() {
+			distances[i] = try.Get(fullDistance(x, in.Mean))
+			in.aligned[i] = try.Get(FitSimilarity(x, in.Mean)).Apply(x)
+		}), "%s", d.specimen(i)))
+		for l := range in.Mean {
+			deviations[l] = append(deviations[l], squaredDistance(in.aligned[i][l], in.Mean[l]))
 		}
-		if without[i] = distances[i]; errors != nil {
-			without[i] = math.Sqrt(math.Max(0, distances[i]*distances[i]-errors[i]))
-		}
-		t, err := FitSimilarity(x, mean)
-		if err != nil {
-			return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
-		}
-		aligned[i] = t.Apply(x)
-		for l := range mean {
-			deviations[l] = append(deviations[l], squaredDistance(aligned[i][l], mean[l]))
-		}
+		without[i] = lessErrors(distances[i], errors, i)
 		in.Distances = append(in.Distances, SpecimenDistance{d.Specimens[i].Name, i, distances[i]})
 	}
 	slices.SortStableFunc(in.Distances, func(a, b SpecimenDistance) int { return cmp.Compare(b.Distance, a.Distance) })
-	usual := make([]float64, len(mean))
-	for l := range usual {
-		usual[l] = quantile(deviations[l], 0.5)
+	in.usual = make([]float64, len(in.Mean))
+	for l := range in.usual {
+		in.usual[l] = quantile(deviations[l], 0.5)
 	}
-	median, upper := quantile(distances, 0.5), quantile(without, 0.75)
-	fence := upper + tukey*(upper-quantile(without, 0.25))
-
+	in.median, in.fence = quantile(distances, 0.5), fenceOf(without)
+	common := in.everywhere()
+	far := in.far(distances, without, errors)
 	for i, x := range shapes {
-		if err := in.judge(d, i, x, aligned[i], distances[i], median, without[i] > fence, usual); err != nil {
-			return nil, fmt.Errorf("inspect %s: specimen %q: %w", d.Name, d.Specimens[i].Name, err)
-		}
+		try.Do(try.Name(in.judge(i, x, distances[i], far[i], common), "%s", d.specimen(i)))
 	}
+	in.copies(distances)
 	in.Findings = append(in.Findings, otherSizes(d)...)
 	slices.SortStableFunc(in.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Fault, b.Fault), cmp.Compare(b.Severity, a.Severity))
@@ -218,73 +237,252 @@ func Inspect(d *Dataset) (*Inspection, error) {
 	return in, nil
 }
 
-// judge looks for the faults of specimen i, given the median of the distances, whether it is far, and the usual deviations of landmarks.
-func (in *Inspection) judge(d *Dataset, i int, x, aligned [][]float64, distance, median float64, far bool, usual []float64) (err error) {
-	note := func(fault Fault, landmarks []int, severity float64, about string, args ...any) {
-		in.Findings = append(in.Findings, Finding{d.Specimens[i].Name, i, fault, landmarks, severity, fmt.Sprintf(about, args...)})
+// lessErrors is a distance without what errors add to its square.
+func lessErrors(distance float64, errors []float64, i int) float64 {
+	if errors == nil {
+		return distance
 	}
-	if pairs := coincident(x); len(pairs) > 0 {
-		var second []int
-		var words []string
-		for _, p := range pairs {
-			second, words = append(second, p[1]), append(words, fmt.Sprintf("landmarks %d and %d are in one place", p[0], p[1]))
+	return math.Sqrt(math.Max(0, distance*distance-errors[i]))
+}
+
+// fenceOf is that of Tukey.
+func fenceOf(x []float64) float64 {
+	upper := quantile(x, 0.75)
+	return upper + tukey*(upper-quantile(x, 0.25))
+}
+
+// far says of each specimen, in words, how far from the mean or the middle of its group it is, and in how many medians; "" where that is not far.
+func (in *Inspection) far(distances, without, errors []float64) []Finding {
+	d, out := in.Data, make([]Finding, len(distances))
+	if len(distances) < fewMiddle {
+		return out
+	}
+	members := map[string][]int{}
+	for i, s := range d.Specimens {
+		members[s.Group] = append(members[s.Group], i)
+	}
+	var within []int
+	ratios, about := make([]float64, len(distances)), make([]string, len(distances))
+	for _, g := range d.Groups() {
+		if len(members[g]) < fewMiddle || len(members) == 1 {
+			continue
 		}
-		note(Coincident, second, float64(len(second)), "%s", listed(words))
+		middle := zeros(len(in.Mean), len(in.Mean[0]))
+		column := make([]float64, len(members[g]))
+		for l := range middle {
+			for c := range middle[l] {
+				for k, i := range members[g] {
+					column[k] = in.aligned[i][l][c]
+				}
+				middle[l][c] = quantile(column, 0.5)
+			}
+		}
+		off := make([]float64, len(members[g]))
+		for k, i := range members[g] {
+			square := 0.0
+			for l := range middle {
+				square += squaredDistance(in.aligned[i][l], middle[l])
+			}
+			off[k] = lessErrors(math.Sqrt(square), errors, i)
+		}
+		median := quantile(off, 0.5)
+		for k, i := range members[g] {
+			ratios[i] = off[k] / math.Max(median, none)
+			about[i] = fmt.Sprintf("it is %.3f from the middle of its group, %s; the median distance there is %.3f", off[k], text.Clip(g), median)
+		}
+		within = append(within, members[g]...)
+	}
+	fence := 0.0
+	if within != nil {
+		var all []float64
+		for _, i := range within {
+			all = append(all, ratios[i])
+		}
+		fence = fenceOf(all)
+	}
+	for i := range out {
+		switch {
+		case about[i] != "" && ratios[i] > max(fence, farOff):
+			out[i] = Finding{About: about[i], Severity: ratios[i]}
+		case about[i] == "" && without[i] > max(in.fence, farOff*quantile(without, 0.5)):
+			out[i] = Finding{About: fmt.Sprintf("it is %.3f from the mean of the most typical half of the specimens; the median distance is %.3f", distances[i], in.median),
+				Severity: distances[i] / in.median}
+		}
+	}
+	return out
+}
+
+// note adds a finding about specimen i.
+func (in *Inspection) note(i int, f Finding, options ...Option) {
+	f.Specimen, f.Index = in.Data.Specimens[i].Name, i
+	f.Options = append(options, Option{"without", f.Specimen})
+	f.advice = advice[f.Fault]
+	in.Findings = append(in.Findings, f)
+}
+
+// advice has a place for each option of a fault.
+var advice = [...]string{
+	Coincident:  "correct one of them in the file, leave the landmark out of all specimens (%s), leave the specimen out (%s), or deform with a mismatch; other analyses are not affected",
+	OtherSize:   "if it is in another unit, say in which (%s); or leave it out (%s)",
+	Mirrored:    "if it is of the other side, or two of its axes were exchanged, mirror it (%s); or leave it out (%s)",
+	Relabelled:  "number its landmarks as in the others, or leave it out (%s)",
+	Swapped:     "exchange them (%s), or leave the specimen out (%s)",
+	OutOfOrder:  "put them in order in the file, or leave the specimen out where outlines are deformed (%s)",
+	FarFromMean: "check it, and keep it if it is correct, or leave it out (%s)",
+	Copy:        "if it is the same specimen, leave it out (%s)",
+}
+
+// everywhere notes the landmarks that coincide in more than half of the specimens, once for all, and returns them.
+func (in *Inspection) everywhere() map[[2]int]bool {
+	d, with := in.Data, map[[2]int][]string{}
+	for _, s := range d.Specimens {
+		for _, pair := range coincident(s.Points) {
+			with[pair] = append(with[pair], s.Name)
+		}
+	}
+	common := map[[2]int]bool{}
+	for pair, names := range with {
+		if n := len(d.Specimens); n > 2 && 2*len(names) > n {
+			common[pair] = true
+			where := "all specimens"
+			if len(names) < n {
+				where = fmt.Sprintf("%d of %d specimens", len(names), n)
+			}
+			in.Findings = append(in.Findings, Finding{Specimen: where, All: names, Index: -1, Fault: Coincident, Landmarks: []int{pair[1]}, Severity: float64(len(names)),
+				About: d.Called(pair[:]...) + " are in one place", Options: []Option{{"without-landmarks", d.Landmark(pair[1])}},
+				advice: "leave one of them out (%s), or deform with a mismatch; other analyses are not affected"})
+		}
+	}
+	slices.SortFunc(in.Findings, func(a, b Finding) int { return a.Landmarks[0] - b.Landmarks[0] })
+	return common
+}
+
+// copies notes the specimens that have the shape of an earlier one. Specimens of one shape are as far from the mean.
+func (in *Inspection) copies(distances []float64) {
+	order, size := make([]int, len(distances)), len(in.Mean)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(distances[i], distances[j]) })
+	of := map[int]int{}
+	for k, i := range order {
+		for _, j := range order[k+1:] {
+			if distances[j]-distances[i] > equal {
+				break
+			}
+			square := 0.0
+			for l := 0; l < size && square <= equal*equal; l++ {
+				square += squaredDistance(in.aligned[i][l], in.aligned[j][l])
+			}
+			if earlier, later := min(i, j), max(i, j); square <= equal*equal {
+				if was, is := of[later]; !is || earlier < was {
+					of[later] = earlier
+				}
+			}
+		}
+	}
+	if len(of) == len(distances)-1 {
+		return // nothing varies, which analyses say
+	}
+	for _, i := range slices.Sorted(maps.Keys(of)) {
+		in.note(i, Finding{Fault: Copy, About: fmt.Sprintf("its shape is that of %s", text.Clip(in.Data.Specimens[of[i]].Name))})
+	}
+}
+
+// judge looks for the faults of specimen i at its distance. Landmarks that coincide in common are said already.
+func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding, common map[[2]int]bool) (err error) {
+	d := in.Data
+	if pairs := slices.DeleteFunc(coincident(x), func(p [2]int) bool { return common[p] }); len(pairs) > 0 {
+		var second []int
+		var words, names []string
+		for _, p := range pairs {
+			second, words, names = append(second, p[1]), append(words, fmt.Sprintf("%s are in one place", d.Called(p[:]...))), append(names, d.Landmark(p[1]))
+		}
+		in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: listed(words)}, Option{"without-landmarks", strings.Join(names, ",")})
 	}
 	again := func() bool { return in.orders(i, len(x)) }
 	if d.Closed {
 		if landmarks, gain := outOfOrder(x, again); gain > shortened {
-			var numbers []string
-			for _, l := range landmarks {
-				numbers = append(numbers, strconv.Itoa(l))
-			}
-			note(OutOfOrder, landmarks, gain, "landmarks %s in another order make the outline %.2f spacings shorter", listed(numbers), gain)
+			in.note(i, Finding{Fault: OutOfOrder, Landmarks: landmarks, Severity: gain,
+				About: fmt.Sprintf("%s in another order make the outline %.2f spacings shorter", d.Called(landmarks...), gain)})
 		}
-	}
-	severity := distance / median
-	// relabelled looks for labels that leave less than a limit of the distance.
-	relabelled := func(around bool, limit float64) (bool, error) {
-		around = around && again()
-		l, err := bestLabels(x, in.Mean, around)
-		if err != nil || l.distance > limit {
-			return false, err
-		}
-		fault := Relabelled
-		if l.mirrored {
-			fault = Mirrored
-		}
-		note(fault, nil, severity, "%s fits the others: %.3f from the mean, not %.3f", l, l.distance, distance)
-		return true, nil
 	}
 	explained := false
-	if distance > farther*median && distance > none {
+	if distance > farther*in.median && distance > none {
 		half := math.Sqrt(explains) * distance
-		if explained, err = relabelled(d.Closed, half); !d.Closed && !explained && err == nil {
+		if explained, err = in.relabelled(i, x, distance, d.Closed, half); !d.Closed && !explained && err == nil {
 			// Some order of landmarks that follow no outline always fits better: this one must fit as those of the others do.
-			explained, err = relabelled(true, min(half, fitting*median))
+			explained, err = in.relabelled(i, x, distance, true, min(half, fitting*in.median))
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if !d.Closed && !explained {
-		for _, p := range swapped(aligned, in.Mean, usual, again) {
-			note(Swapped, p[:], severity, "landmarks %d and %d fit the others in each other's place", p[0], p[1])
-			explained = true
+		pairs := in.exchanged(x, swapped(in.aligned[i], in.Mean, in.usual, again))
+		for _, p := range pairs {
+			in.note(i, Finding{Fault: Swapped, Landmarks: p[:], Severity: distance / in.median, About: fmt.Sprintf("%s fit the others in each other's place", d.Called(p[:]...))},
+				Option{"exchange", fmt.Sprintf("%s=%s,%s", d.Specimens[i].Name, d.Landmark(p[0]), d.Landmark(p[1]))})
 		}
+		explained = len(pairs) > 0
 	}
-	if explained {
-		return nil
-	}
-	if far {
-		note(FarFromMean, nil, severity, "it is %.3f from the mean of the most typical half of the specimens; the median distance is %.3f", distance, median)
+	if !explained && far.About != "" {
+		far.Fault = FarFromMean
+		in.note(i, far)
 	}
 	return nil
 }
 
+// relabelled looks for labels that leave less than a limit of the distance of specimen i.
+func (in *Inspection) relabelled(i int, x [][]float64, distance float64, around bool, limit float64) (bool, error) {
+	around = around && in.orders(i, len(x))
+	l, err := bestLabels(x, in.Mean, around)
+	if err != nil || l.distance > limit || !l.mirrored && distance < farOff*in.median { // other labels fit a shape that has a symmetry, too
+		return false, err
+	}
+	f := Finding{Fault: Relabelled, Severity: distance / in.median,
+		About: fmt.Sprintf("%s fits the others: %.3f from the mean, not %.3f", l.called(in.Data), l.distance, distance)}
+	var options []Option
+	if l.mirrored && !l.backwards && l.start == 0 {
+		options = []Option{{"mirror", in.Data.Specimens[i].Name}}
+	}
+	if l.mirrored {
+		f.Fault = Mirrored
+	}
+	if in.note(i, f, options...); l.mirrored && options == nil {
+		in.Findings[len(in.Findings)-1].advice = advice[Relabelled]
+	}
+	return true, nil
+}
+
+// exchanged are the pairs of landmarks after whose exchange a shape fits: it is within the fence, and they are where they usually are.
+func (in *Inspection) exchanged(x [][]float64, pairs [][2]int) [][2]int {
+	if len(pairs) == 0 {
+		return nil
+	}
+	x = slices.Clone(x)
+	for _, p := range pairs {
+		x[p[0]], x[p[1]] = x[p[1]], x[p[0]]
+	}
+	t, err := FitSimilarity(x, in.Mean)
+	if distance, wrong := fullDistance(x, in.Mean); err != nil || wrong != nil || distance > in.fence {
+		return nil
+	}
+	x = t.Apply(x)
+	for _, p := range pairs {
+		if squaredDistance(x[p[0]], in.Mean[p[0]])+squaredDistance(x[p[1]], in.Mean[p[1]]) > exchanged*(in.usual[p[0]]+in.usual[p[1]]) {
+			return nil
+		}
+	}
+	return pairs
+}
+
 // coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all, until it rests.
 // There are 20 turns at most, and none after so many steps as turning says.
-func coreMean(shapes [][][]float64) ([][]float64, error) {
+func coreMean(shapes [][][]float64, what func(i int) string) ([][]float64, error) {
+	if _, _, err := commonExtent(shapes, what); err != nil {
+		return nil, err
+	}
 	half := shapes
 	var mean [][]float64
 	for turn, steps := 0, 0; turn < 20 && steps < turning; turn++ {
@@ -350,10 +548,11 @@ func quantile(x []float64, p float64) float64 {
 
 // unitFactors are how many times as large a length is in another unit.
 var unitFactors = []struct {
-	factor float64
-	units  string
-}{{2.54, "cm and inches"}, {10, "mm and cm"}, {25.4, "mm and inches"}, {39.37, "inches and m"}, {100, "cm and m"}, {1000, "mm and m, or µm and mm"},
-	{10000, "µm and cm"}, {1e6, "µm and m"}}
+	factor       float64
+	units        string
+	small, large string
+}{{2.54, "cm and inches", "cm", "in"}, {10, "mm and cm", "mm", "cm"}, {25.4, "mm and inches", "mm", "in"}, {39.37, "inches and m", "in", "m"}, {100, "cm and m", "cm", "m"},
+	{1000, "mm and m, or µm and mm", "mm", "m"}, {10000, "µm and cm", "µm", "cm"}, {1e6, "µm and m", "µm", "m"}}
 
 // otherSizes finds the specimens of another unit: see Inspect.
 func otherSizes(d *Dataset) (findings []Finding) {
@@ -386,7 +585,7 @@ func otherSizes(d *Dataset) (findings []Finding) {
 			continue
 		}
 		ratio := sizes[i] / median
-		units := ""
+		units, own, others := "", "mm", d.Unit
 		for _, u := range unitFactors {
 			converted := sizes[i] / u.factor
 			if ratio < 1 {
@@ -394,10 +593,24 @@ func otherSizes(d *Dataset) (findings []Finding) {
 			}
 			if units == "" && converted >= 0.9*least && converted <= 1.1*most {
 				units = ": " + u.units + "?"
+				own, others = u.small, u.large
+				if ratio < 1 {
+					own, others = u.large, u.small
+				}
+				if u.factor == 1000 && d.Unit == "mm" && ratio > 1 {
+					own = "µm"
+				}
 			}
 		}
 		if math.Max(ratio, 1/ratio) >= farApart || units != "" {
-			findings = append(findings, Finding{s.Name, i, OtherSize, nil, ratio, fmt.Sprintf("its size is %.3g times that of the others%s", ratio, units)})
+			options := []Option{{"unit", s.Name + "=" + own}, {"without", s.Name}}
+			word := advice[OtherSize]
+			if d.Unit == "" {
+				options = slices.Insert(options, 0, Option{"unit", cmp.Or(others, "mm")})
+				word = "if it is in another unit than the others, say in which they are (%s %s); or leave it out (%s)"
+			}
+			findings = append(findings, Finding{Specimen: s.Name, Index: i, Fault: OtherSize, Severity: ratio, Options: options, advice: word,
+				About: fmt.Sprintf("its size is %.3g times that of the others%s", ratio, units)})
 		}
 	}
 	return findings
@@ -416,129 +629,4 @@ func medianRadius(x [][]float64) float64 {
 		distances[l] = floats.Distance(p, centre, 2)
 	}
 	return quantile(distances, 0.5)
-}
-
-// labels is another way to count the landmarks of a shape: Mean's landmark l is the shape's start ± l.
-type labels struct {
-	mirrored, backwards bool
-	start               int
-	distance            float64 // from the mean, so labelled
-}
-
-func (l labels) String() string {
-	var words []string
-	if l.mirrored {
-		words = append(words, "its mirror image")
-	}
-	if l.backwards {
-		words = append(words, "its landmarks counted the other way round")
-	}
-	if l.start != 0 {
-		words = append(words, fmt.Sprintf("counted from landmark %d", l.start))
-	}
-	return strings.Join(words, ", ")
-}
-
-// bestLabels returns the labels, other than those it has, with which a shape is nearest to the mean: those of its mirror image, and, counted
-// around, those from another landmark or the other way round, too.
-func bestLabels(x, mean [][]float64, around bool) (labels, error) {
-	pre, err := preshapes([][][]float64{x, mean}, shapeNumber)
-	if err != nil {
-		return labels{}, err
-	}
-	n, dim := pre[0].points.Dims()
-	best := labels{distance: math.Inf(1)}
-	other := mat.NewDense(n, dim, nil)
-	for _, mirrored := range []bool{false, true} {
-		for _, backwards := range []bool{false, true} {
-			for start := range n {
-				if !around && (start > 0 || backwards) {
-					break
-				}
-				if !mirrored && !backwards && start == 0 {
-					continue
-				}
-				for l := range n {
-					from := (start + l) % n
-					if backwards {
-						from = (start - l + n) % n
-					}
-					other.SetRow(l, pre[0].points.RawRowView(from))
-					if mirrored {
-						other.Set(l, 0, -other.At(l, 0))
-					}
-				}
-				_, cosine, err := rotationTo(other, pre[1].points)
-				if err != nil && err != errRotation {
-					return labels{}, err
-				}
-				if sine := math.Sqrt(math.Max(0, 1-cosine*cosine)); sine < best.distance {
-					best = labels{mirrored, backwards, start, sine}
-				}
-			}
-		}
-	}
-	return best, nil
-}
-
-// swapped returns the pairs of landmarks of an aligned shape that fit the mean once they are exchanged, the greatest gain first. usual are
-// the medians of the squared deviations; again says before each search whether to go on.
-func swapped(x, mean [][]float64, usual []float64, again func() bool) [][2]int {
-	x = slices.Clone(x)
-	var pairs [][2]int
-	for k := 0; k < len(x)/2 && again(); k++ {
-		best, pair := 0.0, [2]int{}
-		for l := range x {
-			for m := range l {
-				off := squaredDistance(x[l], mean[l]) + squaredDistance(x[m], mean[m])
-				then := squaredDistance(x[m], mean[l]) + squaredDistance(x[l], mean[m])
-				if off > exchanged*(usual[l]+usual[m]) && then <= nearer*off && off-then > best {
-					best, pair = off-then, [2]int{m, l}
-				}
-			}
-		}
-		if best == 0 {
-			break
-		}
-		x[pair[0]], x[pair[1]] = x[pair[1]], x[pair[0]]
-		pairs = append(pairs, pair)
-	}
-	return pairs
-}
-
-// outOfOrder returns the landmarks of a closed outline that change their places where sections are reversed as long as that makes it
-// shorter, and by how many mean spacings it does; again says before each search whether to go on.
-func outOfOrder(x [][]float64, again func() bool) ([]int, float64) {
-	n := len(x)
-	spacing := MeanSpacing(x, true)
-	order := make([]int, n)
-	for l := range order {
-		order[l] = l
-	}
-	at := func(k int) []float64 { return x[order[(k+n)%n]] }
-	moved := map[int]bool{}
-	total := 0.0
-	for again() {
-		best, from, to := 0.01*spacing, 0, 0
-		for i := range n {
-			for length := 2; length <= n/2; length++ { // reverse i … j; more than half is the other part reversed
-				j := i + length - 1
-				gain := floats.Distance(at(i-1), at(i), 2) + floats.Distance(at(j), at(j+1), 2) -
-					floats.Distance(at(i-1), at(j), 2) - floats.Distance(at(i), at(j+1), 2)
-				if gain > best {
-					best, from, to = gain, i, j
-				}
-			}
-		}
-		if to == 0 {
-			break
-		}
-		total += best
-		for i, j := from, to; i < j; i, j = i+1, j-1 {
-			a, b := i%n, j%n
-			order[a], order[b] = order[b], order[a]
-			moved[order[a]], moved[order[b]] = true, true
-		}
-	}
-	return slices.Sorted(maps.Keys(moved)), total / spacing
 }

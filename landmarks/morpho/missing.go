@@ -3,6 +3,7 @@ package morpho
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -21,7 +22,12 @@ const estimateIterations = 10000
 // A shape must have landmarks enough for a spline, d + 1 not all on a line or in a plane; every landmark must be there in
 // some shape, and one shape must have all of them. Landmarks at a code such as −999 are an error, not estimated: see Dataset.Missing.
 func EstimateMissing(shapes [][][]float64) ([][][]float64, error) {
-	missing, err := missingLandmarks(shapes)
+	return estimateMissing(shapes, shapeNumber, strconv.Itoa)
+}
+
+// estimateMissing is EstimateMissing with errors that call shape i what(i) and landmark l called(l).
+func estimateMissing(shapes [][][]float64, what, called func(int) string) ([][][]float64, error) {
+	missing, err := missingLandmarks(shapes, what, called)
 	if err != nil {
 		return nil, fmt.Errorf("missing landmarks: %w", err)
 	}
@@ -47,7 +53,7 @@ func EstimateMissing(shapes [][][]float64) ([][][]float64, error) {
 		next, change := make([][][]float64, len(shapes)), 0.0
 		for i, x := range shapes {
 			if next[i], err = estimateBySpline(x, missing[i], reference); err != nil {
-				return nil, fmt.Errorf("missing landmarks: shape %d: %w", i, err)
+				return nil, fmt.Errorf("missing landmarks: %s: %w", what(i), err)
 			}
 			for _, l := range missing[i] {
 				move := floats.Distance(next[i][l], out[i][l], 2)
@@ -69,7 +75,7 @@ func EstimateMissing(shapes [][][]float64) ([][][]float64, error) {
 }
 
 // missingLandmarks lists the landmarks that each shape lacks and sees that there is enough to estimate them from.
-func missingLandmarks(shapes [][][]float64) ([][]int, error) {
+func missingLandmarks(shapes [][][]float64, what, called func(int) string) ([][]int, error) {
 	if len(shapes) == 0 {
 		return nil, text.Advise("give some", "no shapes")
 	}
@@ -79,7 +85,7 @@ func missingLandmarks(shapes [][][]float64) ([][]int, error) {
 	for i, x := range shapes {
 		if len(x) != len(shapes[0]) {
 			return nil, text.Advise("let missing landmarks be NaN in their places",
-				"shape %d has %d landmarks, shape 0 has %d", i, len(x), len(shapes[0]))
+				"%s has %d landmarks, %s has %d", what(i), len(x), what(0), len(shapes[0]))
 		}
 		for l, p := range x {
 			if i == 0 && l == 0 {
@@ -87,26 +93,26 @@ func missingLandmarks(shapes [][][]float64) ([][]int, error) {
 			}
 			if len(p) != dim || dim != 2 && dim != 3 {
 				return nil, text.Advise("give all landmarks 2, or all 3",
-					"shape %d: landmark %d has %d coordinates, landmark 0 of shape 0 has %d", i, l, len(p), dim)
+					"%s: landmark %s has %d coordinates, landmark %s of %s has %d", what(i), called(l), len(p), called(0), what(0), dim)
 			}
 			switch count := floats.Count(math.IsNaN, p); {
 			case count == dim:
 				out[i] = append(out[i], l)
 			case count > 0:
 				return nil, text.Advise("let all its coordinates be NaN, or none",
-					"shape %d: landmark %d is %v: a landmark is missing as a whole or not at all", i, l, p)
+					"%s: landmark %s is %v: a landmark is missing as a whole or not at all", what(i), called(l), p)
 			default:
-				if err := checkPoint(l, p); err != nil {
-					return nil, fmt.Errorf("shape %d: %w", i, err)
+				if err := checkPoint(l, p, called); err != nil {
+					return nil, fmt.Errorf("%s: %w", what(i), err)
 				}
 			}
 		}
 		present := len(x) - len(out[i])
 		if present == 0 {
-			return nil, text.Advise("leave it out", "shape %d: all landmarks are missing", i)
+			return nil, text.Advise("leave it out", "%s: all landmarks are missing", what(i))
 		}
 		if len(out[i]) > 0 && present < dim+1 {
-			return nil, text.Advise("leave it out", "shape %d has %d landmarks, too few to estimate the other %d from", i, present, len(out[i]))
+			return nil, text.Advise("leave it out", "%s has %d landmarks, too few to estimate the other %d from", what(i), present, len(out[i]))
 		}
 		whole = whole || len(out[i]) == 0
 	}

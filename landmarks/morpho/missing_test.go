@@ -150,7 +150,7 @@ func TestCodesAreNoPlaces(t *testing.T) {
 		"Resample":          expect.Error(Resample(coded, 5, true)),
 	} {
 		t.Run(what, func(t *testing.T) {
-			expect.Refused(t, err, "landmark 2 is at [-999 -999], by which many programs mark a missing one", "call Missing(-999)")
+			expect.Refused(t, err, "landmark 2 is at [-999 -999], by which many programs mark a missing one", "in Go Missing or Complete")
 		})
 	}
 }

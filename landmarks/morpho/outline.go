@@ -3,6 +3,7 @@ package morpho
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -111,7 +112,7 @@ func extent(shape [][]float64) (n, dim int, err error) {
 		if len(p) != dim {
 			return 0, 0, text.Advise("give all landmarks as many", "landmark %d has %d coordinates, landmark 0 has %d", l, len(p), dim)
 		}
-		if err := checkPoint(l, p); err != nil {
+		if err := checkPoint(l, p, strconv.Itoa); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -119,13 +120,13 @@ func extent(shape [][]float64) (n, dim int, err error) {
 }
 
 // checkPoint returns an error where landmark l has no place: its coordinates are not finite, or a usual code of a missing one.
-func checkPoint(l int, p []float64) error {
+func checkPoint(l int, p []float64, called func(l int) string) error {
 	for c, v := range p {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return text.Advise("leave out the landmark or the specimen, or see EstimateMissing", "landmark %d: %s is %g", l, axis(c), v)
+			return text.Advise("leave out the landmark or the specimen, or see EstimateMissing", "landmark %s: %s is %g", called(l), axis(c), v)
 		}
 	}
-	return checkCode(l, p)
+	return checkCode(l, p, called)
 }
 
 // commonExtent returns the count and dimension that all shapes have; errors call shape i what(i).

@@ -180,7 +180,7 @@ func readPlain(s *sheet) *Dataset {
 		d.noteEnd(s.in)
 	}
 	d.note("no header: taken for one specimen of %d landmarks with %d coordinates each", len(points), len(points[0]))
-	if numbered != "" {
+	if d.FromZero = numbered == "0"; numbered != "" {
 		d.note("the first column was taken for the numbers of the landmarks, from %s", numbered)
 	}
 	d.Specimens = []Specimen{{Name: stem(s.file), Points: points}}

@@ -50,6 +50,7 @@ func TestPlainTables(t *testing.T) {
 				points = plane
 			}
 			c.want.Specimens = []Specimen{{Name: "skull 7", Points: points}}
+			c.want.FromZero = c.what == "numbers in the plane"
 			if diff := cmp.Diff(&c.want, got, same); diff != "" {
 				t.Error(diff)
 			}

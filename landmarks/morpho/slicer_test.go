@@ -96,7 +96,7 @@ func TestReadFCSVOrigin(t *testing.T) {
 // Turned from RAS to LPS, a code of a missing landmark would be none.
 func TestReadSlicerKeepsCodes(t *testing.T) {
 	d := expect.Must(readFCSV(strings.NewReader("# CoordinateSystem = RAS\n1,1,2,3\n2,-999,-999,-999\n"), "a.fcsv"))
-	expect.Refused(t, d.Validate(), `a.fcsv: specimen "a": landmark 1 is at [-999 -999 -999]`)
+	expect.Refused(t, d.Validate(), `a.fcsv: specimen "a": landmark 2 is at [-999 -999 -999]`)
 }
 
 func TestMalformedSlicer(t *testing.T) {

@@ -15,6 +15,7 @@ type csvColumns struct {
 	points                    [][]int  // columns of x, y[, z]: of the one landmark of a row (long) or of all of them (wide)
 	labels                    []string // of the landmarks of a wide table, where titles have more than numbers
 	wide                      bool
+	fromZero                  bool           // the columns count landmarks from 0
 	rowNames                  bool           // the specimen column has no title, as of R's row names, and may be blank
 	covariates                map[int]string // the others, by their titles
 	untitled                  []int          // columns without a title
@@ -273,7 +274,7 @@ func (c *csvColumns) number(columns map[string][]int, numbers map[int]string) er
 	c.wide = true
 	base := 1
 	if _, zero := numbers[0]; zero {
-		base = 0
+		base, c.fromZero = 0, true
 	}
 	for l := range len(numbers) {
 		stem, ok := numbers[base+l]

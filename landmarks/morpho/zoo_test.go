@@ -330,6 +330,9 @@ func (f zooFormat) keep(t *testing.T, folder string, written map[string]string, 
 			t.Errorf("%s, %s: %v", f.name, spoil.name, err)
 			return o, true
 		}
+		for _, note := range in.Data.Notes[len(got.Notes):] {
+			o.Words = strings.TrimPrefix(o.Words+"; "+note, "; ")
+		}
 		for _, finding := range in.Findings {
 			o.Words = strings.TrimPrefix(o.Words+"; "+finding.String(), "; ")
 		}

@@ -107,8 +107,8 @@ func Example_inspect() {
 	fmt.Println(found)
 	fmt.Println(found.Findings[0])
 	// Output:
-	// 76 specimens, 7 out of order, 2 far from the mean
-	// mouse01: landmarks 31, 32, 33, 34, 35, 36, 37, 38 in another order make the outline 7.82 spacings shorter; put them in order in the file, or leave the specimen out where outlines are deformed
+	// 76 specimens, 7 out of order
+	// mouse01: landmarks 31, 32, 33, 34, 35, 36, 37 and 38 in another order make the outline 7.82 spacings shorter; put them in order in the file, or leave the specimen out where outlines are deformed (--without mouse01)
 }
 
 // How do I leave out a specimen?

@@ -51,6 +51,22 @@ type Tree interface {
 // divided by their number. It has the errors of Fit and of the tree, and is one if the design has weights or a term is tested Over another.
 func (d *Design) FitOnTree(y [][]float64, t Tree) (*Model, error) { return d.fit(y, t) }
 
+// categories says of the factors of the terms how many categories they have.
+func (d *Design) categories() string {
+	var words []string
+	for _, c := range slices.Concat(d.of...) {
+		for _, p := range c.parts {
+			if word := fmt.Sprintf("%s for %d categories", p.term, len(p.levels)); p.level != "" && !slices.Contains(words, word) {
+				words = append(words, word)
+			}
+		}
+	}
+	if words == nil {
+		return ""
+	}
+	return " (which take " + strings.Join(words, " and ") + ")"
+}
+
 func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 	n := d.n
 	if len(rows) != n {
@@ -62,7 +78,7 @@ func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 		}
 	}
 	if len(d.with) <= len(d.basis) {
-		return nil, fmt.Errorf("%d samples leave no degrees of freedom beside the %d of the terms and the mean; take more samples, or fewer terms", len(d.with), len(d.basis))
+		return nil, fmt.Errorf("%d samples leave no degrees of freedom beside the %d of the terms and the mean%s; take more samples, or fewer terms", len(d.with), len(d.basis), d.categories())
 	}
 	y, size := mat.NewDense(len(d.with), len(rows[0]), nil), 0.0
 	for k, i := range d.with {

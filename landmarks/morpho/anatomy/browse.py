@@ -81,7 +81,7 @@ def main():
         assert pathlib.Path(download.value.path()).read_bytes().startswith(b"component,share")
 
         page.click("summary")
-        links = {"curves": "0-2; 2-5", "links": "0-1, 1-2, 2-3, 3-4"}
+        links = {"curves": "1-3; 3-6", "links": "1-2, 2-3, 3-4, 4-5"}
         for flag, value in links.items():
             page.fill(f"[data-flag={flag}]", value)
         page.click("#report")

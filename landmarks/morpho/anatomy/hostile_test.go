@@ -197,8 +197,8 @@ func covariates(n int) func(string) {
 			fmt.Fprintf(&b, ",c%d", c)
 		}
 		b.WriteString("\n")
-		for _, name := range morpho.Plethodon().Names() {
-			b.WriteString(name + strings.Repeat(",7", n) + "\n")
+		for i, name := range morpho.Plethodon().Names() {
+			b.WriteString(name + strings.Repeat(fmt.Sprint(",", i), n) + "\n")
 		}
 		if err := os.WriteFile(filepath.Join(folder, "table.csv"), []byte(b.String()), 0o600); err != nil {
 			panic(err)
@@ -377,11 +377,11 @@ var hostiles = []hostile{
 	{"a model of one column 1,000 times", false, heads, about("test", "--permutations", "9", "--model", strings.Repeat("species+", 1000)+"species"), ""},
 	{"an interaction of one column 1,000 times", false, heads, about("test", "--permutations", "9", "--model", strings.Repeat("species:", 1000)+"species"), ""},
 	{"a long name in a model", false, heads, about("test", "--model", strings.Repeat("a", 9000)), "no covariate"},
-	{"parts of 1,000 ranges", false, heads, about("report", "--out", "@/r", "--parts", "a: "+many(1000, "%d-1000000", ",")+"; b: 0"), "landmarks are 0 to 11"},
-	{"curves of 1,000 ranges", false, heads, about("report", "--out", "@/r", "--curves", many(1000, "%d-1000000", ",")), "landmarks are 0 to 11"},
-	{"a joint of 1,000 ranges", false, heads, about("report", "--out", "@/r", "--joint", "0;"+many(1000, "%d-1000000", ",")+";1"), "landmarks are 0 to 11"},
-	{"parts of 10,000 ranges of all landmarks", false, heads, about("report", "--out", "@/r", "--parts", "a: "+strings.Repeat("0-11,", 20000)+"; b: 0"), "twice"},
-	{"10,000 links", false, heads, about("plot", "@/x.svg", "--links", strings.Repeat("0-1,", 25000)), "more than"},
+	{"parts of 1,000 ranges", false, heads, about("report", "--out", "@/r", "--parts", "a: "+many(1000, "%d-1000000", ",")+"; b: 1"), "landmarks are 1 to 12"},
+	{"curves of 1,000 ranges", false, heads, about("report", "--out", "@/r", "--curves", many(1000, "%d-1000000", ",")), "landmarks are 1 to 12"},
+	{"a joint of 1,000 ranges", false, heads, about("report", "--out", "@/r", "--joint", "1;"+many(1000, "%d-1000000", ",")+";1"), "landmarks are 1 to 12"},
+	{"parts of 10,000 ranges of all landmarks", false, heads, about("report", "--out", "@/r", "--parts", "a: "+strings.Repeat("1-12,", 20000)+"; b: 0"), "twice"},
+	{"10,000 links", false, heads, about("plot", "@/x.svg", "--links", strings.Repeat("1-2,", 25000)), "more than"},
 	{"permutations without end", false, heads, about("test", "--model", "species", "--permutations", "1000000000000000000"), "10000000 is the most"},
 	{"permutations, just too many", false, heads, about("test", "--model", "species", "--permutations", "10000001"), "10000000 is the most"},
 	// Reports of strangers.

@@ -90,15 +90,26 @@ func answers(f func(c *cobra.Command, args []string)) func(*cobra.Command, []str
 
 // source is how data are read.
 type source struct {
-	covariates, tree, unit string
-	closed                 bool
-	missing                float64
+	covariates, tree                  string
+	units, without, mirror, exchanges []string
+	fix                               morpho.Corrections
+	join                              morpho.Join
+	closed                            bool
+	missing                           float64
 }
 
 func (in *source) flags(c *cobra.Command) {
 	c.Flags().StringVar(&in.covariates, "covariates", "", "table with a row for each specimen, such as specimens.csv")
 	c.Flags().StringVar(&in.tree, "tree", "", "phylogeny in Newick's format, whose leaves are the specimens: a file")
-	c.Flags().StringVar(&in.unit, "unit", "", "unit of the coordinates, such as mm, if the file does not say")
+	c.Flags().StringArrayVar(&in.units, "unit", nil, "unit of the coordinates, such as mm, if the file does not say; SPECIMEN=UNIT for a specimen that has another one")
+	in.join.By, in.join.Unmatched = "names", "error"
+	c.Flags().Var(choice(&in.join.By, "names", "order"), "join", "by what the table is joined: names, or order, which gives row k to specimen k")
+	c.Flags().Var(choice(&in.join.Unmatched, "error", "drop"), "unmatched", "what specimens without a row in the table are: an error, or left out (drop)")
+	c.Flags().StringArrayVar(&in.without, "without", nil, "specimens that are left out, such as \"a; b\"")
+	c.Flags().StringArrayVar(&in.mirror, "mirror", nil, "specimens whose mirror images are taken")
+	c.Flags().StringArrayVar(&in.exchanges, "exchange", nil, "landmarks of a specimen that are in each other's place, as SPECIMEN=3,7")
+	c.Flags().StringVar(&in.fix.WithoutLandmarks, "without-landmarks", "", "landmarks that are left out of all specimens, such as \"3, 7-9\"")
+	c.Flags().BoolVar(&in.fix.Measured, "measured", false, "landmarks in unlikely places are there, and none is taken for a code of a missing one")
 	c.Flags().BoolVar(&in.closed, "closed", false, "the landmarks follow a closed outline")
 	c.Flags().Float64Var(&in.missing, "missing", math.NaN(), "code of missing landmarks, such as -999")
 }
@@ -109,13 +120,24 @@ func (in *source) read(path string) *morpho.Dataset {
 		d = try.Get(d.MissingAt(in.missing))
 	}
 	if in.covariates != "" {
-		d = try.Get(d.ReadCovariates(in.covariates))
+		d = try.Get(in.join.Covariates(d, in.covariates))
 	}
-	if in.unit != "" {
-		d.Unit = in.unit
+	for _, unit := range in.units {
+		if strings.Contains(unit, "=") {
+			in.fix.Units += unit + "; "
+		} else {
+			d.Unit = unit
+		}
 	}
+	in.fix.Without, in.fix.Mirror, in.fix.Exchange = strings.Join(in.without, "; "), strings.Join(in.mirror, "; "), strings.Join(in.exchanges, "; ")
 	d.Closed = d.Closed || in.closed
 	return d
+}
+
+// corrected is read with the corrections.
+func (in *source) corrected(path string) *morpho.Dataset {
+	d := in.read(path)
+	return try.Get(d.Corrected(in.fix))
 }
 
 // question is what is asked of them.
@@ -131,8 +153,8 @@ func (q *question) flags(c *cobra.Command) {
 	q.Sums = "I"
 	c.Flags().Var(choice(&q.Sums, "I", "II", "III"), "sums", "type of the sums of squares: I, II or III")
 	q.preparation(c)
-	c.Flags().StringVar(&q.Parts, "parts", "", "parts that may vary together, such as \"jaw: 0-4, 7; skull: 5, 6, 8-11\": all landmarks, counted from 0")
-	c.Flags().StringVar(&q.Links, "links", "", "landmarks that lines join in figures, such as \"0-1, 1-2, 2-0\"")
+	c.Flags().StringVar(&q.Parts, "parts", "", "parts that may vary together, such as \"jaw: 1-5, 8; skull: 6, 7, 9-12\": all landmarks, by their labels or numbers")
+	c.Flags().StringVar(&q.Links, "links", "", "landmarks that lines join in figures, such as \"1-2, 2-3, 3-1\"")
 	c.Flags().StringVar(&q.mesh, "mesh", "", "surface of a specimen, which figures warp: a file that is named after the specimen, or SPECIMEN=FILE")
 	c.Flags().IntVar(&q.Permutations, "permutations", 999, "random draws of each test")
 	c.Flags().Uint64Var(&q.Seed, "seed", 1, "of the draws")
@@ -140,10 +162,10 @@ func (q *question) flags(c *cobra.Command) {
 
 // preparation are the flags of what is done to the data before they are compared.
 func (q *question) preparation(c *cobra.Command) {
-	c.Flags().StringVar(&q.Curves, "curves", "", "landmarks of each curve in their order, such as \"0-9; 9-20\": the ends stay, the others slide")
+	c.Flags().StringVar(&q.Curves, "curves", "", "landmarks of each curve in their order, such as \"1-9; 9-20\": the ends stay, the others slide")
 	c.Flags().Var(choice(&q.Slide, "energy", "distance", "geomorph energy", "geomorph distance"), "slide", "by what they slide: energy (bending energy) or distance (Procrustes distance); or by one of them as geomorph slides. Places and sizes are equal again after that, so sums of squares are not those of geomorph")
 	c.Flags().IntVar(&q.Turns, "turns", 0, "of sliding as geomorph does; 0 means nine, as in geomorph 4 (four in earlier versions)")
-	c.Flags().StringVar(&q.Joint, "joint", "", "a joint, landmarks of the part at rest and of the one that moves, such as \"0; 5-10; 1-4\": specimens get one angle. In space two landmarks are on the axis of a hinge")
+	c.Flags().StringVar(&q.Joint, "joint", "", "a joint, landmarks of the part at rest and of the one that moves, such as \"1; 6-11; 2-5\": specimens get one angle. In space two landmarks are on the axis of a hinge")
 }
 
 // data reads the data of a file, and the tree of the question.
@@ -154,7 +176,9 @@ func (q *question) data(path string) *morpho.Dataset {
 	if q.mesh != "" {
 		q.Question = try.Get(q.ReadMesh(q.mesh))
 	}
-	return q.read(path)
+	d := q.read(path)
+	q.Corrections = q.fix
+	return d
 }
 
 // document answers the question about the data of a file.
@@ -268,14 +292,14 @@ func inspect() *cobra.Command {
   anatomy inspect slicer-folder/ --format json`,
 		Args: cobra.ExactArgs(1),
 		RunE: answers(func(c *cobra.Command, args []string) {
-			d := in.read(args[0])
-			try.Do(d.Validate())
-			found := try.Get(morpho.Inspect(d))
+			found := try.Get(morpho.Inspect(in.corrected(args[0])))
+			d := found.Data
 			if format == "json" {
 				type finding struct {
-					Specimen  string `json:"specimen"`
-					Landmarks []int  `json:"landmarks,omitempty"`
-					About     string `json:"about"`
+					Specimen  string          `json:"specimen"`
+					Landmarks []string        `json:"landmarks,omitempty"`
+					About     string          `json:"about"`
+					Options   []morpho.Option `json:"options,omitempty"`
 				}
 				about := struct {
 					Data     string    `json:"data"`
@@ -287,7 +311,11 @@ func inspect() *cobra.Command {
 					about.Columns = append(about.Columns, "group")
 				}
 				for _, f := range found.Findings {
-					about.Findings = append(about.Findings, finding{f.Specimen, f.Landmarks, f.String()})
+					var landmarks []string
+					for _, l := range f.Landmarks {
+						landmarks = append(landmarks, d.Landmark(l))
+					}
+					about.Findings = append(about.Findings, finding{f.Specimen, landmarks, f.String(), f.Options})
 				}
 				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(about))
 				return
@@ -297,7 +325,7 @@ func inspect() *cobra.Command {
 			for _, note := range d.Notes {
 				fmt.Fprintln(w, "note:", note)
 			}
-			fmt.Fprintln(w, found)
+			fmt.Fprintf(w, "%s; %s\n", found, d.Counting())
 			for _, f := range found.Findings {
 				fmt.Fprintln(w, f)
 			}
@@ -323,7 +351,7 @@ func convert() *cobra.Command {
 				try.Do(mesh.Write(args[1], try.Get(mesh.Read(args[0]))))
 				return
 			}
-			try.Do(morpho.Write(args[1], in.read(args[0])))
+			try.Do(morpho.Write(args[1], in.corrected(args[0])))
 		}),
 	}
 	in.flags(c)
@@ -337,11 +365,10 @@ func align() *cobra.Command {
 		Use:   "align FROM TO",
 		Short: "Write the shapes after generalised Procrustes alignment",
 		Example: `  anatomy align heads.tps aligned.csv
-  anatomy align bones.csv aligned.csv --curves "0-15; 15-30; 30-45; 45-59, 0"`,
+  anatomy align bones.csv aligned.csv --curves "1-16; 16-31; 31-46; 46-60, 1"`,
 		Args: cobra.ExactArgs(2),
 		RunE: answers(func(c *cobra.Command, args []string) {
-			d := q.read(args[0])
-			d = try.Get(supplement.Ready(d, q.Question))
+			d := try.Get(supplement.Ready(q.data(args[0]), q.Question))
 			var options []morpho.ProcrustesOption
 			if keep {
 				options = append(options, morpho.KeepSize())

@@ -26,7 +26,7 @@ func inFolder(t *testing.T) (heads, covariates string) {
 	d := morpho.Plethodon()
 	table := "Measured in 2025\n\nspecimen;species;site\n"
 	for i, s := range d.Specimens {
-		table += strings.ToUpper(s.Name) + ".jpg;" + s.Covariates["species"] + ";" + s.Covariates["site"] + "\n"
+		table += s.Name + ".jpg;" + s.Covariates["species"] + ";" + s.Covariates["site"] + "\n"
 		d.Specimens[i].Covariates, d.Specimens[i].Group = nil, ""
 	}
 	if err := morpho.Write(heads, d); err != nil {

@@ -34,12 +34,16 @@ type Allometry struct {
 }
 
 // MeasureAllometry explains shapes by size and by the groups of the data set, if there are several: morpho.Dataset.GroupBy makes them. With a tree, which
-// may be nil, the specimens are species (FitOnTree). It has the errors of Fit and of morpho.Dataset.LogSizes, as for shapes that were scaled before.
+// may be nil, the specimens are species (FitOnTree). Specimens weigh by the errors of their landmarks, if these are known (FitWithErrors). It has the errors of Fit and of morpho.Dataset.LogSizes, as for shapes that were scaled before.
 func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (_ *Allometry, err error) {
 	defer try.Named(&err, "allometry of %s", d.Name)
 	fit := func(terms ...linear.Term) (*Model, error) {
 		if t != nil {
 			return FitOnTree(d, t, terms...)
+		}
+		if slices.Contains(d.Covariates(), morpho.ErrorColumn) {
+			m, _, err := FitWithErrors(d, terms...)
+			return m, err
 		}
 		return Fit(d, terms...)
 	}
@@ -73,7 +77,10 @@ func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (_
 		floats.AddScaled(row, mean-s, slope)
 		free.Specimens[i].Points = out.Common.Shape(row)
 	}
-	left := try.Get(principal(rest))
+	left, err := principal(rest)
+	if err != nil {
+		try.Fail("the shapes vary along one line, and nothing is left beside their change with size")
+	}
 	out.ResidualComponent, out.Share = left.Scores[0], left.Shares[0]
 	return out, nil
 }

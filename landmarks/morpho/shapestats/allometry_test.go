@@ -103,5 +103,5 @@ func TestAllometry(t *testing.T) {
 		t.Error(species)
 	}
 	_, err = MeasureAllometry(morpho.Pupfish(), nil, draws(19, 1))
-	expect.Refused(t, err, "scaled to one size")
+	expect.Refused(t, err, "aligned or scaled before")
 }

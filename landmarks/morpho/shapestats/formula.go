@@ -18,6 +18,7 @@ type Formula struct {
 	Names   [][]string // of each term its column, or those of an interaction
 	Factors []string   // columns that are taken for categories
 	Numbers []string   // columns that are taken for numbers; "log size" for LogSize
+	Doubts  []string   // which columns could be read otherwise, in words: see morpho.Reading
 }
 
 // Parse reads the terms of a model of shapes:
@@ -26,9 +27,8 @@ type Formula struct {
 //	individual over individual:side + side over individual:side + individual:side
 //
 // A name is a column of the data set, "group" or "size". Names may have spaces and signs, as Age (years); between backquotes no sign in them is one of the
-// model. A column whose values are all
-// numbers is a covariate, any other one a factor; factor(year)
-// makes it a factor in the whole line. size is LogSize, unless the data set has a column
+// model. A column is a covariate or a factor as morpho.Dataset.Reading says; factor(year) and number(group)
+// make it one of them in the whole line. size is LogSize, unless the data set has a column
 // of that name. a:b is an interaction, a*b is a + b + a:b, and a/b, categories of b within those of a, is a + a:b. "over" names the term by
 // whose mean square a term is tested (linear.Term.Over). Terms stand in the order of the line, interactions of two behind all single ones, and
 // so on, each once. The empty line is the mean.
@@ -38,17 +38,17 @@ func Parse(model string, d *morpho.Dataset) (*Formula, error) {
 	if len(model) > longest {
 		return nil, fmt.Errorf("the model %s has %d letters, and %d are the most", text.Clip(model), len(model), longest)
 	}
-	p := &parser{data: d, words: words(model, append(d.Covariates(), "group")), terms: map[string]linear.Term{}, category: map[string]bool{}}
+	p := &parser{data: d, words: words(model, append(d.Covariates(), "group")), terms: map[string]linear.Term{}, asked: map[string]string{}}
 	for i, word := range p.words {
-		if word == "factor" && i+2 < len(p.words) && p.words[i+1] == "(" {
-			p.category[strings.TrimPrefix(p.words[i+2], "`")] = true
+		if slices.Contains(asks, word) && i+2 < len(p.words) && p.words[i+1] == "(" {
+			p.asked[strings.TrimPrefix(p.words[i+2], "`")] = word
 		}
 	}
 	if err := p.sum(); err != nil {
 		return nil, fmt.Errorf("the model %s: %w", text.Clip(model), err)
 	}
 	slices.SortStableFunc(p.order, func(a, b product) int { return len(a.names) - len(b.names) })
-	out := &Formula{Factors: p.factors, Numbers: p.numbers}
+	out := &Formula{Factors: p.factors, Numbers: p.numbers, Doubts: p.doubts}
 	for _, t := range p.order {
 		term := p.term(t.names)
 		if t.over != nil {
@@ -64,12 +64,16 @@ type product struct{ names, over []string }
 
 const longest = 10_000 // letters of a model
 
+// asks are the words by which a model says what a column is.
+var asks = []string{"factor", "number"}
+
 type parser struct {
 	data             *morpho.Dataset
 	words            []string
 	terms            map[string]linear.Term // by names
-	category         map[string]bool        // columns that factor() names
+	asked            map[string]string      // which of asks names a column
 	factors, numbers []string
+	doubts           []string
 	order            []product
 }
 
@@ -220,29 +224,37 @@ func (p *parser) name() string {
 	}
 	p.words = p.words[1:]
 	name := strings.TrimPrefix(word, "`")
-	if word == "factor" && p.next("(") {
+	if slices.Contains(asks, word) && p.next("(") {
 		if len(p.words) == 0 {
-			try.Fail("factor( names no column")
+			try.Fail("%s( names no column", word)
 		}
 		name = strings.TrimPrefix(p.words[0], "`")
 		p.words = p.words[1:]
 		if !p.next(")") {
-			try.Fail("factor( has no closing bracket behind %s", text.Clip(name))
+			try.Fail("%s( has no closing bracket behind %s", word, text.Clip(name))
 		}
 	}
-	values, err := p.data.Column(name)
-	if err != nil && name == "size" && !p.category[name] {
+	if _, err := p.data.Column(name); err != nil && name == "size" && p.asked[name] == "" {
 		term := LogSize()
 		p.take(term, &p.numbers)
 		return term.Name()
 	}
-	try.Do(err)
-	term, list := linear.Factor(name), &p.factors
-	if _, err := p.data.Numbers(name); err == nil && !p.category[name] && !slices.Contains(values, "") {
-		term, list = linear.Covariate(name), &p.numbers
+	if p.asked[name] == "number" || p.asked[name] == "" && p.kind(name) == morpho.Numbers {
+		p.take(linear.Covariate(name), &p.numbers)
+	} else {
+		try.Get(p.data.Column(name))
+		p.take(linear.Factor(name), &p.factors)
 	}
-	p.take(term, list)
 	return name
+}
+
+// kind is what a column is taken for, with a word of doubt.
+func (p *parser) kind(name string) morpho.Kind {
+	r := try.Get(p.data.Reading(name))
+	if r.Doubt && !slices.Contains(p.doubts, r.String()) {
+		p.doubts = append(p.doubts, r.String())
+	}
+	return r.Kind
 }
 
 func (p *parser) take(term linear.Term, list *[]string) {

@@ -15,7 +15,7 @@ import (
 func TestParse(t *testing.T) {
 	heads, wings, rats, signs := morpho.Plethodon(), morpho.MosquitoWings(), morpho.Rats(), morpho.GorillaSkulls()
 	for i := range signs.Specimens {
-		signs.Specimens[i].Covariates = map[string]string{"Age": "3", "Age (years)": fmt.Sprint(i), "left/right": fmt.Sprint("l", i%2)}
+		signs.Specimens[i].Covariates = map[string]string{"Age": fmt.Sprint(i % 7), "Age (years)": fmt.Sprint(i), "left/right": fmt.Sprint("l", i%2)}
 	}
 	for _, c := range []struct {
 		data  *morpho.Dataset

@@ -11,7 +11,7 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// Model is a linear model whose rows are shapes: see linear.Model.
+// Model is a linear model whose rows are shapes: see linear.Model. Sums of squares are in squared centroid sizes, and distances in centroid sizes.
 type Model struct {
 	*linear.Model
 	Data *morpho.Dataset // the specimens in the order of the rows: on a tree, that of its leaves
@@ -109,61 +109,13 @@ func (m *Model) Predict(covariates map[string]string) ([][]float64, error) {
 	return m.Shape(row), nil
 }
 
-// ANOVA returns the analysis of variance of the model, with sums of squares of type I in squared centroid sizes, and
-// permutation tests of its terms: see linear.Model.ANOVAOfType.
-func (m *Model) ANOVA(p linear.Permutations) (*linear.ANOVA, error) {
-	return solve.NotNil(m).Model.ANOVA(p)
-}
-
-// ANOVAOfType is that of linear.Model.
-func (m *Model) ANOVAOfType(of linear.SumsOfSquares, p linear.Permutations) (*linear.ANOVA, error) {
-	return solve.NotNil(m).Model.ANOVAOfType(of, p)
-}
-
-// Partial is that of linear.Model.
-func (m *Model) Partial(k int, p linear.Permutations) (*linear.Partial, error) {
-	return solve.NotNil(m).Model.Partial(k, p)
-}
-
-// Places is that of linear.Model.
-func (m *Model) Places(t linear.Term, p linear.Permutations) (*linear.Places, error) {
-	return solve.NotNil(m).Model.Places(t, p)
-}
-
-// RegressionScores is that of linear.Model.
-func (m *Model) RegressionScores(t linear.Term) ([]float64, error) {
-	return solve.NotNil(m).Model.RegressionScores(t)
-}
-
-// Disparity compares the variances of groups about the means that the model predicts, in squared centroid sizes, with a
-// permutation test for each pair: see linear.Model.Disparity.
-func (m *Model) Disparity(groups linear.Term, p linear.Permutations) (*linear.Disparity, error) {
-	return solve.NotNil(m).Model.Disparity(groups, p)
-}
-
-// PairsOfMeans compares the means of the categories of a factor in pairs: their Procrustes distances in centroid sizes, with
-// permutation tests. See linear.Model.PairsOfMeans.
-func (m *Model) PairsOfMeans(factor linear.Term, p linear.Permutations) (linear.Pairs, error) {
-	return solve.NotNil(m).Model.PairsOfMeans(factor, p)
-}
-
-// PairsOfSlopes is that of linear.Model.
-func (m *Model) PairsOfSlopes(factor, number linear.Term, p linear.Permutations) (linear.Pairs, error) {
-	return solve.NotNil(m).Model.PairsOfSlopes(factor, number, p)
-}
-
-// Trajectories is that of linear.Model.
-func (m *Model) Trajectories(group, stage linear.Term, p linear.Permutations) (*linear.Trajectories, error) {
-	return solve.NotNil(m).Model.Trajectories(group, stage, p)
-}
-
 // points are numbers in rows of dim; they share them.
 func points(x []float64, dim int) [][]float64 { return slices.Collect(slices.Chunk(x, dim)) }
 
 const logSize = "log size"
 
 // LogSize is the logarithm of the centroid size, the Covariate "log size", or the column of the data set that has this name: allometry. It is an
-// error if the shapes were scaled to one size before, so that only rounding or the method of scaling is left of it.
+// error if the shapes were aligned or scaled before: see morpho.Dataset.LogSizes.
 func LogSize() linear.Term { return linear.Covariate(logSize) }
 
 // columns are those of a data set, for terms.

@@ -56,7 +56,7 @@ func (m *Model) Modularity(modules [][]int, p linear.Permutations) (_ *Modularit
 	solve.NotNil(m)
 	defer try.Named(&err, "modularity of %s", m.Data.Name)
 	n, dim := len(m.Mean), len(m.Mean[0])
-	given, sizes := membership(modules, n)
+	given, sizes := membership(modules, n, m.Data.Called)
 	residuals := m.Residuals
 	if m.tree != nil {
 		residuals, _ = try.Get2(m.tree.Contrasts(residuals))
@@ -113,7 +113,7 @@ func (m *Model) Modularity(modules [][]int, p linear.Permutations) (_ *Modularit
 }
 
 // membership returns the module of each of n landmarks, and how many landmarks each module has.
-func membership(modules [][]int, n int) (given, sizes []int) {
+func membership(modules [][]int, n int, called func(landmarks ...int) string) (given, sizes []int) {
 	if len(modules) < 2 {
 		try.Fail("%d modules, want at least 2", len(modules))
 	}
@@ -127,13 +127,13 @@ func membership(modules [][]int, n int) (given, sizes []int) {
 				try.Fail("module %d has the landmark %d, want 0 to %d", k, i, n-1)
 			}
 			if given[i] >= 0 {
-				try.Fail("landmark %d is listed twice", i)
+				try.Fail("%s is listed twice", called(i))
 			}
 			given[i] = k
 		}
 	}
 	if i := slices.Index(given, -1); i >= 0 {
-		try.Fail("landmark %d is in no module", i)
+		try.Fail("%s is in no module", called(i))
 	}
 	return given, sizes
 }

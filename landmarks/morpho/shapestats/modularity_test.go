@@ -275,12 +275,12 @@ func TestModularityRefuses(t *testing.T) {
 	for want, modules := range map[string][][]int{
 		"1 modules, want at least 2":               {{0, 1, 2, 3}},
 		"module 1 has 1 landmarks":                 {{0, 1, 2}, {3}},
-		"landmark 1 is listed twice":               {{0, 1}, {1, 2, 3}},
+		"landmark 2 is listed twice":               {{0, 1}, {1, 2, 3}},
 		"module 0 has the landmark 4, want 0 to 3": {{0, 4}, {1, 2}},
 	} {
 		expect.Refused(t, expect.Error(m.Modularity(modules, draws(9, 1))), "modularity of noise", want)
 	}
 	expect.Refused(t, expect.Error(m.Modularity([][]int{{0, 1}, {2, 3}}, draws(0, 1))), "0 permutations")
 	five := expect.Must(Fit(smooth(rand.New(rand.NewPCG(3, 4)), outline(5, 2), 9, 0, 0.1)))
-	expect.Refused(t, expect.Error(five.Modularity([][]int{{0, 1}, {2, 3}}, draws(9, 1))), "landmark 4 is in no module")
+	expect.Refused(t, expect.Error(five.Modularity([][]int{{0, 1}, {2, 3}}, draws(9, 1))), "landmark 5 is in no module")
 }

@@ -3,13 +3,49 @@ package supplement
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/viz"
 )
+
+// measureAllometry regresses shape on size, with the groups of the data that are large enough for slopes; why says what was not compared.
+func (a *analysis) measureAllometry() (found *shapestats.Allometry, d *morpho.Dataset, factors []string, why error) {
+	_, factors, values := a.main()
+	d = a.data
+	if values != nil && a.model != nil && !a.over() {
+		d, _ = a.grouped(factors)
+	} else {
+		d, factors = d.GroupBy(), nil
+	}
+	found, why = shapestats.MeasureAllometry(d, a.tree, a.draws())
+	if why != nil && len(d.Groups()) > 1 { // too few specimens for slopes
+		var err error
+		d, factors = d.GroupBy(), nil
+		if found, err = shapestats.MeasureAllometry(d, a.tree, a.draws()); err != nil {
+			why = err
+		}
+	}
+	return found, d, factors, why
+}
+
+// answered returns the row of the model about a question that an allometry asks too, or that of the allometry: one question has one answer.
+func (a *analysis) answered(row linear.ANOVARow, names ...string) (_ linear.ANOVARow, inModel bool) {
+	for _, name := range names {
+		if a.model != nil {
+			if i := slices.IndexFunc(a.anova.Rows, func(r linear.ANOVARow) bool { return r.Term == name && !math.IsNaN(r.P) }); i >= 0 {
+				return a.anova.Rows[i], true
+			}
+		}
+	}
+	return row, false
+}
 
 // allometry asks whether shape changes with size, and whether groups do so alike.
 func (a *analysis) allometry() *Section {
@@ -17,33 +53,42 @@ func (a *analysis) allometry() *Section {
 		return nil // they were scaled
 	}
 	s := &Section{Title: "How shape changes with size"}
-	_, factors, values := a.main()
-	d := a.data
-	if values != nil && a.model != nil && !a.over() {
-		d, _ = a.grouped(factors)
-	} else {
-		d, factors = d.GroupBy(), nil
+	found, d, factors, why := a.measureAllometry()
+	if found == nil {
+		s.add(Paragraph(fmt.Sprintf("This was not computed: %v.", why)))
+		return s
 	}
-	found, err := shapestats.MeasureAllometry(d, a.tree, a.draws())
-	if err != nil && len(d.Groups()) > 1 { // too few specimens for slopes
-		s.add(Paragraph(fmt.Sprintf("The slopes of groups were not compared: %v.", err)))
-		d, factors = d.GroupBy(), nil
-		found, err = shapestats.MeasureAllometry(d, a.tree, a.draws())
+	if why != nil {
+		s.add(Paragraph(fmt.Sprintf("The slopes of groups were not compared: %v.", why)))
 	}
-	try.Do(err)
-	rows := found.Table.Rows
-	verdict := "The dependence of shape on size is not significant"
-	if rows[0].P <= significant {
-		verdict = "Shape depends on size"
+	_, _, values := a.main()
+	table := *found.Table
+	size, known := a.answered(table.Rows[0], "log size")
+	verdict := sizeVerdict(size)
+	text := strings.ToUpper(verdict[:1]) + verdict[1:]
+	if known {
+		text += " This is the test in the table of the model."
+		table.Rows = table.Rows[1:]
 	}
-	text := fmt.Sprintf("%s: the logarithm of centroid size explains %s of the variation (p = %s).", verdict, percent(rows[0].R2), pValue(rows[0].P))
+	if a.without != nil {
+		if other, _, _, _ := a.without.measureAllometry(); other != nil {
+			row, _ := a.without.answered(other.Table.Rows[0], "log size")
+			text += fmt.Sprintf(" Without %s: %s", a.these(), sizeVerdict(row))
+		}
+	}
 	groups := d.Groups()
 	if len(groups) > 1 {
+		slopes := found.Table.Rows[2]
+		if len(factors) == 1 {
+			if slopes, known = a.answered(slopes, "log size:"+factors[0], factors[0]+":log size"); known {
+				table.Rows = slices.DeleteFunc(slices.Clone(table.Rows), func(r linear.ANOVARow) bool { return r.Term == "log size:group" })
+			}
+		}
 		same := "do not differ significantly, so one slope may describe all groups"
-		if rows[2].P <= significant {
+		if slopes.P <= significant {
 			same = "differ significantly, so one slope does not describe all groups"
 		}
-		text += fmt.Sprintf(" The slopes of the groups %s (p = %s).", same, pValue(rows[2].P))
+		text += fmt.Sprintf(" The slopes of the groups %s (p = %s).", same, pValue(slopes.P))
 	}
 	by := "size"
 	if len(groups) > 1 {
@@ -51,7 +96,7 @@ func (a *analysis) allometry() *Section {
 	}
 	s.add(Paragraph(text))
 	a.warn(s, factors)
-	s.add(a.anovaTable("allometry", fmt.Sprintf("Analysis of variance of shape by %s.", by), found.Table))
+	s.add(a.anovaTable("allometry", fmt.Sprintf("Analysis of variance of shape by %s.", by), &table))
 	if len(found.Pairs) > 0 {
 		t := &Table{Name: "allometry-slopes", Caption: "Slopes of pairs of groups: the length of their difference, per unit of the logarithm of size, and the angle between them in degrees. Groups that are left out make these p-values too small.", Header: []string{"group", "other group", "distance", "p", "angle", "p of the angle"}}
 		for _, p := range found.Pairs {
@@ -67,6 +112,15 @@ func (a *analysis) allometry() *Section {
 	s.add(free)
 	a.method("Allometry is the regression of shape on the logarithm of centroid size, with one slope for all specimens or groups. Scores of the common allometric component are projections on this slope. The residual component is the first principal component after removing the direction of the slope.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008", "P. Mitteroecker, P. Gunz, M. Bernhard, K. Schaefer and F. Bookstein, Comparison of cranial ontogenetic trajectories among great apes and humans, J. Human Evolution 46, 2004")
 	return s
+}
+
+// sizeVerdict is the answer to the question whether shape depends on size.
+func sizeVerdict(row linear.ANOVARow) string {
+	verdict := "the dependence of shape on size is not significant"
+	if row.P <= significant {
+		verdict = "shape depends on size"
+	}
+	return fmt.Sprintf("%s: the logarithm of centroid size explains %s of the variation (p = %s).", verdict, percent(row.R2), pValue(row.P))
 }
 
 // allometryFigure has the scores with the lines of the groups, the two components, and predicted shapes.

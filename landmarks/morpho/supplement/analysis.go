@@ -34,16 +34,21 @@ type Question struct {
 	Permutations int      `json:"permutations"` // of every test; 0 means 999
 	Seed         uint64   `json:"seed"`
 	Tree         string   `json:"tree,omitempty"`    // phylogeny in Newick's format; its leaves are the specimens
-	Curves       string   `json:"curves,omitempty"`  // landmarks of each in their order, whose ends stay and whose others slide: "0-9; 9-20"
+	Curves       string   `json:"curves,omitempty"`  // landmarks, as ParseLandmarks reads them, of each in their order, whose ends stay and whose others slide: "1-9; 9-20"
 	Slide        string   `json:"slide,omitempty"`   // "energy" (or empty), "distance", "geomorph energy" or "geomorph distance"
 	Turns        int      `json:"turns,omitempty"`   // of geomorph's sliding; 0 means 9, as geomorph 4 makes
-	Joint        string   `json:"joint,omitempty"`   // landmarks of a joint, of the part at rest and of the one that moves: "0; 5-10; 1-4"
-	Links        string   `json:"links,omitempty"`   // pairs of landmarks, joined by lines in figures, as in a wireframe: "0-1, 1-2, 2-0"
+	Joint        string   `json:"joint,omitempty"`   // landmarks of a joint, of the part at rest and of the one that moves: "1; 6-11; 2-5"
+	Links        string   `json:"links,omitempty"`   // pairs of landmarks, joined by lines in figures, as in a wireframe: "1-2, 2-3, 3-1"
 	Surface      string   `json:"surface,omitempty"` // specimen of the mesh
-	Parts        string   `json:"parts,omitempty"`   // of the shapes, all landmarks counted from 0: "jaw: 0-4, 7; skull: 5, 6, 8-11"
+	Parts        string   `json:"parts,omitempty"`   // of the shapes, with all landmarks: "jaw: 1-5, 8; skull: 6, 7, 9-12"
+
+	morpho.Corrections // of defects, before all else
 
 	Mesh *mesh.Mesh `json:"-"` // surface of that specimen, in the coordinates of its landmarks, or nil; figures warp it
 }
+
+// customary is the usual number of permutations.
+const customary = 999
 
 // significant is the p-value up to which a sentence says that there is an effect.
 const significant = 0.05
@@ -51,9 +56,15 @@ const significant = 0.05
 // analysis is a document as it grows.
 type analysis struct {
 	Question
+	asked     Question // before what it leaves open was chosen
 	given     *morpho.Dataset
 	data      *morpho.Dataset
-	estimated map[string][]int // missing landmarks by specimens
+	coded     []morpho.Finding   // landmarks at codes of missing ones
+	found     *morpho.Inspection // of the data
+	doubtful  []string           // specimens whose findings may change results
+	without   *analysis          // the same without these, nil if there are none
+	unknown   error              // why there is no such analysis
+	estimated map[string][]int   // missing landmarks by specimens
 	slid      *morpho.SlidAlignment
 	joint     *joint   // nil without
 	links     [][2]int // of the wireframe
@@ -84,13 +95,14 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 
 // analyse fills a document; an error of a step ends it.
 func (document *Document) analyse(d *morpho.Dataset, q Question) {
-	a := &analysis{Question: q, given: d}
+	a := &analysis{Question: q, asked: q, given: d}
 	try.Do(morpho.WriteCSV(io.Discard, d)) // what the document cannot keep is refused before the work
 	a.prepare(d)
 	if a.model != nil {
 		a.anova = try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
 	}
 	document.Title, document.Authors, document.Model, document.ANOVA = a.Title, a.Authors, a.Model, a.anova
+	a.inspect()
 	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
 	for _, step := range steps {
 		if s := step(); s != nil {
@@ -99,12 +111,13 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	}
 	document.Sections = slices.Insert(document.Sections, 0, *a.summary())
 	document.Sections = append(document.Sections, *a.describeMethods(), *a.specimens())
-	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, Name: d.Name, data: d}
+	document.Flagged = a.doubtful
+	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, FromZero: d.FromZero, Labels: d.Labels, Curves: d.Curves, Notes: d.Notes, Name: d.Name, data: d}
 }
 
 // prepare estimates missing landmarks, reads the model and fits it.
 func (a *analysis) prepare(d *morpho.Dataset) {
-	a.Title, a.Permutations, a.Sums = cmp.Or(a.Title, d.Name), cmp.Or(a.Permutations, 999), cmp.Or(a.Sums, "I")
+	a.Title, a.Permutations, a.Sums = cmp.Or(a.Title, d.Name), cmp.Or(a.Permutations, customary), cmp.Or(a.Sums, "I")
 	if a.Permutations < 0 {
 		try.Do(fmt.Errorf("%d permutations, want a positive number", a.Permutations))
 	}
@@ -114,13 +127,15 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 	a.ready(d)
 	a.order = a.data.Names()
 	if a.Tree != "" {
-		a.tree = try.Get(tree.Parse(a.Tree))
+		if a.tree = try.Get(tree.Parse(a.Tree)); a.Without != "" {
+			a.tree = try.Get(a.tree.Keep(a.leaves(d)...))
+		}
 		a.data = try.Get(a.data.OnTree(a.tree))
 	}
 	if groups := len(a.data.Groups()); a.Model == "" && 1 < groups && groups < len(a.data.Specimens) {
 		a.Model = "group"
 	}
-	a.links = try.Get(parseLinks(a.Links, len(a.data.Specimens[0].Points)))
+	a.links = try.Get(parseLinks(a.Links, a.data))
 	a.formula = try.Get(shapestats.Parse(a.Model, a.data))
 	a.uncertain = try.Get(a.data.SquaredErrors()) != nil && a.tree == nil && !a.over()
 	a.mean = try.Get(shapestats.Fit(a.data))
@@ -133,13 +148,13 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 
 // ANOVA returns the table of the analysis of variance alone, which is one of New's.
 func ANOVA(d *morpho.Dataset, q Question) (table *Table, err error) {
-	a := &analysis{Question: q, given: d}
+	a := &analysis{Question: q, asked: q, given: d}
 	err = try.Run(func() {
 		if a.prepare(d); a.model == nil {
 			try.Do(errors.New("there is nothing to test: give a model, or groups in a column of the table"))
 		}
 		found := try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
-		table = a.anovaTable("anova", anovaCaption(found), found)
+		table = a.anovaTable("anova", strings.Join(append([]string{anovaCaption(found)}, a.readings()...), " "), found)
 	})
 	return table, err
 }
@@ -231,60 +246,6 @@ func (a *analysis) method(sentence string, sources ...string) {
 	}
 }
 
-// summary says what was found.
-func (a *analysis) summary() *Section {
-	s := &Section{Title: "Summary"}
-	n, dim := len(a.data.Specimens[0].Points), len(a.data.Specimens[0].Points[0])
-	where := "in the plane"
-	if dim == 3 {
-		where = "in space"
-	}
-	text := fmt.Sprintf("%s with %d landmarks %s were compared.", text.Counted(len(a.data.Specimens), "specimens"), n, where)
-	if name, _, values := a.main(); values != nil {
-		var groups []string
-		counts := map[string]int{}
-		for _, v := range values {
-			if counts[v]++; counts[v] == 1 {
-				groups = append(groups, v)
-			}
-		}
-		if len(groups) == len(values) {
-			text += fmt.Sprintf(" Each is the only one of its %s.", name)
-		} else {
-			for i, g := range groups {
-				groups[i] = fmt.Sprintf("%d %s", counts[g], cmp.Or(g, "without"))
-			}
-			text += fmt.Sprintf(" By %s they are %s.", name, and(groups))
-		}
-	}
-	s.add(Paragraph(text))
-	if a.model == nil {
-		why := "No model was given."
-		if len(a.data.Groups()) > 1 {
-			why = "No model was given, and groups of one specimen each cannot be compared."
-		}
-		s.add(Paragraph(why + " The first two principal components explain " + percent(a.pca.Shares[0]) + " and " + percent(a.share(1)) + " of the variance."))
-		return s
-	}
-	explained := 0.0
-	var found List
-	for _, row := range a.anova.Rows {
-		if row.Term == "residuals" {
-			explained = 1 - row.R2
-		}
-		if math.IsNaN(row.P) {
-			continue
-		}
-		verdict := "has no significant effect"
-		if row.P <= significant {
-			verdict = "has a significant effect"
-		}
-		found = append(found, fmt.Sprintf("%s %s: it explains %s of the squared Procrustes distances (F = %.3g, p = %s).", row.Term, verdict, percent(row.R2), row.F, pValue(row.P)))
-	}
-	s.add(Paragraph(fmt.Sprintf("The model shape ~ %s explains %s of the variation of shape. Its terms:", a.Model, percent(explained))), found)
-	return s
-}
-
 func (a *analysis) share(k int) float64 {
 	if k < len(a.pca.Shares) {
 		return a.pca.Shares[k]
@@ -296,7 +257,7 @@ func (a *analysis) share(k int) float64 {
 func (a *analysis) describe() *Section {
 	const unlike = 0.5 // of the size of a shape; four or more landmarks drawn at random are farther from their mean
 	s := &Section{Title: "The specimens and their alignment"}
-	found := try.Get(morpho.Inspect(a.data))
+	found := a.found
 	weights := a.mean.Design.Weights
 	if a.uncertain {
 		weights = a.fit(a.data).Design.Weights
@@ -314,18 +275,18 @@ func (a *analysis) describe() *Section {
 	if aligned.RMS > unlike {
 		s.add(Paragraph("That is more than half the size of a shape: the specimens have little in common, and their mean, components and tests say little about shapes. Check whether each landmark is the same point in all specimens."))
 	}
-	for _, note := range a.data.Notes {
+	for _, note := range slices.Concat(a.data.Notes, a.notes()) {
 		s.add(Paragraph("Note on the data: " + note + "."))
 	}
 	a.describeReady(s)
 	if len(found.Findings) == 0 {
-		s.add(Paragraph("No specimen is an outlier, is mirrored, has another size, or has exchanged landmarks."))
+		s.add(Paragraph("No specimen was found that is an outlier or a copy, is mirrored, has another size, or has exchanged landmarks."))
 	} else {
 		lines := List{}
 		for _, f := range found.Findings {
 			lines = append(lines, f.String())
 		}
-		s.add(Paragraph(fmt.Sprintf("Please check %s before you use the results below:", text.Counted(len(found.Findings), "findings"))), lines)
+		s.add(Paragraph(fmt.Sprintf("Please check %s before you use the results below; %s:", text.Counted(len(found.Findings), "findings"), a.data.Counting())), lines)
 	}
 	if n := len(found.Unsearched); n > 0 {
 		s.add(Paragraph(fmt.Sprintf("The search for exchanged landmarks was not finished: %s with too many landmarks.", text.Counted(n, "specimens"))))
@@ -349,25 +310,14 @@ func (a *analysis) describe() *Section {
 		layers = append(layers, viz.Points(estimated).Label("estimated"))
 	}
 	if n := len(aligned.Mean); n <= 60 && !a.data.Closed && len(aligned.Mean[0]) == 2 {
-		layers = append(layers, viz.Numbers(aligned.Mean))
+		names := make([]string, n)
+		for l := range names {
+			names[l] = a.data.Landmark(l)
+		}
+		layers = append(layers, viz.Names(aligned.Mean, names).Color(viz.Grey))
 	}
-	s.add(&Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean.", Drawing: viz.Fig(layers...).Unit("centroid sizes")})
+	s.add(&Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean; " + a.data.Counting() + ".", Drawing: viz.Fig(layers...).Unit("centroid sizes")})
 	return s
-}
-
-func landmarksWord(n int) string {
-	if n == 1 {
-		return "landmark"
-	}
-	return "landmarks"
-}
-
-func joined(numbers []int) string {
-	words := make([]string, len(numbers))
-	for i, n := range numbers {
-		words[i] = fmt.Sprint(n)
-	}
-	return and(words)
 }
 
 // along is the mean shape moved by a score along a component.
@@ -595,18 +545,20 @@ func (a *analysis) differ() *Section {
 		d, terms := a.grouped(factors)
 		m := a.fit(d, terms...)
 		group := terms[len(terms)-1]
-		pairs := try.Get(m.PairsOfMeans(group, a.draws()))
+		draws, few := a.drawsFor(len(d.Groups()))
+		pairs := try.Get(m.PairsOfMeans(group, draws))
 		of := "" // which groups, if they are not called so
 		if !slices.Equal(factors, []string{"group"}) {
 			of = fmt.Sprintf(" (%s)", strings.Join(factors, " and "))
 		}
-		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means of groups%s.", of), Header: []string{"group", "other group", "distance", "p", "p, corrected (Bonferroni)"}}
+		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means of groups%s.", of), Header: []string{"group", "other group", "distance", "p", "p, corrected (Holm)"}}
+		corrected := holm(pairs)
 		largest := 0
 		for i, p := range pairs {
 			if p.Distance > pairs[largest].Distance {
 				largest = i
 			}
-			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Distance), pValue(p.P), pValue(math.Min(1, p.P*float64(len(pairs))))})
+			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Distance), pValue(p.P), pValue(corrected[i])})
 		}
 		if len(pairs) == 0 {
 			continue
@@ -614,6 +566,7 @@ func (a *analysis) differ() *Section {
 		if len(a.formula.Numbers) > 0 {
 			t.Caption += fmt.Sprintf(" The means are those at the mean of %s.", and(a.formula.Numbers))
 		}
+		t.Caption += few
 		s.add(t)
 		if d := dendrogram(pairs); d != nil {
 			s.add(&Figure{Name: fileName("dendrogram-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Similarity of the means of groups%s: average linkage of their Procrustes distances. This is not a phylogeny.", of), Drawing: viz.Fig(viz.Tree(d)).XLabel("half the distance, from the root")})
@@ -628,12 +581,45 @@ func (a *analysis) differ() *Section {
 		}
 		s.add(&Figure{Name: t.Name, Caption: which + ".",
 			Drawing: a.between(means[0], means[1], pairs[largest].A, pairs[largest].B)})
-		a.method("Pairs of group means were compared by their Procrustes distance. Its p-value comes from permuting the residuals of the model without the groups.", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
+		a.method("Pairs of group means were compared by their Procrustes distance. Its p-value comes from permuting the residuals of the model without the groups. It was corrected for the number of pairs by Holm's method.", "S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
 	}
 	if len(s.Parts) == 0 {
 		return nil
 	}
 	return s
+}
+
+// drawsFor are as many draws for the pairs of some groups that the smallest corrected p-value can be below 0.05, where the usual number of them or more was asked for; few says
+// so where that is another number, or where fewer were asked for.
+func (a *analysis) drawsFor(groups int) (draws linear.Permutations, few string) {
+	draws = a.draws()
+	pairs := groups * (groups - 1) / 2
+	need := int(float64(pairs)/significant) + 1
+	switch {
+	case draws.N >= need:
+	case draws.N >= customary && pairs < 100*customary:
+		draws.N = need
+		few = fmt.Sprintf(" These tests used %d permutations, so that the smallest corrected p-value can be below %g.", need, significant)
+	default:
+		few = fmt.Sprintf(" With %d permutations no corrected p-value of %d pairs can be below %g: take %d.", draws.N, pairs, significant, need)
+	}
+	return draws, few
+}
+
+// holm are the p-values of pairs, corrected for their number: the k-th smallest of n is multiplied by n − k + 1, and none is smaller than those before it (S.
+// Holm, Scand. J. Statistics 6, 1979).
+func holm(pairs linear.Pairs) []float64 {
+	order := make([]int, len(pairs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(pairs[i].P, pairs[j].P) })
+	out, least := make([]float64, len(pairs)), 0.0
+	for k, i := range order {
+		least = max(least, math.Min(1, pairs[i].P*float64(len(pairs)-k)))
+		out[i] = least
+	}
+	return out
 }
 
 // meanOf is the shape that a model predicts for a group at the means of its numbers.
@@ -656,10 +642,9 @@ func (a *analysis) disparity() *Section {
 		return nil
 	}
 	_, factors, values := a.main()
-	for _, n := range counts(values) {
-		if n < 3 { // no variance to speak of
-			return nil
-		}
+	large, _, small := a.largeGroups(values)
+	if large == nil {
+		return nil
 	}
 	var terms []linear.Term
 	for _, f := range factors {
@@ -669,8 +654,15 @@ func (a *analysis) disparity() *Section {
 	if len(terms) > 1 {
 		groups = linear.Interaction(terms...)
 	}
-	found := try.Get(a.unweighted().Disparity(groups, a.draws()))
+	model := a.unweighted()
+	if small != "" {
+		model = try.Get(shapestats.Fit(large, a.formula.Terms...))
+	}
+	found := try.Get(model.Disparity(groups, a.draws()))
 	s := &Section{Title: "Which groups vary more"}
+	if small != "" {
+		s.add(Paragraph(small))
+	}
 	t := &Table{Name: "disparity", Caption: "Procrustes variances of the groups about the means that the model predicts.", Header: []string{"group", "specimens", "variance", "degrees of freedom"}}
 	for _, g := range found.Groups {
 		t.Rows = append(t.Rows, []string{g.Group, fmt.Sprint(g.Samples), number(g.Variance), number(g.DF)})
@@ -682,6 +674,28 @@ func (a *analysis) disparity() *Section {
 	s.add(t, pairs)
 	a.method("Variances of groups were compared by permuting the residuals of the model, each divided by the square root of one minus its leverage.", "M. Anderson, Distance-based tests for homogeneity of multivariate dispersions, Biometrics 62, 2006")
 	return s
+}
+
+// largeGroups is the data without groups of one or two specimens, with the groups of those that are left, and a sentence about the others; nil if there are no two large groups.
+func (a *analysis) largeGroups(values []string) (large *morpho.Dataset, groups []string, small string) {
+	out := *a.data
+	out.Specimens = nil
+	var left []string
+	count := counts(values)
+	for i, s := range a.data.Specimens {
+		if count[values[i]] > 2 {
+			out.Specimens, groups = append(out.Specimens, s), append(groups, values[i])
+		} else if !slices.Contains(left, values[i]) {
+			left = append(left, values[i])
+		}
+	}
+	if left != nil {
+		small = fmt.Sprintf("Left out here, because they have fewer than three specimens: %s.", and(left))
+	}
+	if len(counts(groups)) < 2 {
+		return nil, nil, small
+	}
+	return &out, groups, small
 }
 
 // phylogeny asks for the signal of a tree.
@@ -775,7 +789,11 @@ func (a *analysis) specimens() *Section {
 		}
 		row = append(row, number(morpho.CentroidSize(s.Points)), number(floats.Norm(a.mean.Residuals[i], 2)))
 		if len(a.estimated) > 0 {
-			row = append(row, joined(a.estimated[s.Name]))
+			names := make([]string, len(a.estimated[s.Name]))
+			for k, l := range a.estimated[s.Name] {
+				names[k] = a.data.Landmark(l)
+			}
+			row = append(row, and(names))
 		}
 		t.Rows = append(t.Rows, row)
 	}

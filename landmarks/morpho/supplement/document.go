@@ -25,6 +25,7 @@ type Document struct {
 	Model    string        // what explains the shapes, as in a Question; empty for none
 	ANOVA    *linear.ANOVA // of the model, in numbers; nil without
 	Sections []Section
+	Flagged  []string // specimens with findings that may change results; without any there are none
 
 	record record
 }

@@ -2,12 +2,12 @@ package supplement
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/viz"
 )
@@ -21,15 +21,15 @@ type part struct {
 	landmarks []int
 }
 
-// parseParts reads parts of n landmarks such as "jaw: 0-4, 7; skull: 5, 6, 8-11".
-func parseParts(line string, n int) (out []part, err error) {
+// parseParts reads parts of a data set such as "jaw: 1-5, 8; skull: 6, 7, 9-12".
+func parseParts(line string, d *morpho.Dataset) (out []part, err error) {
 	for _, text := range strings.Split(line, ";") {
 		name, numbers, named := strings.Cut(text, ":")
 		p := part{name: strings.TrimSpace(name)}
 		if !named || p.name == "" {
-			return nil, fmt.Errorf("the part %s: write a name, a colon and landmarks, as jaw: 0-4, 7", clip(strings.TrimSpace(text)))
+			return nil, fmt.Errorf("the part %s: write a name, a colon and landmarks, as jaw: 1-5, 8", clip(strings.TrimSpace(text)))
 		}
-		if p.landmarks, err = parseLandmarks(numbers, n); err != nil {
+		if p.landmarks, err = d.ParseLandmarks(numbers); err != nil {
 			return nil, fmt.Errorf("the part %s: %w", clip(p.name), err)
 		}
 		out = append(out, p)
@@ -40,39 +40,12 @@ func parseParts(line string, n int) (out []part, err error) {
 	return out, nil
 }
 
-// parseLandmarks reads numbers and ranges of n landmarks, such as "0-4, 7". The last one may be the first again.
-func parseLandmarks(line string, n int) (out []int, err error) {
-	for _, text := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
-		first, last, isRange := strings.Cut(text, "-")
-		if !isRange {
-			last = first
-		}
-		from, err := strconv.Atoi(first)
-		if err != nil {
-			return nil, fmt.Errorf("%s is no landmark: write numbers from 0 on, or ranges as 0-4", clip(text))
-		}
-		to, err := strconv.Atoi(last)
-		switch {
-		case err != nil || to < from:
-			return nil, fmt.Errorf("%s is no range of landmarks: write it as 0-4", clip(text))
-		case from < 0 || to >= n:
-			return nil, fmt.Errorf("%s: landmarks are 0 to %d", clip(text), n-1)
-		case len(out)+to-from > n:
-			return nil, fmt.Errorf("%s is one landmark too many: some are named twice", clip(text))
-		}
-		for l := from; l <= to; l++ {
-			out = append(out, l)
-		}
-	}
-	return out, nil
-}
-
 // integrate asks how parts of the shapes covary, in all specimens or, with groups, in each group that has enough.
 func (a *analysis) integrate() *Section {
 	if a.Parts == "" {
 		return nil
 	}
-	parts := try.Get(parseParts(a.Parts, len(a.data.Specimens[0].Points)))
+	parts := try.Get(parseParts(a.Parts, a.data))
 	var modules [][]int
 	for _, p := range parts {
 		modules = append(modules, p.landmarks)

@@ -3,7 +3,6 @@ package supplement
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -15,19 +14,20 @@ import (
 	"anatomy/viz"
 )
 
-// parseLinks reads pairs of landmarks such as "0-1, 1-2".
-func parseLinks(line string, n int) (links [][2]int, err error) {
-	for _, text := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
-		first, second, _ := strings.Cut(text, "-")
-		a, err := strconv.Atoi(first)
-		b, other := strconv.Atoi(second)
-		if err != nil || other != nil || min(a, b) < 0 || max(a, b) >= n {
-			return nil, fmt.Errorf("the link %s: write two landmarks of 0 to %d, as 0-1", clip(text), n-1)
+// parseLinks reads pairs of landmarks such as "1-2, 2-3".
+func parseLinks(line string, d *morpho.Dataset) (links [][2]int, err error) {
+	for _, text := range strings.Split(line, ",") {
+		if strings.TrimSpace(text) == "" {
+			continue
 		}
-		if len(links) == n*(n-1)/2 {
+		from, to, err := d.ParseLink(text)
+		if err != nil {
+			return nil, fmt.Errorf("the link %s: %w", clip(text), err)
+		}
+		if n := len(d.Specimens[0].Points); len(links) == n*(n-1)/2 {
 			return nil, fmt.Errorf("more than the %d links that there can be: some are named twice", len(links))
 		}
-		links = append(links, [2]int{a, b})
+		links = append(links, [2]int{from, to})
 	}
 	return links, nil
 }

@@ -25,22 +25,21 @@ func Ready(d *morpho.Dataset, q Question) (*morpho.Dataset, error) {
 
 // ready sets the data as Ready has them, the landmarks that were estimated, and how semi-landmarks slid.
 func (a *analysis) ready(d *morpho.Dataset) {
-	out := *d
-	a.estimated = map[string][]int{}
-	out.Specimens = slices.Clone(d.Specimens)
+	d = try.Get(d.Corrected(a.Corrections))
 	for _, s := range d.Specimens {
-		for l, p := range s.Points {
-			if slices.ContainsFunc(p, math.IsNaN) {
-				a.estimated[s.Name] = append(a.estimated[s.Name], l)
-			}
-		}
-		if len(a.estimated[s.Name]) == len(s.Points) {
+		if !slices.ContainsFunc(slices.Concat(s.Points...), func(v float64) bool { return !math.IsNaN(v) }) {
 			try.Do(d.Validate())
 		}
 	}
-	if len(a.estimated) > 0 {
-		for i, shape := range try.Get(morpho.EstimateMissing(d.Shapes())) {
-			out.Specimens[i].Points = shape
+	a.coded = d.Coded()
+	out := *try.Get(d.Complete())
+	out.Specimens = slices.Clone(out.Specimens)
+	a.estimated = map[string][]int{}
+	for i, s := range d.Specimens {
+		for l, p := range s.Points {
+			if !slices.Equal(p, out.Specimens[i].Points[l]) {
+				a.estimated[s.Name] = append(a.estimated[s.Name], l)
+			}
 		}
 	}
 	try.Do(out.Validate())
@@ -62,12 +61,12 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	}
 	parts := strings.Split(a.Joint, ";")
 	if len(parts) != 3 {
-		try.Do(fmt.Errorf("the joint %s: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 0; 5-10; 1-4", clip(a.Joint)))
+		try.Do(fmt.Errorf("the joint %s: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 1; 6-11; 2-5", clip(a.Joint)))
 	}
 	var lists [3][]int
 	for k, part := range parts {
 		var err error
-		if lists[k], err = parseLandmarks(part, len(out.Specimens[0].Points)); err != nil {
+		if lists[k], err = out.ParseLandmarks(part); err != nil {
 			try.Do(fmt.Errorf("the joint %s: %w", clip(a.Joint), err))
 		}
 	}
@@ -130,7 +129,7 @@ func (j *joint) figure() (*Figure, error) {
 func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
 	var sliding []morpho.Semilandmark
 	for _, text := range strings.Split(q.Curves, ";") {
-		curve, err := parseLandmarks(text, len(d.Specimens[0].Points))
+		curve, err := d.ParseLandmarks(text)
 		if err == nil && len(curve) < 3 {
 			err = errors.New("it has fewer than three landmarks, and the first and the last do not slide: list at least three")
 		}
@@ -149,10 +148,14 @@ func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
 	if criterion < 0 {
 		return nil, fmt.Errorf("semi-landmarks slide by %q, want energy, distance, geomorph energy or geomorph distance", q.Slide)
 	}
+	var slid *morpho.SlidAlignment
+	var err error
 	if geomorph {
-		return morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion, cmp.Or(q.Turns, 9))
+		slid, err = morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion, cmp.Or(q.Turns, 9))
+	} else {
+		slid, err = morpho.ProcrustesSliding(d.Shapes(), sliding, criterion)
 	}
-	return morpho.ProcrustesSliding(d.Shapes(), sliding, criterion)
+	return slid, try.Name(err, "the curves, with shapes and landmarks counted from 0")
 }
 
 // describeReady says what was done to the data before they were compared.
@@ -173,7 +176,7 @@ func (a *analysis) describeReady(s *Section) {
 		var lines List
 		for i, crossed := range a.slid.Crossed {
 			if len(crossed) > 0 {
-				lines = append(lines, fmt.Sprintf("%s: %s %s", a.order[i], landmarksWord(len(crossed)), joined(crossed)))
+				lines = append(lines, a.order[i]+": "+a.data.Called(crossed...))
 			}
 		}
 		if lines != nil {
@@ -189,7 +192,7 @@ func (a *analysis) describeReady(s *Section) {
 		var lines List
 		for _, specimen := range a.data.Specimens {
 			if l := a.estimated[specimen.Name]; l != nil {
-				lines = append(lines, fmt.Sprintf("%s: %s %s", specimen.Name, landmarksWord(len(l)), joined(l)))
+				lines = append(lines, specimen.Name+": "+a.data.Called(l...))
 			}
 		}
 		s.add(Paragraph("Missing landmarks were estimated. The table of specimens lists them. The tests treat them as measured:"), lines)

@@ -2,6 +2,7 @@ package supplement
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -16,12 +17,15 @@ func (a *analysis) separate() *Section {
 	if values == nil || a.model == nil || a.tree != nil || a.over() {
 		return nil
 	}
-	d, _ := a.grouped(factors)
-	for _, n := range counts(values) {
-		if n < 3 { // two without the one that is left out
-			return nil
-		}
+	d, values, small := a.largeGroups(values) // two without the one that is left out
+	if d == nil {
+		return nil
 	}
+	if !slices.Equal(factors, []string{"group"}) {
+		d = d.GroupBy(factors...)
+	}
+	of := *a
+	of.data = d
 	s := &Section{Title: "Can the group be recognised by shape?"}
 	t := &Table{Name: "separation", Caption: "Share of the specimens that are nearest to the mean of their own group. Cross-validated: each specimen on axes that were computed without it. Not cross-validated: on axes computed from all specimens. The test compares the means of the groups.",
 		Header: []string{"axes", "principal components", "correct, cross-validated", "correct, not cross-validated", "p"}}
@@ -43,7 +47,10 @@ func (a *analysis) separate() *Section {
 			}
 			confusion.Rows = append(confusion.Rows, cells)
 		}
-		s.add(confusion, a.separationFigure(by.name, by.file, values, found))
+		s.add(confusion, of.separationFigure(by.name, by.file, values, found))
+	}
+	if small != "" {
+		s.Parts = append([]Part{Paragraph(small)}, s.Parts...)
 	}
 	s.Parts = append([]Part{Paragraph(fmt.Sprintf("If specimens are few, axes that are computed to separate groups do so even if the groups do not differ. Therefore judge by the cross-validated numbers and pictures. By chance about %s of the specimens are nearest to the mean of their own group.",
 		percent(1/float64(len(d.Groups())))))}, s.Parts...)

@@ -37,9 +37,13 @@ func software() string { return "anatomy " + anatomy.Version + " with " + runtim
 // record is what a document is made again from.
 type record struct {
 	Question
-	Name   string `json:"name"`
-	Unit   string `json:"unit,omitempty"`
-	Closed bool   `json:"closed,omitempty"`
+	Name     string   `json:"name"`
+	Unit     string   `json:"unit,omitempty"`
+	Closed   bool     `json:"closed,omitempty"`
+	FromZero bool     `json:"from_zero,omitempty"`
+	Labels   []string `json:"labels,omitempty"`
+	Curves   [][2]int `json:"landmarks_of_curves,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
 
 	data *morpho.Dataset
 }
@@ -325,6 +329,6 @@ func open(folder string) (*morpho.Dataset, Question) {
 	if r.Tree != "" {
 		try.Get(tree.Parse(r.Tree))
 	}
-	d.Name, d.Unit, d.Closed = r.Name, r.Unit, r.Closed
+	d.Name, d.Unit, d.Closed, d.FromZero, d.Labels, d.Curves, d.Notes = r.Name, r.Unit, r.Closed, r.FromZero, r.Labels, r.Curves, r.Notes
 	return d, r.Question
 }

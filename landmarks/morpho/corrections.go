@@ -1,0 +1,276 @@
+package morpho
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/try"
+	"anatomy/landmarks/internal/text"
+)
+
+// Corrections are what is done about defects of data, in a line each as the options of the program have it. Names of specimens and pairs stand with semicolons between
+// them.
+type Corrections struct {
+	Without          string `json:"without,omitempty"`           // specimens that are left out: "a; b"
+	Mirror           string `json:"mirror,omitempty"`            // specimens whose mirror images are taken
+	Exchange         string `json:"exchange,omitempty"`          // landmarks that are in each other's place: "a=3,7; b=F-3,F-8"
+	WithoutLandmarks string `json:"without_landmarks,omitempty"` // that are left out of all specimens: "3, 7-9"
+	Units            string `json:"units,omitempty"`             // of specimens, other than that of the data set: "a=mm; b=in"
+	Measured         bool   `json:"measured,omitempty"`          // see Dataset.Measured
+}
+
+// Corrected returns the data set with the corrections, in the order of their fields; the data set itself does not change. It is an error, which says the name most like
+// it, if a specimen is not there, if a landmark is not, or if a unit or that of the data set is not known.
+func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
+	defer try.Named(&err, "%s", d.Name)
+	copied := *d
+	out = &copied
+	out.Specimens = slices.Clone(d.Specimens)
+	out.Measured = d.Measured || c.Measured
+	for _, name := range d.specimenNames(c.Mirror) {
+		s := out.at(name)
+		s.Points = mirrored(s.Points)
+	}
+	for _, pair := range d.assignments(c.Exchange, "exchange", "3,7") {
+		s := out.at(pair[0])
+		l, err := d.ParseLandmarks(pair[1])
+		if try.Do(try.Name(err, "exchange in %s", text.Clip(pair[0]))); len(l) != 2 || l[0] == l[1] {
+			try.Do(text.Advise("write SPECIMEN=LANDMARK,LANDMARK", "exchange: %s are not two landmarks", text.Clip(pair[1])))
+		}
+		s.Points = slices.Clone(s.Points)
+		s.Points[l[0]], s.Points[l[1]] = s.Points[l[1]], s.Points[l[0]]
+	}
+	for _, pair := range d.assignments(c.Units, "unit", "mm") {
+		factor := lengths[pair[1]] / lengths[d.Unit]
+		if !(factor > 0) || math.IsInf(factor, 0) {
+			known := slices.Sorted(maps.Keys(lengths))
+			try.Do(text.Advise("name the unit of the data set too, as --unit mm; units are "+strings.Join(known, ", "),
+				"the specimen %s is to have the unit %s, and the others have %s", text.Clip(pair[0]), text.Clip(pair[1]), text.Clip(d.Unit)))
+		}
+		s := out.at(pair[0])
+		s.Points = (Similarity{factor, identity(len(s.Points[0])), make([]float64, len(s.Points[0]))}).Apply(s.Points)
+	}
+	if c.WithoutLandmarks != "" {
+		l, err := d.ParseLandmarks(c.WithoutLandmarks)
+		try.Do(try.Name(err, "without landmarks"))
+		out = out.WithoutLandmarks(l...)
+	}
+	if names := d.specimenNames(c.Without); len(names) > 0 {
+		if out = out.Without(names...); len(out.Specimens) == 0 {
+			try.Do(text.Advise("keep some", "all specimens are left out"))
+		}
+		out.note("left out: %s", listNames(names))
+	}
+	for _, done := range [][2]string{{"mirrored", c.Mirror}, {"with two landmarks exchanged", c.Exchange}, {"converted from another unit", c.Units}} {
+		if done[1] != "" {
+			out.note("%s: %s", done[0], done[1])
+		}
+	}
+	return out, nil
+}
+
+// lengths are those of units, in metres.
+var lengths = map[string]float64{"m": 1, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "um": 1e-6, "nm": 1e-9, "in": 0.0254, "inch": 0.0254, "ft": 0.3048}
+
+// at is the specimen of a name that is there.
+func (d *Dataset) at(name string) *Specimen { return &d.Specimens[slices.Index(d.Names(), name)] }
+
+// mirrored is the mirror image of a shape at the plane in which its first coordinate is that of the centroid.
+func mirrored(x [][]float64) [][]float64 {
+	out, middle := slices.Clone(x), Centroid(x)[0]
+	for l, p := range x {
+		out[l] = append([]float64{2*middle - p[0]}, p[1:]...)
+	}
+	return out
+}
+
+// specimenNames reads names with semicolons between; a name may have semicolons itself, and a backslash before one counts for nothing.
+func (d *Dataset) specimenNames(line string) (names []string) {
+	all := d.Names()
+	parts := strings.Split(strings.ReplaceAll(line, `\;`, ";"), ";")
+	for from := 0; from < len(parts); {
+		to := len(parts)
+		for to > from+1 && !slices.Contains(all, strings.TrimSpace(strings.Join(parts[from:to], ";"))) {
+			to--
+		}
+		if name := strings.TrimSpace(strings.Join(parts[from:to], ";")); slices.Contains(all, name) {
+			names = append(names, name)
+		} else if name != "" {
+			try.Do(d.none("specimen", name, all))
+		}
+		from = to
+	}
+	return names
+}
+
+// assignments reads SPECIMEN=VALUE with semicolons between.
+func (d *Dataset) assignments(line, what, value string) (pairs [][2]string) {
+	for rest := strings.ReplaceAll(line, `\;`, ";"); strings.TrimSpace(rest) != ""; {
+		rest = strings.TrimLeft(rest, "; ")
+		best := ""
+		for _, s := range d.Specimens {
+			if after, is := strings.CutPrefix(rest, s.Name); is && strings.HasPrefix(strings.TrimSpace(after), "=") && len(s.Name) > len(best) {
+				best = s.Name
+			}
+		}
+		name, after, is := strings.Cut(rest[len(best):], "=")
+		if best == "" && is {
+			try.Do(d.none("specimen", strings.TrimSpace(name), d.Names()))
+		} else if !is {
+			try.Do(text.Advise("write SPECIMEN="+value, "%s: %s names no specimen", what, text.Clip(rest)))
+		}
+		var found string
+		found, rest, _ = strings.Cut(after, ";")
+		pairs = append(pairs, [2]string{best, strings.TrimSpace(found)})
+	}
+	return pairs
+}
+
+// quoted is a word for a command line, of a shell or of Windows.
+func quoted(word string) string {
+	switch {
+	case !strings.ContainsFunc(word, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.,/:=+", r)
+	}):
+		return word
+	case !strings.ContainsAny(word, "\"$`\\!%"):
+		return `"` + word + `"`
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Without returns the data set without the specimens of these names; the points are shared. It panics, listing the names that
+// there are, if one is not there.
+func (d *Dataset) Without(names ...string) *Dataset {
+	out := *d
+	out.Specimens = nil
+	for _, name := range names {
+		if !slices.Contains(d.Names(), name) {
+			panic(d.none("specimen", name, d.Names()))
+		}
+	}
+	for _, s := range d.Specimens {
+		if !slices.Contains(names, s.Name) {
+			out.Specimens = append(out.Specimens, s)
+		}
+	}
+	return &out
+}
+
+// WithoutLandmarks returns the data set without the landmarks of these numbers. Those behind them keep their names and numbers as Labels, and Notes say which are
+// left out. The coordinates are shared. It panics if a specimen has no such landmark.
+func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
+	if len(landmarks) == 0 {
+		return d
+	}
+	out := *d
+	out.Specimens = slices.Clone(d.Specimens)
+	for i, s := range d.Specimens {
+		for _, l := range landmarks {
+			if l < 0 || l >= len(s.Points) {
+				panic(fmt.Errorf("%s: %w", d.Name, text.Advise(fmt.Sprintf("it has %d, in Go counted from 0", len(s.Points)),
+					"%s has no landmark %d", d.specimen(i), l)))
+			}
+		}
+		out.Specimens[i].Points = dropped(s.Points, landmarks)
+	}
+	most := 0
+	for _, s := range d.Specimens {
+		most = max(most, len(s.Points))
+	}
+	out.Labels, out.Curves = dropped(d.landmarkNames(most), landmarks), nil
+	out.note("left out: %s", d.Called(slices.Compact(slices.Sorted(slices.Values(landmarks)))...))
+	return &out
+}
+
+// dropped returns x without the elements of these numbers.
+func dropped[E any](x []E, numbers []int) (out []E) {
+	for i, e := range x {
+		if !slices.Contains(numbers, i) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Distinct returns the data set without landmarks that coincide with an earlier one in every specimen of these names, of all where none are
+// given; Notes say which. No deformation parts such landmarks or brings them together, so that the manifold of landmarks has no exact
+// geodesics to and from these shapes. It panics, listing the names that there are, if one is not there.
+func (d *Dataset) Distinct(names ...string) *Dataset {
+	shapes := d.Shapes()
+	where := "every specimen"
+	if len(names) > 0 {
+		where = listed(names)
+		shapes = nil
+		for _, name := range names {
+			shapes = append(shapes, d.Shape(name))
+		}
+	}
+	out := *d
+	var second []int
+	for _, pair := range coincident(shapes...) {
+		out.note("%s coincides with %s in %s: it is left out", out.Called(pair[1]), out.Landmark(pair[0]), where)
+		second = append(second, pair[1])
+	}
+	return out.WithoutLandmarks(second...)
+}
+
+// coincident returns the pairs of landmarks that are in one place in each of the shapes: every landmark that stands where an earlier one
+// does, with the first of these. Missing landmarks are nowhere.
+func coincident(shapes ...[][]float64) (pairs [][2]int) {
+	if len(shapes) == 0 {
+		return nil
+	}
+	first := map[string]int{} // landmark in its places in all shapes
+	for l := range shapes[0] {
+		var place []byte
+		missing := false
+		for _, x := range shapes {
+			missing = missing || l >= len(x) || slices.ContainsFunc(x[l], math.IsNaN)
+			for c := 0; !missing && c < len(x[l]); c++ {
+				place = binary.LittleEndian.AppendUint64(place, math.Float64bits(x[l][c]+0)) // −0 is 0
+			}
+		}
+		if missing {
+			continue
+		}
+		if earlier, taken := first[string(place)]; taken {
+			pairs = append(pairs, [2]int{earlier, l})
+		} else {
+			first[string(place)] = l
+		}
+	}
+	return pairs
+}
+
+// Scale returns a copy with every coordinate multiplied by f, but for landmarks at a usual code of a missing one, which stay as they are
+// (see CheckCodes). Its Unit is empty: the numbers no longer count the old one.
+func (d *Dataset) Scale(f float64) *Dataset {
+	out := *d
+	out.Unit = ""
+	out.Specimens = slices.Clone(d.Specimens)
+	for i, s := range d.Specimens {
+		points := make([][]float64, len(s.Points))
+		for j, p := range s.Points {
+			points[j] = slices.Clone(p)
+			scalePoint(points[j], f)
+		}
+		out.Specimens[i].Points = points
+	}
+	return &out
+}
+
+// scalePoint multiplies the coordinates of a landmark. A usual code of a missing one stays: multiplied, nothing could tell it from
+// coordinates.
+func scalePoint(p []float64, f float64) {
+	if !atCode(p) {
+		floats.Scale(f, p)
+	}
+}

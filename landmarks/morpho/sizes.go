@@ -1,0 +1,92 @@
+package morpho
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/landmarks/internal/text"
+)
+
+// sizes matches the titles of columns that are likely to hold sizes.
+var sizes = regexp.MustCompile(`(?i)size|length|mass|weight|^(cs|svl|sl|tl)$`)
+
+const (
+	equalSizes = 1e-3 // of the sizes is their range, at most, in shapes that were scaled before
+	fewSizes   = 1e-6 // the same for fewer than five specimens, whose sizes may be alike by chance
+	nearOne    = 0.01 // from 1 are, at most, the sizes of shapes that were scaled to 1
+)
+
+// LogSizes returns the logarithms of the centroid sizes. It is an error if the shapes were aligned or scaled before, so that what is left of sizes is rounding, or the
+// distance of a shape from the mean: the sizes are equal, or are once they are multiplied or divided by the cosine of that distance (a projection to the
+// tangent space divides by it, a full Procrustes fit multiplies).
+func (d *Dataset) LogSizes() ([]float64, error) {
+	if len(d.Specimens) == 0 {
+		return nil, d.empty()
+	}
+	sizes := make([]float64, len(d.Specimens))
+	for i, s := range d.Specimens {
+		if len(s.Points) == 0 {
+			return nil, fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i), text.Advise("digitise it, or leave it out", "no landmarks"))
+		}
+		sizes[i] = math.Log(CentroidSize(s.Points))
+	}
+	least, most := slices.Min(sizes), slices.Max(sizes)
+	if math.Max(-least, most) < nearOne || d.scaled(sizes) {
+		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise(d.unscaled(),
+			"centroid sizes are from %.6g to %.6g: the shapes were aligned or scaled before, and these are no sizes of specimens", math.Exp(least), math.Exp(most)))
+	}
+	return sizes, nil
+}
+
+// scaled says whether logarithms of sizes are equal, or are so with the cosines of the distances from the mean of the coordinates, which is that of the shapes if they
+// were aligned.
+func (d *Dataset) scaled(sizes []float64) bool {
+	tolerance := equalSizes
+	if len(sizes) < 5 {
+		tolerance = fewSizes
+	}
+	alike := func(power float64, cosines []float64) bool {
+		least, most := math.Inf(1), math.Inf(-1)
+		for i, s := range sizes {
+			if cosines != nil {
+				s += power * math.Log(cosines[i])
+			}
+			least, most = min(least, s), max(most, s)
+		}
+		return most-least < tolerance
+	}
+	if alike(0, nil) {
+		return true
+	}
+	first := slices.Concat(d.Specimens[0].Points...)
+	rows, mean := make([][]float64, len(sizes)), make([]float64, len(first))
+	for i, s := range d.Specimens {
+		if len(s.Points) != len(d.Specimens[0].Points) || len(s.Points[0]) != len(d.Specimens[0].Points[0]) {
+			return false
+		}
+		centre := Centroid(s.Points)
+		for _, p := range s.Points {
+			rows[i] = append(rows[i], floats.SubTo(make([]float64, len(p)), p, centre)...)
+		}
+		floats.Add(mean, rows[i])
+	}
+	cosines := make([]float64, len(rows))
+	for i, row := range rows {
+		cosines[i] = math.Max(0, floats.Dot(row, mean)/(floats.Norm(row, 2)*floats.Norm(mean, 2)))
+	}
+	return alike(1, cosines) || alike(-1, cosines)
+}
+
+// unscaled advises where the sizes are that shapes had before they were scaled.
+func (d *Dataset) unscaled() string {
+	for _, name := range d.Covariates() {
+		if values, err := d.Numbers(name); err == nil && sizes.MatchString(name) && !slices.ContainsFunc(values, math.IsNaN) {
+			return fmt.Sprintf("the column %[1]q may hold the sizes before: write %[1]s in place of size in the model", name)
+		}
+	}
+	return "read the sizes before as a column, and write its title in place of size in the model"
+}
