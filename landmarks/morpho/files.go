@@ -339,7 +339,7 @@ func readLines(r io.Reader, file string, read func(in *lineReader) *Dataset) (*D
 
 // reading reads a file. An error that ends it and does not say where it is, is one at this line, or in the whole file if that is 0.
 func reading(file string, line func() int, read func() *Dataset) (d *Dataset, err error) {
-	err = try.Run(func() { d = read().numbered() })
+	err = try.Run(func() { d = read().flat().repeated().numbered() })
 	if said := (*placed)(nil); err != nil && !errors.As(err, &said) {
 		err = at(file, line(), err)
 	}
@@ -347,6 +347,51 @@ func reading(file string, line func() int, read func() *Dataset) (d *Dataset, er
 		return nil, err
 	}
 	return d, nil
+}
+
+// flat leaves out a third coordinate that no landmark has.
+func (d *Dataset) flat() *Dataset {
+	points := slices.Concat(d.Shapes()...)
+	if len(points) == 0 || slices.ContainsFunc(points, func(p []float64) bool { return len(p) != 3 || !math.IsNaN(p[2]) }) ||
+		!slices.ContainsFunc(points, func(p []float64) bool { return !math.IsNaN(p[0]) }) {
+		return d
+	}
+	for i := range d.Specimens {
+		for l, p := range d.Specimens[i].Points {
+			d.Specimens[i].Points[l] = p[:2]
+		}
+	}
+	d.note("no landmark has z: they were taken for landmarks in the plane")
+	return d
+}
+
+// repeated numbers the specimens of one name.
+func (d *Dataset) repeated() *Dataset {
+	seen, again := map[string]int{}, []string(nil)
+	for _, s := range d.Specimens {
+		seen[s.Name] = 0
+	}
+	for i := range d.Specimens {
+		s := &d.Specimens[i]
+		name := s.Name
+		if seen[name]++; name == "" || seen[name] == 1 {
+			continue
+		}
+		if seen[name] == 2 {
+			again = append(again, name)
+		}
+		for k := seen[name]; ; k++ {
+			s.Name = fmt.Sprintf("%s-%d", name, k)
+			if _, taken := seen[s.Name]; !taken {
+				break
+			}
+		}
+		seen[s.Name] = 1
+	}
+	if len(again) > 0 {
+		d.note("several specimens have one name, and were numbered as in %s: %s", again[0]+"-2", listNames(again))
+	}
+	return d
 }
 
 // placed is an error that says where it is.

@@ -216,9 +216,8 @@ func TestWriteRefuses(t *testing.T) {
 		"name twice":    {[]Specimen{{Name: "a", Points: points}, {Name: "a", Points: points}}, []string{"CSV", "wide CSV"}, `two specimens "a"`},
 		"space":         {[]Specimen{{Name: "a b", Points: points}}, []string{"NTS"}, "no spaces"},
 		"one landmark":  {[]Specimen{{Name: "a", Points: points[:1]}}, []string{"NTS"}, "one landmark"},
-		"covariate":     {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"x": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
+		"covariate":     {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"x": "1"}}}, []string{"CSV"}, "rename it"},
 		"x1":            {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"X_1": "1"}}}, []string{"wide CSV"}, "rename it"},
-		"ID":            {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"ID": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
 		"untitled":      {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
 		"value":         {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"age": "1\n"}}}, []string{"CSV", "wide CSV"}, "line break"},
 		"section":       {[]Specimen{{Name: "[a", Points: points}}, []string{"Morphologika"}, "would be a section"},
@@ -277,7 +276,6 @@ var malformed = []struct {
 	{"wide CSV", "specimen,x1,y1,x3,y3\na,1,2,3,4\n", []string{"bad.csv:1:", "columns of landmark 1 (x2, y2"}},
 	{"wide CSV", "specimen,x1,y1,x2\na,1,2,3\n", []string{"bad.csv:1:", "coordinate of landmark 1 (x2, y2"}},
 	{"wide CSV", "specimen,x1,y1,z1,x2,y2\na,1,2,3,4,5\n", []string{"bad.csv:1:", "coordinate of landmark 1 (x2, y2 or z2)"}},
-	{"wide CSV", "specimen,x1,y1\na,1,2\na,3,4\n", []string{"bad.csv:3:", `second specimen "a"`}},
 	{"wide CSV", "specimen,x1,y1,x2,y2\na,1,2,3,4\nb,1,2,3,?\n", []string{"bad.csv:3:", `specimen "b", landmark 1: y = "?"`}},
 
 	{"TPS", "", []string{"bad.tps", "no LM="}},
