@@ -75,6 +75,7 @@ func (t *csvTable) read(r io.Reader, as Reading) *Dataset {
 	}
 	t.finish()
 	t.dataset.noteEnd(s.in)
+	t.dataset.noteEncoding(s.in)
 	return t.dataset
 }
 

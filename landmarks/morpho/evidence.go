@@ -13,7 +13,11 @@ import (
 
 // Reading says how a file is read where nothing in it tells. The zero value leaves everything to the file.
 type Reading struct {
-	Dimensions int // 2 or 3, of a table whose columns are numbered throughout
+	Dimensions int            // 2 or 3, of a table whose columns are numbered throughout
+	Resample   map[string]int // how many points each curve is to have, by its name, or by its number from 1
+
+	alone  bool    // the file is one of a folder, which sees to curves
+	scales *scales // of such files
 }
 
 // layout is a way in which columns of coordinates may be those of landmarks.

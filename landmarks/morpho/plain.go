@@ -176,6 +176,7 @@ func readPlain(s *sheet) *Dataset {
 	for _, row := range below {
 		d.note("line %d below the coordinates was passed over: %s", row.line, row.quoted())
 	}
+	d.noteEncoding(s.in)
 	if announced == 0 {
 		d.noteEnd(s.in)
 	}
