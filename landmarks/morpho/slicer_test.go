@@ -104,9 +104,8 @@ func TestMalformedSlicer(t *testing.T) {
 		return markups("\"type\": \"Fiducial\", \"controlPoints\": [\n{\"position\": [1, 2, 3]},\n{\n" + properties + "}]")
 	}
 	for text, want := range map[string]string{
-		"":                           "bad: no comment # CoordinateSystem",
+		"":                           "bad: no points",
 		"# CoordinateSystem = LPS\n": "bad: no points",
-		"1,1,2,3\n":                  "bad: no comment # CoordinateSystem = LPS, or RAS",
 		"# CoordinateSystem = IJK\n": `bad:1: the coordinate system is "IJK"; write LPS or RAS`,
 		"# CoordinateSystem = LPS\n# columns = label,x,y\nF,1,2\n": "bad:3: a point, but the comment # columns = before it names no column z",
 		fcsvStart + "1,1,2\n":                                            "bad:4: landmark 0: 3 columns, too few",
