@@ -17,6 +17,7 @@ type Reading struct {
 	Resample   map[string]int // how many points each curve is to have, by its name, or by its number from 1
 
 	alone  bool    // the file is one of a folder, which sees to curves
+	curves bool    // which are wanted
 	scales *scales // of such files
 }
 
@@ -55,6 +56,10 @@ const closer = 3
 
 // usual is a distance of shapes to their mean that organisms of one kind seldom have: below it a layout is not doubted.
 const usual = 0.1
+
+// agree is a distance of shapes to their mean below which columns without telling titles are those of landmarks: of columns of something else, such as
+// scores of components, it is about 1.
+const agree = 0.5
 
 // decide places the columns of a table whose titles are numbers throughout, and notes where other layouts fit those of others much better.
 func (c *csvColumns) decide(header []string, rows []sheetRow, as Reading) error {
@@ -96,6 +101,10 @@ func (c *csvColumns) decide(header []string, rows []sheetRow, as Reading) error 
 			return text.Advise("give --dimensions 2 or --dimensions 3, or write a header such as specimen,x1,y1,x2,y2", "the columns %s to %s may be %d landmarks (%s; %.2g from their mean) "+
 				"or %d (%s; %.2g)", first, last, len(chosen.points), chosen.about, chosen.fit, len(l.points), l.about, l.fit)
 		}
+	}
+	if as.Dimensions == 0 && !(chosen.fit < agree) {
+		return text.Advise("if these are landmarks, give --dimensions 2 or --dimensions 3, or write a header such as specimen,x1,y1,x2,y2", "%w",
+			notLandmarks(fmt.Sprintf("no title of the columns %s to %s tells x and y, and their values make no shapes that agree", first, last)))
 	}
 	c.points = chosen.points
 	c.notes = append(c.notes, fmt.Sprintf("the columns %s to %s were taken for %d landmarks: %s", first, last, len(chosen.points), chosen.about))

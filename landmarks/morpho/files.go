@@ -53,6 +53,11 @@ var fileFormats = []fileFormat{
 	{"Markups", []string{".json"}, beginning("{"), plainly(ReadMarkups), WriteMarkups},
 	{"NPY", []string{".npy"}, beginning(npyMagic), plainly(ReadNPY), WriteNPY},
 	{"Checkpoint", []string{".ckpt"}, containing("Stratovan Checkpoint"), plainly(ReadCheckpoint), nil},
+	{"Amira", []string{".landmarkascii", ".landmark"}, amiraHead.Match, plainly(ReadAmira), nil},
+	{"MeshLab", []string{".pp"}, containing("<PickedPoints"), plainly(ReadPickedPoints), nil},
+	{"StereoMorph", nil, stereoHead.Match, Reading.stereo, nil},
+	{"Excel", []string{".xlsx"}, func([]byte) bool { return false }, Reading.workbook, nil},
+	{"R", []string{".rds", ".rda", ".rdata"}, rHead.Match, Reading.rdata, nil},
 	{"MITK", []string{".mps"}, containing("<point_set_file"), plainly(ReadMITK), nil},
 	{"MorphoJ", []string{".morphoj.txt"}, func([]byte) bool { return false }, Reading.csv, WriteMorphoJ}, // before .txt
 	{"Morphologika", []string{".txt", ".morphologika"}, beginning("["), plainly(ReadMorphologika), WriteMorphologika},
@@ -154,7 +159,7 @@ const saveAsCSV = "save the spreadsheet as CSV"
 
 // spreadsheet says whether a file is one of a spreadsheet program, by its name.
 func spreadsheet(path string) bool {
-	return slices.Contains([]string{".xlsx", ".xls", ".ods", ".numbers"}, strings.ToLower(filepath.Ext(path)))
+	return slices.Contains([]string{".xls", ".ods", ".numbers"}, strings.ToLower(filepath.Ext(path)))
 }
 
 // Write writes a data set in the format that the extension of path names:

@@ -39,7 +39,7 @@ func (as Reading) readFolder(path string) (*Dataset, error) {
 	}
 	in, within := &folder{path: path, taken: map[string]string{}, noted: map[string][]string{}}, new(input.Budget)
 	one := as
-	one.Resample, one.scales, one.alone = nil, &in.scales, true
+	one.Resample, one.scales, one.alone, one.curves = nil, &in.scales, true, len(as.Resample) > 0
 	for _, e := range entries {
 		if err := in.add(one, e, within); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ package text
 import (
 	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ type Decoded struct {
 }
 
 // Decode returns r as UTF-8, without the byte-order mark that UTF-8 and UTF-16 files begin with. Without a mark it is r as it is. What gzip
-// has packed is unpacked.
+// or bzip2 has packed is unpacked.
 func Decode(r io.Reader) Decoded {
 	if in, is := r.(Decoded); is {
 		return in
@@ -44,11 +45,17 @@ func Decode(r io.Reader) Decoded {
 	within := input.Of(r)
 	in := bufio.NewReaderSize(within, 64<<10)
 	head, _ := in.Peek(3)
-	if bytes.HasPrefix(head, []byte("\x1f\x8b")) {
+	var packed io.Reader
+	if bytes.HasPrefix(head, []byte("BZh")) {
+		packed = bzip2.NewReader(in)
+	} else if bytes.HasPrefix(head, []byte("\x1f\x8b")) {
 		if z, err := gzip.NewReader(in); err == nil {
-			in, within.Size = bufio.NewReaderSize(input.Of(unpacked{z}, within.Budget), 64<<10), -1
-			head, _ = in.Peek(3)
+			packed = z
 		}
+	}
+	if packed != nil {
+		in, within.Size = bufio.NewReaderSize(input.Of(unpacked{packed}, within.Budget), 64<<10), -1
+		head, _ = in.Peek(3)
 	}
 	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(head, []byte(mark)) {
@@ -65,7 +72,7 @@ type unpacked struct{ io.Reader }
 func (u unpacked) Read(p []byte) (int, error) {
 	n, err := u.Reader.Read(p)
 	if err != nil && err != io.EOF {
-		err = Advise("the file may have been cut off: save it again", "what gzip has packed ends in %w", err)
+		err = Advise("the file may have been cut off: save it again", "what is packed in it ends in %w", err)
 	}
 	return n, err
 }
