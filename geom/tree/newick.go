@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
@@ -17,19 +18,41 @@ import (
 	"anatomy/internal/input"
 )
 
-// Read reads a file that holds one tree in Newick's format, see Parse. Errors have the form path:line:column: what.
-func Read(path string) (_ *Tree, err error) {
+// Read reads the first tree of a file: see ReadAll.
+func Read(path string) (*Tree, error) {
+	all, err := ReadAll(path)
+	if err != nil {
+		return nil, err
+	}
+	t := all[0]
+	if len(all) > 1 {
+		t.Notes = append(t.Notes, fmt.Sprintf("the file holds %d trees: the first was taken", len(all)))
+	}
+	return t, nil
+}
+
+// ReadAll reads a file of trees in Newick's format, see Parse, or of NEXUS with a block of trees, whose TRANSLATE gives the leaves their names.
+// Text that is no UTF-8 is taken for Windows-1252, with a note. Errors have the form path:line:column: what.
+func ReadAll(path string) (_ []*Tree, err error) {
 	defer try.Catch(&err)
 	f := try.Get(input.Open(path))
 	defer f.Close()
 	// A byte-order mark says that the text is UTF-16, or UTF-8 by a program of Windows.
 	text, err := io.ReadAll(transform.NewReader(f, unicode.BOMOverride(encoding.Nop.NewDecoder())))
 	try.Do(try.Name(err, "%s", path))
-	t, err := Parse(string(text))
+	windows := !utf8.Valid(text)
+	if windows {
+		text = try.Get(charmap.Windows1252.NewDecoder().Bytes(text))
+	}
+	r := &reader{text: string(text)}
+	all, err := r.run(r.trees)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", path, err)
 	}
-	return t, nil
+	if windows {
+		all[0].Notes = append(all[0].Notes, "the text is no UTF-8: it was taken for Windows-1252")
+	}
+	return all, nil
 }
 
 // Parse reads a tree in Newick's format, such as
@@ -41,17 +64,82 @@ func Read(path string) (_ *Tree, err error) {
 // what programs keep in them, such as [&&NHX:…]. A length that is not written is NaN. Names and lengths may be missing anywhere, a
 // node may have any number of children; a tree with three at the root mostly is one that was never rooted, and is taken as rooted there.
 //
-// It is an error if the text holds no tree, or anything after its semicolon, two leaves of one name, a length that is negative or not
-// finite, or a length other than 0 above the root. Errors begin with line:column.
-func Parse(text string) (t *Tree, err error) {
-	r := &reader{text: text}
-	if err := try.Run(func() { t = r.tree() }); err != nil {
-		before := text[:r.from]
+// A length other than 0 above the root joins it to nothing: it is passed over, and the tree's Notes say so. It is an error if the text holds
+// no tree, or anything after its semicolon, two leaves of one name, or a length that is negative or not finite. Errors begin with
+// line:column.
+func Parse(text string) (*Tree, error) {
+	r := &reader{text: strings.TrimPrefix(text, "\ufeff")}
+	all, err := r.run(func() []*Tree {
+		r.next()
+		t := r.tree()
+		if r.word != "" || r.quoted {
+			refuse("%s follows the semicolon that ends the tree: one text holds one tree", r.found())
+		}
+		return []*Tree{t}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// run reads trees; an error is one at the place that was read last.
+func (r *reader) run(read func() []*Tree) (all []*Tree, err error) {
+	if err := try.Run(func() { all = read() }); err != nil {
+		before := r.text[:r.from]
 		line := strings.Count(before, "\n") + 1
 		column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
 		return nil, fmt.Errorf("%d:%d: %w", line, column, err)
 	}
-	return t, nil
+	return all, nil
+}
+
+// trees reads all trees of a text.
+func (r *reader) trees() (all []*Tree) {
+	r.next()
+	if !strings.EqualFold(r.word, "#NEXUS") {
+		for all = append(all, r.tree()); r.word != "" || r.quoted; {
+			all = append(all, r.tree())
+		}
+		return all
+	}
+	names, block := map[string]string{}, false
+	for r.next(); r.word != "" || r.quoted; r.next() {
+		switch command := strings.ToUpper(r.word); {
+		case command == "BEGIN":
+			r.next()
+			block = strings.EqualFold(r.word, "TREES")
+		case block && command == "TRANSLATE":
+			for !r.is(";") && r.word != "" {
+				r.next()
+				key := r.word
+				r.next()
+				names[key] = r.word
+				if r.next(); !r.is(",") && !r.is(";") {
+					refuse("%s where a comma or semicolon belongs: TRANSLATE has a name for each number", r.found())
+				}
+			}
+			continue
+		case block && (command == "TREE" || command == "UTREE"):
+			for !strings.HasSuffix(r.word, "=") {
+				if r.is(";") || r.word == "" {
+					refuse("the tree lacks its =")
+				}
+				r.next()
+			}
+			r.next()
+			t := r.oneOf(names)
+			all = append(all, t)
+			continue
+		}
+		for !r.is(";") && r.word != "" {
+			r.next()
+		}
+	}
+	if len(all) == 0 {
+		refuse("the NEXUS file has no trees: a block of trees has lines such as TREE one = (a:1,b:2);")
+	}
+	return all
 }
 
 // reader splits a text into words. A word is one of the characters ( ) , : ; or a name or number.
@@ -150,26 +238,31 @@ func (r *reader) length() float64 {
 		refuse("the length of an edge should stand here, not %s", r.found())
 	}
 	l, _ := strconv.ParseFloat(r.word, 64) // infinite where the number is too large
-	try.Do(checkLength(l))
 	return l
 }
 
 // refuse ends the reading by an error.
 func refuse(format string, args ...any) { try.Do(fmt.Errorf(format, args...)) }
 
-// tree reads the whole text.
+// tree reads a tree and its semicolon, and the word behind it.
 func (r *reader) tree() *Tree {
+	t := r.oneOf(nil)
+	r.next()
+	return t
+}
+
+// oneOf reads a tree up to its semicolon, and gives nodes the names that others stand for.
+func (r *reader) oneOf(names map[string]string) *Tree {
 	if !utf8.ValidString(r.text) {
 		refuse("the text is not UTF-8")
 	}
-	r.next()
 	switch {
 	case r.word == "" && !r.quoted:
 		refuse("there is no tree: the text is empty")
 	case r.is(";"):
 		refuse("there is no tree before the semicolon")
 	case strings.EqualFold(r.word, "#NEXUS"):
-		refuse("this is a NEXUS file: take the text of its tree, which follows the sign =")
+		refuse("this is a NEXUS file: read it by Read, or take the text of its tree, which follows the sign =")
 	}
 	var (
 		t  Tree
@@ -206,11 +299,21 @@ func (r *reader) tree() *Tree {
 			if t.Name[node], has = r.word, name; t.Name[node] != "" {
 				at[node] = r.from
 			}
+			if other, is := names[r.word]; is {
+				t.Name[node] = other
+			}
 		case r.is(":") && has < length:
 			r.next()
 			l := r.length()
+			if err := checkLength(l); err != nil {
+				leaf := node
+				for leaf+1 < len(t.Parent) && t.Parent[leaf+1] == leaf {
+					leaf++
+				}
+				refuse("the edge above %s: %w", map[bool]string{true: t.Label(node), false: "the clade of " + t.Label(leaf)}[leaf == node || t.Name[node] != ""], err)
+			}
 			if parent < 0 && l != 0 {
-				refuse("the edge above the root, of length %v, joins it to nothing: remove this length", l)
+				t.Notes = append(t.Notes, fmt.Sprintf("the edge above the root, of length %v, was passed over: it joins the root to nothing", l))
 			}
 			t.Length[node], has = l, length
 		case r.is(";") && parent < 0:
@@ -218,10 +321,6 @@ func (r *reader) tree() *Tree {
 			if i, err := t.check(); err != nil {
 				r.from = at[i]
 				try.Do(err)
-			}
-			r.next()
-			if r.word != "" || r.quoted {
-				refuse("%s follows the semicolon that ends the tree: one text holds one tree", r.found())
 			}
 			return &t
 		case parent >= 0 && (r.is(";") || r.is("")):

@@ -440,7 +440,7 @@ func (c *csvColumns) place(header, above []string, coordinates map[int]coordinat
 		if m := stemNumber.FindStringSubmatch(stem); m != nil {
 			number, _ := strconv.Atoi(m[2]) // nine digits at most
 			if number > 2*len(stems)+fewest && !whole(stem) {
-				c.notes = append(c.notes, "the column "+text.Clip(stem)+" of one axis was taken for a covariate: no other landmark has such a number")
+				c.notes = append(c.notes, "the column "+text.Clip(header[slices.Max(columns[strings.ToLower(stem)])])+" was taken for a covariate: no other coordinate has such a number")
 				continue
 			}
 			numbers[number] = strings.ToLower(stem)

@@ -64,8 +64,8 @@ func TestReadCovariates(t *testing.T) {
 		_, err := covariatesOf(t, d, table)
 		expect.Refused(t, err, "covariates.csv", want)
 	}
-	_, err := d.ReadCovariates("skulls.xlsx")
-	expect.Refused(t, err, "skulls.xlsx", "save the spreadsheet as CSV")
+	_, err := d.ReadCovariates("skulls.ods")
+	expect.Refused(t, err, "skulls.ods", "save the spreadsheet as CSV")
 	_, err = covariatesOf(t, dated, "specimen,when (days since 2024-02-28)\nskull 01,7\nskull 02,2\nskull 03.v2,1\n")
 	expect.Refused(t, err, "line 2: when", `of the specimen "skull 01" is "7", in the landmark file it is "0"`)
 }

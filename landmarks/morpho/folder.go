@@ -166,6 +166,36 @@ func (in *folder) take(rows [][]int, file string) {
 	in.note(fmt.Sprintf("it was taken for %d %s, counted from %d", len(rows), what, from), file)
 }
 
+// ReadSliders returns the data set with the sliding semi-landmarks of a table, see Dataset.Sliders: a row for each, of the landmarks before, sliding and after,
+// counted from 1, or from 0 if one is 0; two in each row are Links.
+func (d *Dataset) ReadSliders(path string) (*Dataset, error) {
+	rows, err := readChains(path, new(input.Budget))
+	if err != nil {
+		return nil, err
+	}
+	in := &folder{path: path, noted: map[string][]string{}}
+	in.take(rows, filepath.Base(path))
+	out := *d
+	out.Links, out.Sliders = append(slices.Clip(d.Links), in.links...), append(slices.Clip(d.Sliders), in.sliders...)
+	out.note("%s: %s", filepath.Base(path), in.notes[0])
+	return &out, in.within(len(d.Specimens[0].Points))
+}
+
+// within returns an error if links or sliders name a landmark beyond n.
+func (in *folder) within(n int) error {
+	for _, l := range in.links {
+		in.sliders = append(in.sliders, [3]int{l[0], l[1]})
+	}
+	all := in.sliders
+	in.sliders = in.sliders[: len(all)-len(in.links) : len(all)-len(in.links)]
+	for _, s := range all {
+		if slices.Max(s[:]) >= n {
+			return fmt.Errorf("%s: %w", in.path, text.Advise("correct the table, or move it to another folder", "links or sliders name the landmark %d of %d, counted from 0", slices.Max(s[:]), n))
+		}
+	}
+	return nil
+}
+
 // dataset makes the specimens one data set.
 func (in *folder) dataset(as Reading) *Dataset {
 	out, first := newDataset(in.path), in.files[0]
@@ -197,10 +227,7 @@ func (in *folder) dataset(as Reading) *Dataset {
 		out.note("no SCALE= in %s: specimens have no sizes", listed(in.scales.unscaled))
 	}
 	n := len(out.Specimens[0].Points)
-	far := func(l int) bool { return l < 0 || l >= n }
-	if slices.ContainsFunc(in.links, func(l [2]int) bool { return slices.ContainsFunc(l[:], far) }) || slices.ContainsFunc(in.sliders, func(l [3]int) bool { return slices.ContainsFunc(l[:], far) }) {
-		try.Do(fmt.Errorf("%s: %w", in.path, text.Advise("correct the table, or move it to another folder", "links or sliders name a landmark beyond the %d that there are", n)))
-	}
+	try.Do(in.within(n))
 	out.Unit, out.Closed, out.Links, out.Sliders = first.Unit, first.Closed, in.links, in.sliders
 	if len(labels) == n {
 		out.Labels = labels

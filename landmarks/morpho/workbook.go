@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -39,6 +40,9 @@ func (as Reading) workbook(r io.Reader, name string) (*Dataset, error) {
 	}
 	return nil, first
 }
+
+// workbookHead says whether a file is a spreadsheet of Excel, by its name.
+func workbookHead(path string) bool { return strings.EqualFold(filepath.Ext(path), ".xlsx") }
 
 // workbookSheet is a sheet as comma-separated values, with an empty line for each row that is not there.
 type workbookSheet struct{ name, csv string }

@@ -93,18 +93,29 @@ type source struct {
 	covariates, tree, unit string
 	closed                 bool
 	missing                float64
+	as                     morpho.Reading
+	sliders                string
 }
 
 func (in *source) flags(c *cobra.Command) {
 	c.Flags().StringVar(&in.covariates, "covariates", "", "table with a row for each specimen, such as specimens.csv")
-	c.Flags().StringVar(&in.tree, "tree", "", "phylogeny in Newick's format, whose leaves are the specimens: a file")
+	c.Flags().StringVar(&in.tree, "tree", "", "phylogeny in Newick's format or NEXUS, whose leaves are the specimens, or values of one of their columns: a file")
 	c.Flags().StringVar(&in.unit, "unit", "", "unit of the coordinates, such as mm, if the file does not say")
 	c.Flags().BoolVar(&in.closed, "closed", false, "the landmarks follow a closed outline")
+	c.Flags().IntVar(&in.as.Dimensions, "dimensions", 0, "2 or 3, of a table whose columns are numbered throughout")
+	c.Flags().StringToIntVar(&in.as.Resample, "resample", nil, "how many points curves are to have, by their names or numbers from 1, such as edge=20")
+	c.Flags().StringVar(&in.sliders, "sliders", "", "table of landmarks before, sliding and after, as geomorph has: these slide")
 	c.Flags().Float64Var(&in.missing, "missing", math.NaN(), "code of missing landmarks, such as -999")
 }
 
 func (in *source) read(path string) *morpho.Dataset {
-	d := try.Get(morpho.Read(path))
+	if d := in.as.Dimensions; d != 0 && d != 2 && d != 3 {
+		try.Do(fmt.Errorf("%d dimensions, want 2 or 3", d))
+	}
+	d := try.Get(in.as.Read(path))
+	if in.sliders != "" {
+		d = try.Get(d.ReadSliders(in.sliders))
+	}
 	if !math.IsNaN(in.missing) {
 		d = try.Get(d.MissingAt(in.missing))
 	}
@@ -148,13 +159,19 @@ func (q *question) preparation(c *cobra.Command) {
 
 // data reads the data of a file, and the tree of the question.
 func (q *question) data(path string) *morpho.Dataset {
+	var notes []string
 	if q.tree != "" {
-		q.Tree = try.Get(tree.Read(q.tree)).Newick()
+		phylogeny := try.Get(tree.Read(q.tree))
+		q.Tree, notes = phylogeny.Newick(), phylogeny.Notes
 	}
 	if q.mesh != "" {
 		q.Question = try.Get(q.ReadMesh(q.mesh))
 	}
-	return q.read(path)
+	d := q.read(path)
+	for _, note := range notes {
+		d.Notes = append(d.Notes, "the tree: "+note)
+	}
+	return d
 }
 
 // document answers the question about the data of a file.
