@@ -2,6 +2,7 @@ package morpho
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,14 +26,17 @@ func (as Reading) resample(d *Dataset, parts [][][2]int, names []string) {
 			}
 		}
 	}
-	unequal := false
+	var unequal []string
 	for k, name := range counts {
 		least, most := parts[0][k][1]-parts[0][k][0], 0
 		for _, of := range parts {
 			least, most = min(least, of[k][1]-of[k][0]), max(most, of[k][1]-of[k][0])
 		}
-		unequal, asked = unequal || least < most, asked || as.Resample[name] > 0
+		asked = asked || as.Resample[name] > 0
 		counts[k] = fmt.Sprintf("%s=%d", name, least)
+		if least < most && as.Resample[name] == 0 {
+			unequal = append(unequal, counts[k])
+		}
 	}
 	for name := range as.Resample {
 		if !slices.ContainsFunc(counts, func(c string) bool { return strings.HasPrefix(c, name+"=") }) {
@@ -42,8 +46,8 @@ func (as Reading) resample(d *Dataset, parts [][][2]int, names []string) {
 	switch {
 	case len(counts) == 0:
 		return
-	case !asked && unequal:
-		refuse("give --resample "+strings.Join(counts, ","), "curves have other numbers of points in other specimens")
+	case len(unequal) > 0:
+		refuse("give --resample "+strings.Join(unequal, ","), "curves have other numbers of points in other specimens")
 	case asked:
 		for i := range d.Specimens {
 			var out [][]float64
@@ -80,4 +84,22 @@ func listedCounts(counts map[string]int) (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// curveTitle matches the names of curves, as C000 or curve 2: other words with numbers are those of landmarks.
+var curveTitle = regexp.MustCompile(`(?i)^c(urve)?[ _.-]?\d*$`)
+
+// labelledCurves are runs of three and more landmarks whose labels are a name and a number on it, as Landmark Editor writes curves.
+func labelledCurves(labels []string) (curves [][2]int) {
+	from := 0
+	for l := range labels {
+		if l+1 < len(labels) && curveLabel(labels[l+1]) == curveLabel(labels[l]) {
+			continue
+		}
+		if l+1-from >= fewest && curveTitle.MatchString(curveLabel(labels[l])) {
+			curves = append(curves, [2]int{from, l + 1})
+		}
+		from = l + 1
+	}
+	return curves
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
@@ -199,6 +200,15 @@ func (in *folder) within(n int) error {
 // dataset makes the specimens one data set.
 func (in *folder) dataset(as Reading) *Dataset {
 	out, first := newDataset(in.path), in.files[0]
+	n := func(d *Dataset) int { return len(d.Specimens[0].Points) }
+	if slices.ContainsFunc(in.files, func(d *Dataset) bool { return n(d) != n(first) }) {
+		in.complete()
+		for _, d := range in.files {
+			if d.Curves == nil && len(d.Labels) == n(d) {
+				d.Curves = labelledCurves(d.Labels)
+			}
+		}
+	}
 	labels, curves := in.labels(), [][][2]int{}
 	for _, d := range in.files {
 		if err := d.correspondsTo(first); err != nil {
@@ -226,10 +236,9 @@ func (in *folder) dataset(as Reading) *Dataset {
 		out.Unscaled = true
 		out.note("no SCALE= in %s: specimens have no sizes", listed(in.scales.unscaled))
 	}
-	n := len(out.Specimens[0].Points)
-	try.Do(in.within(n))
+	try.Do(in.within(n(out)))
 	out.Unit, out.Closed, out.Links, out.Sliders = first.Unit, first.Closed, in.links, in.sliders
-	if len(labels) == n {
+	if len(labels) == n(out) {
 		out.Labels = labels
 	}
 	return out
@@ -286,6 +295,36 @@ func (in *folder) labels() []string {
 		return nil
 	}
 	return most
+}
+
+// complete adds missing landmarks to files that lack some of the names that the longest list has.
+func (in *folder) complete() {
+	longest := in.files[0]
+	for _, d := range in.files {
+		if len(d.Labels) > len(longest.Labels) {
+			longest = d
+		}
+	}
+	for _, d := range in.files {
+		whole := slices.Clone(longest.Labels)
+		points, lacking := make([][]float64, len(whole)), []string(nil)
+		for l, label := range whole {
+			at := slices.Index(d.Labels, label)
+			if named := strings.ContainsFunc(label, unicode.IsLetter) && !isNumber(label[len(label)-1:]); !named {
+				return // numbers may have been given anew
+			}
+			if at < 0 {
+				lacking = append(lacking, label)
+				points[l] = missingPoint()[:len(longest.Specimens[0].Points[0])]
+			} else {
+				points[l] = d.Specimens[0].Points[at]
+			}
+		}
+		if len(lacking) > 0 && len(lacking)+len(d.Labels) == len(whole) && len(d.Labels) > 0 {
+			d.Specimens[0].Points, d.Labels = points, whole
+			in.note("landmarks that are not in the file are missing: "+listNames(lacking), filepath.Base(d.Source))
+		}
+	}
 }
 
 // permutation says where in labels each of others is; nil if they are not the same, each once.

@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -150,6 +151,17 @@ func readPlain(s *sheet) *Dataset {
 	}
 	var points [][]float64
 	seen := map[string]int{}
+	if editor {
+		points := 0
+		for i := range rows { // a curve, whose points have one name
+			if points++; i > 0 && rows[i].label != strings.TrimSuffix(rows[i-1].label, fmt.Sprintf(" %d", points-1)) {
+				points = 1
+			}
+			if label := rows[i].label; points > 1 || i+1 < len(rows) && rows[i+1].label == label {
+				rows[i].label = fmt.Sprintf("%s %d", label, points)
+			}
+		}
+	}
 	for i, row := range rows {
 		if before, twice := seen[row.label]; row.label != "" && twice {
 			refuseAt(s.file, lines[i], "if these are names of specimens, write a header such as specimen,x,y; else give each landmark a name of its own",

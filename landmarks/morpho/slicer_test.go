@@ -209,7 +209,7 @@ func TestReadFolder(t *testing.T) {
 		t.Error(diff)
 	}
 
-	refused("gorilla 3.fcsv", list("nasion"), "1 landmarks, but 2 in gorilla 1.fcsv")
+	refused("gorilla 3.fcsv", list("F-1"), "1 landmarks, but 2 in gorilla 1.fcsv")
 	refused("gorilla 3.fcsv", list("nasion", "bregma"), `landmark 1 is "bregma", but "basion" in gorilla 1.fcsv`)
 	refused("gorilla 3.csv", "specimen,x,y\na,1,2\na,2,3\n", "2 coordinates, but 3 in gorilla 1.fcsv")
 	refused("gorilla 3.fcsv", list("", ""), "0 labels, but 2 in gorilla 1.fcsv")

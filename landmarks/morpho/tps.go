@@ -33,8 +33,8 @@ import (
 // data set with no points (Validate names it). Where the first landmark behind LM= has three coordinates, all have.
 //
 // Missing landmarks are NA or NaN. tpsDig writes them as negative coordinates: where a record names an IMAGE= (so that coordinates are
-// pixels), a landmark is missing if all its coordinates are negative and no other coordinate of the record is. Elsewhere
-// negative coordinates are coordinates.
+// pixels), a landmark is missing if all its coordinates are negative and no other coordinate of the record is. Without IMAGE= the same holds
+// if all these coordinates are −1, with a note. Elsewhere negative coordinates are coordinates.
 func ReadTPS(r io.Reader, name string) (*Dataset, error) {
 	return Reading{}.tps(r, name)
 }
@@ -132,6 +132,9 @@ func readTPS(in *lineReader, name string, d *Dataset) []*tpsRecord {
 	if space {
 		d.note("LM= stands above landmarks of three coordinates: they are in space")
 	}
+	if slices.ContainsFunc(records, func(r *tpsRecord) bool { return r.coded }) {
+		d.note("landmarks at -1 beside others without negative coordinates were taken for missing")
+	}
 	if radii {
 		d.note("the lines behind RADII= were passed over")
 	}
@@ -147,6 +150,7 @@ type tpsRecord struct {
 	parts            [][2]int
 	id, image, group string
 	scale            float64
+	coded            bool           // landmarks at −1 −1 are missing
 	keys             map[string]int // line of the keys that may stand once
 }
 
@@ -209,9 +213,6 @@ func (r *tpsRecord) close(file string) {
 		refuseAt(file, r.line, "correct the number behind CURVES=, or write their POINTS=",
 			"the record of this line announces %d more curves than it has POINTS=", r.curves)
 	}
-	if r.image == "" {
-		return
-	}
 	var missing []int
 	for l, p := range r.points {
 		negative := 0
@@ -228,6 +229,10 @@ func (r *tpsRecord) close(file string) {
 			return // not pixels
 		}
 	}
+	if r.image == "" && (len(r.points) < fewest || slices.ContainsFunc(missing, func(l int) bool { return !isCode(r.points[l], -1) })) {
+		return // not known to be pixels
+	}
+	r.coded = r.image == "" && len(missing) > 0
 	for _, l := range missing {
 		for c := range r.points[l] {
 			r.points[l][c] = math.NaN()

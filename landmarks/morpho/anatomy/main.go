@@ -162,15 +162,19 @@ func (q *question) data(path string) *morpho.Dataset {
 	var notes []string
 	if q.tree != "" {
 		phylogeny := try.Get(tree.Read(q.tree))
-		q.Tree, notes = phylogeny.Newick(), phylogeny.Notes
+		q.Tree = phylogeny.Newick()
+		for _, note := range phylogeny.Notes {
+			notes = append(notes, "the tree: "+note)
+		}
 	}
 	if q.mesh != "" {
 		q.Question = try.Get(q.ReadMesh(q.mesh))
+		for _, note := range q.Mesh.Notes {
+			notes = append(notes, "the mesh: "+note)
+		}
 	}
 	d := q.read(path)
-	for _, note := range notes {
-		d.Notes = append(d.Notes, "the tree: "+note)
-	}
+	d.Notes = append(d.Notes, notes...)
 	return d
 }
 
