@@ -218,7 +218,8 @@ func findColumns(header, above []string, rows []sheetRow) (*csvColumns, error) {
 	return c, nil
 }
 
-// numberedIn finds columns of numbers whose titles are numbers behind one word, as V2 … V25: four at least, one behind the other.
+// numberedIn finds columns of numbers whose titles are numbers behind one word, as V2 … V25: eight at least, one behind the other, and more
+// than the other columns of numbers.
 func numberedIn(header []string, rows []sheetRow) (found []int) {
 	var family []int
 	word, last := "", 0
@@ -240,7 +241,13 @@ func numberedIn(header []string, rows []sheetRow) (found []int) {
 			family, word, last = append(family, i), m[1], number
 		}
 	}
-	if len(found) < 4 {
+	numbers := 0
+	for i := range header {
+		if isNumber(firstOf(rows, i)) {
+			numbers++
+		}
+	}
+	if len(found) < 8 || 2*len(found) <= numbers {
 		return nil
 	}
 	return found

@@ -58,8 +58,8 @@ const closer = 3
 const usual = 0.1
 
 // agree is a distance of shapes to their mean below which columns without telling titles are those of landmarks: of columns of something else, such as
-// scores of components, it is about 1.
-const agree = 0.5
+// scores of components, it is about 1, and of lengths half of that.
+const agree = 0.3
 
 // decide places the columns of a table whose titles are numbers throughout, and notes where other layouts fit those of others much better.
 func (c *csvColumns) decide(header []string, rows []sheetRow, as Reading) error {

@@ -201,7 +201,9 @@ func (in *folder) within(n int) error {
 func (in *folder) dataset(as Reading) *Dataset {
 	out, first := newDataset(in.path), in.files[0]
 	n := func(d *Dataset) int { return len(d.Specimens[0].Points) }
-	if slices.ContainsFunc(in.files, func(d *Dataset) bool { return n(d) != n(first) }) {
+	if slices.ContainsFunc(in.files, func(d *Dataset) bool {
+		return n(d) != n(first) || !slices.Equal(labelledCurves(d.Labels), labelledCurves(first.Labels))
+	}) {
 		in.complete()
 		for _, d := range in.files {
 			if d.Curves == nil && len(d.Labels) == n(d) {
@@ -264,6 +266,10 @@ func (in *folder) labels() []string {
 		if slices.Equal(d.Labels, most) || len(labels) != len(others) {
 			continue
 		}
+		if len(d.Curves) > 0 && slices.Equal(withoutNumbers(d), withoutNumbers(&Dataset{Labels: most, Curves: labelledCurves(most)})) {
+			uniform = false // curves of other numbers of points: see resample
+			continue
+		}
 		file := filepath.Base(d.Source)
 		var differ []int
 		for l := range labels {
@@ -295,6 +301,16 @@ func (in *folder) labels() []string {
 		return nil
 	}
 	return most
+}
+
+// withoutNumbers are the labels of a data set, of which each curve has one.
+func withoutNumbers(d *Dataset) (labels []string) {
+	for l, label := range d.Labels {
+		if on := slices.IndexFunc(d.Curves, func(c [2]int) bool { return c[0] <= l && l < c[1] }); on < 0 || d.Curves[on][0] == l {
+			labels = append(labels, curveLabel(label))
+		}
+	}
+	return labels
 }
 
 // complete adds missing landmarks to files that lack some of the names that the longest list has.

@@ -233,6 +233,13 @@ func formats() []publishedKind {
 		{"Landmark Editor with curves of other lengths", each(".pts", func(i int) string {
 			return fmt.Sprintf("Version 1.0\n%d\n", 9+i) + point("S%d %f %f %f\n", space[i]) + strings.Repeat("C0 1 2 3\nC0 4 5 6\nC0 9 9 1\nC0 7 8 1\n", 2)[:9*(3+i)]
 		}), names, 3, "C0=5", Reading{Resample: map[string]int{"C0": 5}}},
+		{"Landmark Editor with numbers on curves", each(".pts", func(i int) string {
+			curve := ""
+			for k := range 3 + i {
+				curve += fmt.Sprintf("C.1.%02d %d %d %d\n", k+1, k, k*k, 9-k)
+			}
+			return fmt.Sprintf("Version 1.0\n%d\n", 12+i) + point("S.%d %f %f %f\n", space[i]) + curve + "C.2.01 1 2 3\nC.2.02 4 5 6\nC.2.03 9 9 1\n"
+		}), names, 3, "C.1=3", Reading{Resample: map[string]int{"C.1": 3}}},
 		{"Morphologika with labels and a wireframe", map[string]string{"a.txt": "[individuals]\n2\n[landmarks]\n3\n[dimensions]\n2\n[names]\ns1\ns2\n[labels]\nsex\tage\n[labelvalues]\nf\t3\nm\t4\n[rawpoints]\n'1\n0 0\n4 0\n0 3\n'2\n0 0\n5 0\n0 3\n[wireframe]\n1 2\n2 3\n"}, names, 2, "", Reading{}},
 	}
 }
@@ -282,12 +289,12 @@ func TestPublishedFiles(t *testing.T) {
 // What two readings fit alike, or none, is refused with the option that chooses.
 func TestUndecidedFiles(t *testing.T) {
 	aligned := "id," + strings.Join(titles(6, "V[k]", "xy"), ",") + "\n"
-	scores := "id," + strings.Join(titles(3, "PC[k]", "xy"), ",") + "\n"
+	scores := "id," + strings.Join(titles(4, "PC[k]", "xy"), ",") + "\n"
 	for i := range 9 {
 		aligned, scores = aligned+fmt.Sprintf("s%d", i), scores+fmt.Sprintf("s%d", i)
 		for k := range 12 {
 			aligned += fmt.Sprintf(",%.4f", math.Sin(float64(k*k))+0.01*math.Sin(float64(7*i+11*k)))
-			if k < 6 {
+			if k < 8 {
 				scores += fmt.Sprintf(",%.4f", math.Sin(float64(17*i*i+11*k*i+k)))
 			}
 		}
@@ -295,7 +302,7 @@ func TestUndecidedFiles(t *testing.T) {
 	}
 	for text, want := range map[string][]string{
 		aligned: {`the columns "V1" to "V12" may be 6 landmarks`, "or 4 (", "--dimensions 2 or --dimensions 3"},
-		scores:  {`no title of the columns "PC1" to "PC6" tells x and y`, "make no shapes that agree"},
+		scores:  {`no title of the columns "PC1" to "PC8" tells x and y`, "make no shapes that agree"},
 		"specimen,x1,y1,x2,y2,x33,y33\na,1,2,3,4,5,6\n": {"lacks the columns of landmark"},
 	} {
 		advised(t, expect.Error(ReadCSV(strings.NewReader(text), "a.csv")), append([]string{"a.csv:1:"}, want...)...)

@@ -377,6 +377,13 @@ func (f rFound) read(as Reading, name string) (*Dataset, error) {
 			d.Labels = labels
 		}
 		f.covariates(d)
+		var outlines [][][2]int
+		for _, s := range d.Specimens {
+			outlines = append(outlines, [][2]int{{0, len(s.Points)}})
+		}
+		if len(dims) != 3 && !as.alone && slices.ContainsFunc(outlines, func(o [][2]int) bool { return o[0] != outlines[0][0] }) {
+			as.resample(d, outlines, nil)
+		}
 		return d
 	})
 }
