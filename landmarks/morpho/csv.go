@@ -19,13 +19,18 @@ import (
 //	long: a row for each landmark: specimen, group, landmark, x, y[, z]
 //	wide: a row for each specimen: specimen, group, x1, y1[, z1], x2, y2[, z2], …
 //
-// The columns stand in any order. "name", "id", "specimen number" and the like mean specimen, in a long table also "individual", "subject"
-// and "sample". Group may be left out; so may specimen (long: all rows are one specimen; wide: specimens are numbered) and landmark
-// (landmarks come in order). The first column of a wide table without a specimen column is one if it has no title, as R writes row names;
-// R's header may be one title shorter than the rows. Other columns with a title are Covariates, unless they differ between the landmarks of
-// a specimen. Coordinates may be called x1, 1.x, x_1, "LM1 x (mm)", LM1_X and the like, or nasion_x, or x, y, x, y, … below a row with the
-// names of the landmarks, which then are the data set's Labels. Landmarks are numbered from 0 or from 1; those of a long table may have names,
-// the same in each specimen. A blank, NA or NaN is a missing coordinate. A first line sep=; names the separator.
+// The columns stand in any order. The letter of an axis stands before or behind the name or number of the landmark, on one side in the whole
+// table: x1, 1.x, x_1, "LM1 x (mm)", LM1_X, nasion_x, Sx; or x, y, x, y, … stand below a row with the names of the landmarks. Names are the
+// data set's Labels. Columns that are numbered throughout (V1, V2, …) are coordinates if the shapes agree in pairs or triples of them.
+//
+// Specimens are named by the column "specimen", "name" or "id" and the like, in a long table also "individual", "subject" and "sample",
+// unless its values cannot be names and those of another can: in a long table the column that is constant over each run of landmarks, in a
+// wide one the first, whose words differ. Names that repeat are numbered. Without names, a specimen of a long table begins where the first
+// landmark comes again, else all rows are one; those of a wide table are numbered. R's header may be one title shorter than the rows. Group
+// and landmark may be left out (landmarks come in order). Other columns with a title are Covariates, unless they differ between the
+// landmarks of a specimen. Landmarks are numbered from 0 or from 1; those of a long table may have names, the same in each specimen. A
+// blank, NA or NaN is a missing coordinate; z that are all missing are left out. A first line sep=; names the separator. Notes say what
+// values decided, and where the shapes would agree much better in another order than in that of the titles.
 //
 // Passed over, with a note in Notes, are lines above the header, rows without text, lines below the table, and columns without a title. A
 // row below the header, or brackets in it, may have the unit of length.

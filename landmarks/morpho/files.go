@@ -92,8 +92,10 @@ var unnamed = []string{"", ".txt", ".dat", ".asc"}
 //
 // In a folder every file is a specimen, named after the file without its extension. Read ignores hidden files. It also ignores
 // folders and files of other kinds, such as meshes beside their landmarks, and says so in Notes. All specimens must have the same
-// numbers of landmarks and coordinates and the same labels. Labels that are a name with a number, as 3D Slicer makes them (F-1,
-// F-2, …), are the same if the numbers are.
+// numbers of landmarks and coordinates. Of labels, those that most files have are taken, where at most a quarter differs; labels that are
+// words tell the order of landmarks and which are missing. Labels that are a name with a number, as 3D Slicer makes them (F-1, F-2, …), are
+// the same if the numbers are. Tables whose names have slid, wire, link or curve in them, of two or three whole numbers in each row, are
+// Links and Sliders.
 //
 // Errors name the file and the line and say what to do. errors.Is(err, ErrNotLandmarks) holds for a file of another kind.
 func Read(path string) (*Dataset, error) { return Reading{}.Read(path) }

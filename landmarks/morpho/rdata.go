@@ -149,12 +149,15 @@ func (r *rReader) count() int {
 	return n
 }
 
+// types of R's values.
+const (
+	rSymbol, rPairs, rClosure, rEnvironment, rPromise, rLanguage, rChar, rLogical = 1, 2, 3, 4, 5, 6, 9, 10
+	rInteger, rReal, rTexts, rVector, rExpression, rRaw, rS4                      = 13, 14, 16, 19, 20, 24, 25
+	rAlternative, rNull, rReference                                               = 238, 254, 255
+)
+
 // value reads the next value.
 func (r *rReader) value() (v rValue) {
-	const (
-		symbol, pairs, closure, environment, promise, language, char, logical, integer, real, texts, list, expression, raw, s4 = 1, 2, 3, 4, 5, 6, 9, 10, 13, 14, 16, 19, 20, 24, 25
-		reference, null, alternative                                                                                           = 255, 254, 238
-	)
 	if r.depth++; r.depth > 200 {
 		r.Refuse(againByR, "values nest more than 200 deep")
 	}
@@ -163,11 +166,15 @@ func (r *rReader) value() (v rValue) {
 	flags := r.int()
 	kind, attributed, tagged := flags&0xff, flags&(1<<9) != 0, flags&(1<<10) != 0
 	switch kind {
-	case symbol:
+	case rSymbol:
 		v = r.value()
 		r.seen = append(r.seen, v)
 		return v
-	case reference:
+	case rPairs, rLanguage, rClosure, rPromise, 239, 240:
+		return r.pairs(kind == 239 || kind == 240 || attributed, tagged)
+	case rAlternative:
+		return r.alternative()
+	case rReference:
 		at := flags >> 8
 		if at == 0 {
 			at = r.int()
@@ -176,9 +183,9 @@ func (r *rReader) value() (v rValue) {
 			r.Refuse(againByR, "a reference to value %d of %d", at, len(r.seen))
 		}
 		return r.seen[at-1]
-	case null, 253, 252, 251, 250, 242, 241: // also R's own environments
+	case rNull, 253, 252, 251, 250, 242, 241: // also R's own environments
 		return v
-	case environment:
+	case rEnvironment:
 		r.int()
 		r.seen = append(r.seen, v)
 		for range 4 {
@@ -192,18 +199,25 @@ func (r *rReader) value() (v rValue) {
 		}
 		r.seen = append(r.seen, v)
 		return v
-	case pairs, language, closure, promise, 239, 240:
-		return r.pairs(kind == 239 || kind == 240 || attributed, tagged)
-	case alternative:
-		return r.alternative()
-	case char:
+	case rChar:
 		if n := r.int(); n >= 0 {
 			v.texts = []string{string(r.bytes(n))}
 		} else {
 			v.texts = []string{""} // NA
 		}
 		return v
-	case logical, integer:
+	}
+	r.vector(&v, kind)
+	if attributed {
+		v.setAttributes(r.value())
+	}
+	return v
+}
+
+// vector reads the elements of one.
+func (r *rReader) vector(v *rValue, kind int) {
+	switch kind {
+	case rLogical, rInteger:
 		for range r.count() {
 			x := float64(r.int())
 			if x == math.MinInt32 {
@@ -211,28 +225,24 @@ func (r *rReader) value() (v rValue) {
 			}
 			v.numbers = append(v.numbers, x)
 		}
-	case real:
+	case rReal:
 		for range r.count() {
 			v.numbers = append(v.numbers, r.real())
 		}
-	case texts:
+	case rTexts:
 		for range r.count() {
 			v.texts = append(v.texts, r.value().text(0))
 		}
-	case list, expression:
+	case rVector, rExpression:
 		for range r.count() {
 			v.list = append(v.list, r.value())
 		}
-	case raw:
+	case rRaw:
 		r.bytes(r.count())
-	case s4:
+	case rS4:
 	default:
 		r.Refuse("save the array of landmarks alone, by saveRDS", "a value of R's type %d, such as a function, is no data", kind)
 	}
-	if attributed {
-		v.setAttributes(r.value())
-	}
-	return v
 }
 
 // pairs reads a list whose elements follow each other by references.
