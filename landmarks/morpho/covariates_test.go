@@ -64,6 +64,13 @@ func TestReadCovariates(t *testing.T) {
 		_, err := covariatesOf(t, d, table)
 		expect.Refused(t, err, "covariates.csv", want)
 	}
+	book := filepath.Join(t.TempDir(), "skulls.xlsx")
+	if err := os.WriteFile(book, []byte(excel([]string{"a"}, []string{"specimen,age\nskull 01,3\nskull 02,4.5\nskull 03.v2,5\n"})), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ages := expect.Must(expect.Must(d.ReadCovariates(book)).Numbers("age")); ages[1] != 4.5 {
+		t.Error(ages)
+	}
 	_, err := d.ReadCovariates("skulls.ods")
 	expect.Refused(t, err, "skulls.ods", "save the spreadsheet as CSV")
 	_, err = covariatesOf(t, dated, "specimen,when (days since 2024-02-28)\nskull 01,7\nskull 02,2\nskull 03.v2,1\n")

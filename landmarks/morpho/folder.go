@@ -125,6 +125,7 @@ func readChains(path string, within *input.Budget) (rows [][]int, err error) {
 				break
 			}
 		}
+		var header []string
 		for i, row := range s.all() {
 			var numbers []int
 			for _, cell := range row.cells {
@@ -132,12 +133,14 @@ func readChains(path string, within *input.Budget) (rows [][]int, err error) {
 					numbers = append(numbers, n)
 				}
 			}
-			if len(numbers) == len(row.cells) && len(rows) > 0 && len(numbers) == len(rows[0])+1 {
+			whole := len(numbers) == len(row.cells)
+			if header != nil && whole && (len(numbers) == len(header)+1 || strings.TrimSpace(header[0]) == "") {
 				numbers = numbers[1:] // R's row names
 			}
 			switch {
-			case i == 0 && len(numbers) == 0: // the header
-			case len(numbers) == len(row.cells) && (len(numbers) == 2 || len(numbers) == 3) && (len(rows) == 0 || len(numbers) == len(rows[0])):
+			case i == 0 && len(numbers) == 0:
+				header = row.cells
+			case whole && (len(numbers) == 2 || len(numbers) == 3) && (len(rows) == 0 || len(numbers) == len(rows[0])):
 				rows = append(rows, numbers)
 			default:
 				refuseAt(path, row.line, "write two or three numbers of landmarks in each row", "these are no links and no sliders")

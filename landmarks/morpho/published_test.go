@@ -317,6 +317,39 @@ func TestUndecidedFiles(t *testing.T) {
 	advised(t, expect.Error(ReadTPS(strings.NewReader(curves), "a.tps")), "a.tps:", "give --resample 1=3")
 }
 
+// Sliders and links count from 1, unless one of them is 0.
+func TestReadSliders(t *testing.T) {
+	d := GorillaSkulls()
+	read := func(text string) (*Dataset, error) {
+		path := filepath.Join(t.TempDir(), "a.csv")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return d.ReadSliders(path)
+	}
+	for text, want := range map[string]string{
+		"before,slide,after\n1,2,3\n6,7,8\n":                              "[[0 1 2] [5 6 7]] []",
+		"\"\",\"before\",\"slide\",\"after\"\n\"1\",0,2,3\n\"2\",5,6,7\n": "[[0 2 3] [5 6 7]] []",
+		"1 2\n2 3\n": "[] [[0 1] [1 2]]",
+	} {
+		got, err := read(text)
+		if err != nil {
+			t.Error(err)
+		} else if s := fmt.Sprint(got.Sliders, " ", got.Links); s != want {
+			t.Errorf("%q: %s, want %s", text, s, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"1,2,9\n":         "name the landmark 8 of 8, counted from 0",
+		"before,slide\n":  "no rows",
+		"1,2,3\n1,2,x\n":  "a.csv:2: these are no links and no sliders",
+		"1,2,3,4,5,6,7\n": "a.csv:1: these are no links",
+	} {
+		_, err := read(text)
+		expect.Refused(t, err, want)
+	}
+}
+
 func gzipped(text string) string {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
