@@ -137,7 +137,7 @@ func (t *Tree) likelihood(values [][]float64, lambda float64) (float64, error) {
 
 // relaxed has the inner edges times λ, and leaves of the same height.
 func (t *Tree) relaxed(lambda float64) *Tree {
-	out := &Tree{t.Parent, make([]float64, len(t.Length)), t.Name}
+	out := &Tree{Parent: t.Parent, Length: make([]float64, len(t.Length)), Name: t.Name}
 	height := t.Height()
 	for i, l := range t.Length {
 		out.Length[i] = lambda * l

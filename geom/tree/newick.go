@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,14 +11,29 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
 	"anatomy/internal/input"
 )
 
-// Read reads a file that holds one tree in Newick's format, see Parse. Errors have the form path:line:column: what.
+// Read reads the first tree of a file: see ReadAll.
 func Read(path string) (*Tree, error) {
+	all, err := ReadAll(path)
+	if err != nil {
+		return nil, err
+	}
+	t := all[0]
+	if len(all) > 1 {
+		t.Notes = append(t.Notes, fmt.Sprintf("the file holds %d trees: the first was taken", len(all)))
+	}
+	return t, nil
+}
+
+// ReadAll reads a file of trees in Newick's format, see Parse, or of NEXUS with a block of trees, whose TRANSLATE gives the leaves their names.
+// Text that is no UTF-8 is taken for Windows-1252, with a note. Errors have the form path:line:column: what.
+func ReadAll(path string) ([]*Tree, error) {
 	f, err := input.Open(path)
 	if err != nil {
 		return nil, err
@@ -25,14 +41,22 @@ func Read(path string) (*Tree, error) {
 	defer f.Close()
 	// A byte-order mark says that the text is UTF-16, or UTF-8 by a program of Windows.
 	text, err := io.ReadAll(transform.NewReader(f, unicode.BOMOverride(encoding.Nop.NewDecoder())))
+	windows := !utf8.Valid(text)
+	if windows && err == nil {
+		text, err = charmap.Windows1252.NewDecoder().Bytes(text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	t, err := Parse(string(text))
-	if err != nil {
+	r := &reader{text: string(text)}
+	all := r.trees()
+	if err := r.failed(); err != nil {
 		return nil, fmt.Errorf("%s:%w", path, err)
 	}
-	return t, nil
+	if windows {
+		all[0].Notes = append(all[0].Notes, "the text is no UTF-8: it was taken for Windows-1252")
+	}
+	return all, nil
 }
 
 // Parse reads a tree in Newick's format, such as
@@ -44,23 +68,90 @@ func Read(path string) (*Tree, error) {
 // what programs keep in them, such as [&&NHX:…]. A length that is not written is NaN. Names and lengths may be missing anywhere, a
 // node may have any number of children; a tree with three at the root mostly is one that was never rooted, and is taken as rooted there.
 //
-// It is an error if the text holds no tree, or anything after its semicolon, two leaves of one name, a length that is negative or not
-// finite, or a length other than 0 above the root. Errors begin with line:column.
+// A length other than 0 above the root joins it to nothing: it is passed over, and the tree's Notes say so. It is an error if the text holds
+// no tree, or anything after its semicolon, two leaves of one name, or a length that is negative or not finite. Errors begin with
+// line:column.
 func Parse(text string) (*Tree, error) {
-	r := &reader{text: text}
-	if r.begin(); r.err == nil {
-		r.node = r.add(-1)
+	r := &reader{text: strings.TrimPrefix(text, "\ufeff")}
+	r.next()
+	t := r.one(nil)
+	if r.next(); r.err == nil && (r.word != "" || r.quoted) {
+		r.refuse(r.from, "%s follows the semicolon that ends the tree: one text holds one tree", r.found())
 	}
-	for r.err == nil && !r.done {
-		r.take()
+	return t, r.failed()
+}
+
+// failed returns the error with its place, nil for none.
+func (r *reader) failed() error {
+	if r.err == nil {
+		return nil
 	}
-	if r.err != nil {
-		before := text[:r.from]
-		line := strings.Count(before, "\n") + 1
-		column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
-		return nil, fmt.Errorf("%d:%d: %w", line, column, r.err)
+	before := r.text[:r.from]
+	line := strings.Count(before, "\n") + 1
+	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Errorf("%d:%d: %w", line, column, r.err)
+}
+
+// trees reads all trees of a text.
+func (r *reader) trees() (all []*Tree) {
+	r.next()
+	if strings.EqualFold(r.word, "#NEXUS") {
+		return r.nexus()
 	}
-	return &r.tree, nil
+	for {
+		all = append(all, r.one(nil))
+		if r.next(); r.ended() {
+			return all
+		}
+	}
+}
+
+// ended says whether there is nothing more to read.
+func (r *reader) ended() bool { return r.err != nil || r.word == "" && !r.quoted }
+
+// nexus reads the blocks of trees behind #NEXUS.
+func (r *reader) nexus() (all []*Tree) {
+	names, block := map[string]string{}, false
+	for r.next(); !r.ended(); r.next() {
+		switch command := strings.ToUpper(r.word); {
+		case command == "BEGIN":
+			r.next()
+			block = strings.EqualFold(r.word, "TREES")
+		case block && command == "TRANSLATE":
+			r.translate(names)
+			continue
+		case block && (command == "TREE" || command == "UTREE"):
+			for !strings.HasSuffix(r.word, "=") && r.err == nil {
+				if r.is(";") || r.ended() {
+					r.refuse(r.from, "the tree lacks its =")
+				}
+				r.next()
+			}
+			r.next()
+			all = append(all, r.one(names))
+			continue
+		}
+		for !r.is(";") && !r.ended() {
+			r.next()
+		}
+	}
+	if len(all) == 0 {
+		r.refuse(r.from, "the NEXUS file has no trees: a block of trees has lines such as TREE one = (a:1,b:2);")
+	}
+	return all
+}
+
+// translate reads the names that others stand for, up to the semicolon.
+func (r *reader) translate(names map[string]string) {
+	for !r.is(";") && !r.ended() {
+		r.next()
+		key := r.word
+		r.next()
+		names[key] = r.word
+		if r.next(); !r.is(",") && !r.is(";") {
+			r.refuse(r.from, "%s where a comma or semicolon belongs: TRANSLATE has a name for each number", r.found())
+		}
+	}
 }
 
 // reader splits a text into words, of which it makes a tree. A word is one of the characters ( ) , : ; or a name or number.
@@ -72,12 +163,13 @@ type reader struct {
 	quoted bool   // the word is a name that stood in quotation marks, which are not part of it
 	err    error  // the first error, which ends the reading: after it no word is taken
 
-	tree   Tree
-	at     []int // where the parenthesis of a node begins, or else its name
 	budget input.Budget
-	node   int  // to which the words belong
-	has    part // what it has already
-	done   bool // with the whole tree
+	names  map[string]string // what words of the tree stand for
+	tree   *Tree
+	at     []int // where the parenthesis of a node begins, or else its name
+	node   int   // to which the words belong
+	has    part  // what it has already
+	done   bool  // with the whole tree
 }
 
 // part is what a node has already: its parts follow in this order.
@@ -93,8 +185,11 @@ const (
 const blanks = " \t\r\n"
 const special = "()[]:;,'"
 
-// next moves on to the next word.
+// next moves on to the next word, unless an error has ended the reading.
 func (r *reader) next() {
+	if r.err != nil {
+		return
+	}
 	r.quoted = false
 	r.from = r.end
 	for open := []int(nil); ; r.from++ { // open are the brackets of the comments we are in
@@ -178,7 +273,6 @@ func (r *reader) length() float64 {
 		return math.NaN()
 	}
 	l, _ := strconv.ParseFloat(r.word, 64) // infinite where the number is too large
-	r.fail(r.from, checkLength(l))
 	return l
 }
 
@@ -193,27 +287,29 @@ func (r *reader) refuse(from int, format string, args ...any) {
 	r.fail(from, fmt.Errorf(format, args...))
 }
 
-// begin reads the first word.
-func (r *reader) begin() {
-	if !utf8.ValidString(r.text) {
-		r.refuse(0, "the text is not UTF-8")
-		return
-	}
-	r.next()
+// one reads the tree that begins with the word, up to its semicolon, and gives nodes the names that others stand for.
+func (r *reader) one(names map[string]string) *Tree {
 	switch {
+	case !utf8.ValidString(r.text):
+		r.fail(0, errors.New("the text is not UTF-8"))
 	case r.word == "" && !r.quoted:
 		r.refuse(r.from, "there is no tree: the text is empty")
 	case r.is(";"):
 		r.refuse(r.from, "there is no tree before the semicolon")
 	case strings.EqualFold(r.word, "#NEXUS"):
-		r.refuse(r.from, "this is a NEXUS file: take the text of its tree, which follows the sign =")
+		r.refuse(r.from, "this is a NEXUS file: read it by Read, or take the text of its tree, which follows the sign =")
 	}
+	r.names, r.tree, r.at, r.done = names, new(Tree), nil, false
+	for r.node = r.add(-1); r.err == nil && !r.done; {
+		r.take()
+	}
+	return r.tree
 }
 
 // add adds a node.
 func (r *reader) add(parent int) int {
 	r.fail(r.from, r.budget.Elements(1))
-	t := &r.tree
+	t := r.tree
 	t.Parent, t.Length, t.Name, r.at = append(t.Parent, parent), append(t.Length, math.NaN()), append(t.Name, ""), append(r.at, r.from)
 	r.has = nothing
 	return len(r.at) - 1
@@ -221,7 +317,7 @@ func (r *reader) add(parent int) int {
 
 // take takes a word, and moves on to the next one.
 func (r *reader) take() {
-	t, parent := &r.tree, r.tree.Parent[r.node]
+	t, parent := r.tree, r.tree.Parent[r.node]
 	switch {
 	case r.is("(") && r.has == nothing:
 		r.at[r.node] = r.from
@@ -234,14 +330,17 @@ func (r *reader) take() {
 		if t.Name[r.node], r.has = r.word, name; r.word != "" {
 			r.at[r.node] = r.from
 		}
+		if other, is := r.names[r.word]; is {
+			t.Name[r.node] = other
+		}
 	case r.is(":") && r.has < length:
 		r.next()
-		if r.err != nil {
-			return
-		}
 		l := r.length()
+		if err := checkLength(l); err != nil && r.err == nil {
+			r.refuse(r.from, "the edge above %s: %w", r.clade(), err)
+		}
 		if parent < 0 && l != 0 {
-			r.refuse(r.from, "the edge above the root, of length %v, joins it to nothing: remove this length", l)
+			t.Notes = append(t.Notes, fmt.Sprintf("the edge above the root, of length %v, was passed over: it joins the root to nothing", l))
 		}
 		t.Length[r.node], r.has = l, length
 	case r.is(";") && parent < 0:
@@ -250,12 +349,22 @@ func (r *reader) take() {
 	default:
 		r.misplaced()
 	}
-	if r.err == nil {
-		r.next()
-	}
+	r.next()
 }
 
-// finish checks the tree, which a semicolon ends, and that nothing follows.
+// clade is for a message what lies below the edge of the node.
+func (r *reader) clade() string {
+	t, leaf := r.tree, r.node
+	for leaf+1 < len(t.Parent) && t.Parent[leaf+1] == leaf {
+		leaf++
+	}
+	if leaf == r.node || t.Name[r.node] != "" {
+		return t.Label(r.node)
+	}
+	return "the clade of " + t.Label(leaf)
+}
+
+// finish checks the tree, which a semicolon ends.
 func (r *reader) finish() {
 	r.tree.Length[0] = 0
 	if i, err := r.tree.check(); err != nil {
@@ -263,9 +372,6 @@ func (r *reader) finish() {
 		return
 	}
 	r.done = true
-	if r.next(); r.word != "" || r.quoted {
-		r.refuse(r.from, "%s follows the semicolon that ends the tree: one text holds one tree", r.found())
-	}
 }
 
 // misplaced says what is wrong with a word that cannot stand here.

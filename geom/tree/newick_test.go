@@ -49,8 +49,8 @@ func TestParseRefuses(t *testing.T) {
 		{"", "1:1: there is no tree: the text is empty"},
 		{" \n [nothing] ", "2:12: there is no tree: the text is empty"},
 		{";", "1:1: there is no tree before the semicolon"},
-		{"(A:1,B:-2);", "1:8: the length is -2: lengths are finite and not negative"},
-		{"(A:1,\nB:1e999);", "2:3: the length is +Inf"},
+		{"(A:1,B:-2);", `1:8: the edge above "B": the length is -2: lengths are finite and not negative`},
+		{"(A:1,\nB:1e999);", `2:3: the edge above "B": the length is +Inf`},
 		{"(A:1,B:NaN);", `1:8: the length of an edge should stand here, not "NaN"`},
 		{"(A:1,B:0x10);", `not "0x10"`},
 		{"(A:1,B:);", `1:8: the length of an edge should stand here, not ")"`},
@@ -63,7 +63,7 @@ func TestParseRefuses(t *testing.T) {
 		{"A,B;", `1:2: "," stands outside all parentheses`},
 		{"(A:1,B:1);(C:1,D:1);", `1:11: "(" follows the semicolon`},
 		{"(A:1,B:1);\ngarbage", `2:1: "garbage" follows the semicolon`},
-		{"(A:1,B:1):2;", "1:11: the edge above the root, of length 2"},
+		{"((A:1,B:1):-1,C:1);", `1:12: the edge above the clade of "A": the length is -1`},
 		{"(Homo sapiens:1,B:1);", `1:7: "sapiens" follows the name "Homo"`},
 		{"(O'Brien:1,B:1);", `1:3: the name that begins here has no end`},
 		{"(A'b':1,B:1);", `1:3: "b" follows the name "A"`},
@@ -120,7 +120,13 @@ func TestRead(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"bom.nwk":   {"\ufeff(A:1,B:2);\n", ""},
 		"utf16.nwk": {"\xff\xfe(\x00A\x00,\x00B\x00)\x00;\x00", ""},
-		"bad.nwk":   {"(A:1,\nB:-2);", "bad.nwk:2:3: the length is -2"},
+		"edge.nwk":  {"(A:1,B:2):3;", ""},
+		"two.nwk":   {"(A:1,B:2);\n(A:3,B:4);", ""},
+		"a.nex":     {"#NEXUS\nBEGIN TAXA;\nTAXLABELS A B;\nEND;\nBegin trees; [by hand]\n\tTranslate\n1 A,\n2 'B';\ntree one = [&R] (1:1,2:2):0.5;\ntree two [&lnP=-1]=[&R](2:1,1:2);\nEnd;\n", ""},
+		"plain.nex": {"#nexus\nbegin trees;\nutree one=(A:1,B:2);\nend;\n", ""},
+		"none.nex":  {"#NEXUS\nBEGIN DATA;\nEND;\n", "none.nex:4:1: the NEXUS file has no trees"},
+		"bad.nex":   {"#NEXUS\nBEGIN TREES;\nTREE a = (A:1,B:-1);\nEND;\n", `bad.nex:3:17: the edge above "B": the length is -1`},
+		"bad.nwk":   {"(A:1,\nB:-2);", `bad.nwk:2:3: the edge above "B": the length is -2`},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
@@ -135,6 +141,18 @@ func TestRead(t *testing.T) {
 		case !slices.Equal(tree.Name, []string{"", "A", "B"}):
 			t.Errorf("%s: %q", name, tree.Name)
 		}
+	}
+	for name, want := range map[string][]string{
+		"edge.nwk": {"the edge above the root, of length 3, was passed over: it joins the root to nothing"},
+		"two.nwk":  {"the file holds 2 trees: the first was taken"},
+		"a.nex":    {"the edge above the root, of length 0.5, was passed over: it joins the root to nothing", "the file holds 2 trees: the first was taken"},
+	} {
+		if notes := expect.Must(Read(filepath.Join(dir, name))).Notes; !slices.Equal(notes, want) {
+			t.Errorf("%s: %q", name, notes)
+		}
+	}
+	if all := expect.Must(ReadAll(filepath.Join(dir, "a.nex"))); !slices.Equal(all[1].Name, []string{"", "B", "A"}) {
+		t.Errorf("the second tree: %q", all[1].Name)
 	}
 	expect.Refused(t, expect.Error(Read(dir)), "is a folder: data are read from regular files")
 	expect.Refused(t, expect.Error(Read(filepath.Join(dir, "none.nwk"))), "none.nwk")

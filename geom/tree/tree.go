@@ -15,6 +15,7 @@ type Tree struct {
 	Parent []int     // [n], of node i; -1 at the root
 	Length []float64 // [n], of the edge above node i; 0 at the root, NaN where it is not known
 	Name   []string  // [n], may be empty; leaves of the same name are refused
+	Notes  []string  // what a reader passed over, in words
 }
 
 // New returns the tree with these parents, lengths and names; nil names are empty ones. It keeps the slices. It is an error if

@@ -80,7 +80,7 @@ func writeArchive(path string, d *Dataset) error {
 }
 
 // readArchive reads the files of an archive as those of a folder, or the one file that there is as a file.
-func readArchive(path string) (*Dataset, error) {
+func (as Reading) readArchive(path string) (*Dataset, error) {
 	file, err := input.Open(path)
 	if err != nil {
 		return nil, err
@@ -134,9 +134,9 @@ func readArchive(path string) (*Dataset, error) {
 	}
 	var d *Dataset
 	if len(files) == 1 {
-		d, err = readFile(filepath.Join(folder, alone), new(input.Budget))
+		d, err = as.readFile(filepath.Join(folder, alone), new(input.Budget))
 	} else {
-		d, err = readFolder(folder)
+		d, err = as.readFolder(folder)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s", strings.ReplaceAll(err.Error(), folder, path))

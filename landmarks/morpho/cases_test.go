@@ -109,26 +109,26 @@ func TestReading(t *testing.T) {
 		"group": "group has the values 1, 2, 3 and is taken for categories; number(group) takes it for numbers",
 		"plot":  "plot has the values 1, 2, 3 and is taken for numbers; factor(plot) takes it for categories",
 	} {
-		if r := expect.Must(d.Reading(name)); !r.Doubt || r.String() != want {
+		if r := expect.Must(d.Variable(name)); !r.Doubt || r.String() != want {
 			t.Errorf("%v %s, want %s", r.Doubt, r, want)
 		}
 	}
 	for name, want := range map[string]Kind{"age": Numbers, "mass": Numbers, "site": Categories} {
-		if r := expect.Must(d.Reading(name)); r.Doubt || r.Kind != want {
+		if r := expect.Must(d.Variable(name)); r.Doubt || r.Kind != want {
 			t.Errorf("%+v", r)
 		}
 	}
-	_, err := d.Reading("sex")
+	_, err := d.Variable("sex")
 	expect.Refused(t, err, `sex is "m" in all specimens, so that it explains nothing; leave it out of the model`)
 	for _, odd := range []string{"-", "n/a", "?", ".", "unknown", "12 g", "10,5", "2024-03-01", "", "NA"} {
 		d.Specimens[2].Covariates["age"] = odd
-		_, err := d.Reading("age")
+		_, err := d.Variable("age")
 		expect.Refused(t, err, fmt.Sprintf(`most values of age are numbers, but "s3" has %q`, odd), "--without s3", "factor(age)")
 	}
 	for i := range 5 {
 		d.Specimens[i].Covariates["age"] = "old"
 	}
-	if r := expect.Must(d.Reading("age")); r.Kind != Categories {
+	if r := expect.Must(d.Variable("age")); r.Kind != Categories {
 		t.Errorf("%+v", r)
 	}
 }

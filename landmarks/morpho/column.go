@@ -20,8 +20,8 @@ const (
 // fewValues are the distinct whole numbers, at most, by which people number categories.
 const fewValues = 10
 
-// Reading is what a column of the data set is taken for.
-type Reading struct {
+// Variable is what a column of the data set is taken for.
+type Variable struct {
 	Name   string
 	Kind   Kind
 	Doubt  bool     // the values are few whole numbers, which may be either
@@ -29,7 +29,7 @@ type Reading struct {
 }
 
 // String says what the column is taken for, and how to ask for the other kind.
-func (r *Reading) String() string {
+func (r *Variable) String() string {
 	what, other, ask := "numbers", "categories", "factor"
 	if r.Kind == Categories {
 		what, other, ask = "categories", "numbers", "number"
@@ -37,14 +37,14 @@ func (r *Reading) String() string {
 	return fmt.Sprintf("%s has the values %s and is taken for %s; %s(%s) takes it for %s", r.Name, listed(r.Values), what, ask, r.Name, other)
 }
 
-// Reading says what a column is taken for: "group" for categories, one of numbers for these, and any other one for categories. It is an error if most values are
+// Variable says what a column is taken for: "group" for categories, one of numbers for these, and any other one for categories. It is an error if most values are
 // numbers and others are not, with these cells, if all specimens have one value, or if there is no such column.
-func (d *Dataset) Reading(name string) (*Reading, error) {
+func (d *Dataset) Variable(name string) (*Variable, error) {
 	column, err := d.Column(name)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reading{Name: name, Kind: Numbers, Doubt: true}
+	r := &Variable{Name: name, Kind: Numbers, Doubt: true}
 	var cells, names []string
 	numbers := 0
 	for i, value := range column {

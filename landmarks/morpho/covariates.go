@@ -35,7 +35,13 @@ func (j Join) Covariates(d *Dataset, path string) (*Dataset, error) {
 	defer f.Close()
 	var header []string
 	var rows []sheetRow
-	if err := try.Run(func() { header, rows = readTable(f, path) }); err != nil {
+	if err := try.Run(func() {
+		var in io.Reader = f
+		if workbookHead(path) {
+			in = strings.NewReader(readWorkbook(f, path)[0].csv)
+		}
+		header, rows = readTable(in, path)
+	}); err != nil {
 		return nil, err
 	}
 	out, err := j.join(d, header, rows)

@@ -64,8 +64,15 @@ func TestReadCovariates(t *testing.T) {
 		_, err := covariatesOf(t, d, table)
 		expect.Refused(t, err, "covariates.csv", want)
 	}
-	_, err := d.ReadCovariates("skulls.xlsx")
-	expect.Refused(t, err, "skulls.xlsx", "save the spreadsheet as CSV")
+	book := filepath.Join(t.TempDir(), "skulls.xlsx")
+	if err := os.WriteFile(book, []byte(excel([]string{"a"}, []string{"specimen,age\nskull 01,3\nskull_02,4.5\nskull 03.v2,5\n"})), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ages := expect.Must(expect.Must(d.ReadCovariates(book)).Numbers("age")); ages[1] != 4.5 {
+		t.Error(ages)
+	}
+	_, err := d.ReadCovariates("skulls.ods")
+	expect.Refused(t, err, "skulls.ods", "save the spreadsheet as CSV")
 	_, err = covariatesOf(t, dated, "specimen,when (days since 2024-02-28)\nskull 01,7\nskull_02,2\nskull 03.v2,1\n")
 	expect.Refused(t, err, "line 2: when", `of the specimen "skull 01" is "7", in the landmark file it is "0"`)
 }

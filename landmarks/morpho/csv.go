@@ -19,13 +19,18 @@ import (
 //	long: a row for each landmark: specimen, group, landmark, x, y[, z]
 //	wide: a row for each specimen: specimen, group, x1, y1[, z1], x2, y2[, z2], …
 //
-// The columns stand in any order. "name", "id", "specimen number" and the like mean specimen, in a long table also "individual", "subject"
-// and "sample". Group may be left out; so may specimen (long: all rows are one specimen; wide: specimens are numbered) and landmark
-// (landmarks come in order). The first column of a wide table without a specimen column is one if it has no title, as R writes row names;
-// R's header may be one title shorter than the rows. Other columns with a title are Covariates, unless they differ between the landmarks of
-// a specimen. Coordinates may be called x1, 1.x, x_1, "LM1 x (mm)", LM1_X and the like, or nasion_x, or x, y, x, y, … below a row with the
-// names of the landmarks, which then are the data set's Labels. Landmarks are numbered from 0 or from 1; those of a long table may have names,
-// the same in each specimen. A blank, NA or NaN is a missing coordinate. A first line sep=; names the separator.
+// The columns stand in any order. The letter of an axis stands before or behind the name or number of the landmark, on one side in the whole
+// table: x1, 1.x, x_1, "LM1 x (mm)", LM1_X, nasion_x, Sx; or x, y, x, y, … stand below a row with the names of the landmarks. Names are the
+// data set's Labels. Columns that are numbered throughout (V1, V2, …) are coordinates if the shapes agree in pairs or triples of them.
+//
+// Specimens are named by the column "specimen", "name" or "id" and the like, in a long table also "individual", "subject" and "sample",
+// unless its values cannot be names and those of another can: in a long table the column that is constant over each run of landmarks, in a
+// wide one the first, whose words differ. Names that repeat are numbered. Without names, a specimen of a long table begins where the first
+// landmark comes again, else all rows are one; those of a wide table are numbered. R's header may be one title shorter than the rows. Group
+// and landmark may be left out (landmarks come in order). Other columns with a title are Covariates, unless they differ between the
+// landmarks of a specimen. Landmarks are numbered from 0 or from 1; those of a long table may have names, the same in each specimen. A
+// blank, NA or NaN is a missing coordinate; z that are all missing are left out. A first line sep=; names the separator. Notes say what
+// values decided, and where the shapes would agree much better in another order than in that of the titles.
 //
 // Passed over, with a note in Notes, are lines above the header, rows without text, lines below the table, and columns without a title. A
 // row below the header, or brackets in it, may have the unit of length.
@@ -37,12 +42,14 @@ import (
 // Where columns are not separated by commas, a number may have a decimal comma (2,5), as spreadsheets write it in many
 // countries. It is an error if others of the file have a decimal point, or if all those with a comma may be thousands (2,500).
 // name is that of the file, for Name, Source and errors.
-func ReadCSV(r io.Reader, name string) (*Dataset, error) {
+func ReadCSV(r io.Reader, name string) (*Dataset, error) { return Reading{}.csv(r, name) }
+
+func (as Reading) csv(r io.Reader, name string) (*Dataset, error) {
 	t := &csvTable{file: name, dataset: newDataset(name), index: map[string]int{}, passed: map[int]bool{}}
-	return reading(name, func() int { return t.line }, func() *Dataset { return t.read(r) })
+	return reading(name, func() int { return t.line }, func() *Dataset { return t.read(r, as) })
 }
 
-func (t *csvTable) read(r io.Reader) *Dataset {
+func (t *csvTable) read(r io.Reader, as Reading) *Dataset {
 	s := newSheet(r, t.file)
 	t.in = s.in
 	above, header, below := s.header()
@@ -63,18 +70,17 @@ func (t *csvTable) read(r io.Reader) *Dataset {
 		names = slices.Concat([]string{""}, names)
 	}
 	t.line = header.line
-	t.columns = try.Get(findColumns(titles, names))
-	t.titled(above)
 	s.skipTo(header.line)
-	first := true
-	s.records(func(record []string, line int) {
-		if !first { // than the header
-			t.add(record, line, len(titles))
-		}
-		first = false
-	})
+	rows := s.all()[1:]
+	t.columns = try.Get(findColumns(titles, names, rows))
+	try.Do(t.columns.decide(titles, rows, as))
+	t.titled(above)
+	for _, row := range rows {
+		t.add(row.cells, row.line, len(titles))
+	}
 	t.finish()
 	t.dataset.noteEnd(s.in)
+	t.dataset.noteEncoding(s.in)
 	return t.dataset
 }
 
@@ -85,7 +91,8 @@ type csvTable struct {
 	line    int // at hand
 	columns *csvColumns
 	dataset *Dataset
-	index   map[string]int // name → specimen
+	index   map[string]int // name → the last specimen of it
+	first   []int          // long: the first specimen of the name of each
 	rows    [][]csvRow     // long: one list a specimen, parallel to Points
 	numbers map[string]int // long: the landmarks that have names, in the order of their first rows
 	begun   bool           // the first row below the header is done
@@ -114,8 +121,11 @@ func (t *csvTable) titled(above []sheetRow) {
 	if c.labels != nil {
 		d.note("the columns name %d landmarks: %s", len(c.labels), listNames(c.labels))
 	}
-	if c.specimen < 0 && !c.wide && len(c.covariates) > 0 {
-		d.note("no column is called specimen: all rows are taken for landmarks of one")
+	if c.specimen < 0 && len(c.covariates) > 0 {
+		c.notes = append(c.notes, "no column has names of specimens: "+map[bool]string{true: "they are numbered", false: "rows are taken for landmarks of one"}[c.wide])
+	}
+	for _, note := range c.notes {
+		d.note("%s", note)
 	}
 }
 
@@ -132,12 +142,7 @@ func (t *csvTable) add(record []string, line, width int) {
 	for _, i := range c.untitled {
 		t.passed[i] = t.passed[i] || csvField(record, i) != ""
 	}
-	placed := false // a coordinate is there
-	for _, columns := range c.points {
-		for _, i := range columns {
-			placed = placed || csvField(record, i) != ""
-		}
-	}
+	placed := c.hasPoint(record)
 	if filled == 0 && (c.wide || c.specimen >= 0 || c.landmark >= 0) {
 		t.empty++ // elsewhere it may stand for a landmark
 		return
@@ -152,7 +157,7 @@ func (t *csvTable) add(record []string, line, width int) {
 		refuse("see whether a cell is missing, or holds a separator, as a number with a decimal comma does",
 			"%d columns, but the header has %d", max(filled, len(record)), width)
 	case !placed:
-		row := sheetRow{slices.Clone(record), line}
+		row := sheetRow{slices.Clip(record), line}
 		for len(row.cells) < width {
 			row.cells = append(row.cells, "")
 		}
@@ -228,6 +233,9 @@ func (t *csvTable) finish() {
 			}
 		}
 	}
+	if c.specimen < 0 && !c.wide && len(d.Specimens) > 1 {
+		d.note("a specimen begins where landmark %s comes again", t.called(t.rows[0][0].landmark))
+	}
 	t.order()
 }
 
@@ -298,11 +306,21 @@ func (t *csvTable) addLandmark(record []string) {
 	if name == "" && t.columns.specimen >= 0 {
 		try.Do(errNameless)
 	}
+	landmark := -1
+	if t.columns.landmark >= 0 {
+		landmark = t.landmark(csvField(record, t.columns.landmark), name)
+	}
 	i, known := t.index[name]
+	if known && len(t.rows[i]) >= fewest && (landmark == t.rows[i][0].landmark && landmark >= 0 || t.columns.byRun && i != len(t.rows)-1) {
+		known = false // another of the same name
+	}
 	if !known {
 		try.Do(t.in.Specimens(1))
+		before, again := t.index[name]
 		i = len(t.dataset.Specimens)
-		t.index[name] = i
+		if t.index[name], t.first = i, append(t.first, i); again {
+			t.first[i] = t.first[before]
+		}
 		t.dataset.Specimens = append(t.dataset.Specimens, Specimen{Name: name, Group: group, Covariates: t.columns.covariatesOf(record)})
 		t.rows = append(t.rows, nil)
 	}
@@ -319,9 +337,8 @@ func (t *csvTable) addLandmark(record []string) {
 			}
 		}
 	}
-	landmark := len(s.Points)
-	if t.columns.landmark >= 0 {
-		landmark = t.landmark(csvField(record, t.columns.landmark), name)
+	if landmark < 0 {
+		landmark = len(s.Points)
 	}
 	s.Points = append(s.Points, t.point(record, landmark, t.columns.points[0]))
 	t.rows[i] = append(t.rows[i], csvRow{landmark, t.line})
@@ -330,7 +347,7 @@ func (t *csvTable) addLandmark(record []string) {
 // landmark reads the number of a landmark of a specimen, or counts those that have names.
 func (t *csvTable) landmark(word, specimen string) int {
 	number, err := strconv.Atoi(word)
-	begun := len(t.rows[0]) > 0 // a row was read before
+	begun := len(t.rows) > 0 // a row was read before
 	switch {
 	case err == nil && number >= 0 && t.numbers == nil:
 		return number
@@ -363,6 +380,10 @@ func (t *csvTable) order() {
 	t.dataset.FromZero = base == 0 && t.numbers == nil
 	for i, rows := range t.rows {
 		s := &t.dataset.Specimens[i]
+		if first := t.rows[t.first[i]]; len(rows) != len(first) && t.first[i] != i {
+			refuseAt(t.file, rows[0].line, "write each landmark of a specimen once, and each specimen under a name of its own",
+				"specimen %s: landmark %s stands in line %d already", text.Clip(s.Name), t.called(rows[0].landmark), first[0].line)
+		}
 		sorted := make([]int, len(rows))
 		for j := range sorted {
 			sorted[j] = j
@@ -451,7 +472,7 @@ func (s *Specimen) start(covariates []string) []string {
 // writableCovariates returns the names of the covariates and sees that a file with these other columns gives them back.
 func (d *Dataset) writableCovariates(others ...string) ([]string, error) {
 	names := d.Covariates()
-	columns, err := findColumns(slices.Concat(others, names), nil)
+	columns, err := findColumns(slices.Concat(others, names), nil, nil)
 	if err != nil || len(columns.covariates) < len(names) || slices.ContainsFunc(names, func(n string) bool { return !fitsInLine(n) }) {
 		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("rename it",
 			"the covariates %s: a column of the title of another, or of a blank one, would not be read back", listNames(names)))

@@ -27,11 +27,14 @@ type Dataset struct {
 	Name      string   // short title, or the base name of the file or folder read
 	Unit      string   // unit of the coordinates, such as "mm"; empty if not known
 	Source    string   // citation, or the path of the file or folder read
+	Unscaled  bool     // lengths of one specimen are not those of another: there are no sizes
 	Closed    bool     // the landmarks follow a closed outline, the last joined to the first
 	Labels    []string // of the landmarks, in their order; nil if not known
 	FromZero  bool     // the file counts its landmarks from 0, and so do messages; else from 1
 	Measured  bool     // landmarks in unlikely places are there: none is taken for a code of a missing one (see Complete)
 	Curves    [][2]int // landmarks that are points of curves, in their order: from, and to before; nil if not known
+	Links     [][2]int // pairs of landmarks that lines join in figures; nil if not known
+	Sliders   [][3]int // semi-landmarks between the two landmarks along whose line they slide: before, sliding, after; nil if not known
 	Specimens []Specimen
 	Notes     []string // what a reader passed over or took for granted, and what was done to the data since, in words
 }
@@ -40,6 +43,13 @@ type Dataset struct {
 func (d *Dataset) noteEnd(in *text.Reader) {
 	if in.Unended {
 		d.note("the last line has no line break: if the file was cut off, its end is missing")
+	}
+}
+
+// noteEncoding notes that a file was no UTF-8.
+func (d *Dataset) noteEncoding(in *text.Reader) {
+	if in.Windows {
+		d.note("the text is no UTF-8: it was taken for Windows-1252")
 	}
 }
 

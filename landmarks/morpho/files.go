@@ -23,7 +23,7 @@ type fileFormat struct {
 	name       string
 	extensions []string
 	recognise  func(head []byte) bool // by the first bytes of a file whose extension says nothing
-	read       func(r io.Reader, name string) (*Dataset, error)
+	read       func(as Reading, r io.Reader, name string) (*Dataset, error)
 	write      func(w io.Writer, d *Dataset) error // nil if the format is read only
 }
 
@@ -42,19 +42,29 @@ func beginning(text string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte(text)) }
 }
 
+// plainly is a format of which a Reading has nothing to say.
+func plainly(read func(io.Reader, string) (*Dataset, error)) func(Reading, io.Reader, string) (*Dataset, error) {
+	return func(_ Reading, r io.Reader, name string) (*Dataset, error) { return read(r, name) }
+}
+
 // fileFormats in the order in which contents are tried.
 var fileFormats = []fileFormat{
-	{"FCSV", []string{".fcsv"}, fcsvHead.Match, readFCSV, writeFCSV},
-	{"Markups", []string{".json"}, beginning("{"), readMarkups, writeMarkups},
-	{"NPY", []string{".npy"}, beginning(npyMagic), readNPY, writeNPY},
-	{"Checkpoint", []string{".ckpt"}, containing("Stratovan Checkpoint"), readCheckpoint, nil},
-	{"MITK", []string{".mps"}, containing("<point_set_file"), readMITK, nil},
-	{"MorphoJ", []string{".morphoj.txt"}, func([]byte) bool { return false }, ReadCSV, writeMorphoJ}, // before .txt
-	{"Morphologika", []string{".txt", ".morphologika"}, beginning("["), readMorphologika, writeMorphologika},
-	{"TPS", []string{".tps"}, tpsHead.Match, readTPS, writeTPS},
-	{"NTS", []string{".nts", ".dta"}, ntsHead.Match, readNTS, writeNTS},
-	{"CSV", []string{".csv", ".tsv"}, isTable, ReadCSV, WriteCSV},
-	{"table without a header", []string{".pts", ".xyz"}, isTable, ReadCSV, nil},
+	{"FCSV", []string{".fcsv"}, fcsvHead.Match, plainly(readFCSV), writeFCSV},
+	{"Markups", []string{".json"}, beginning("{"), plainly(readMarkups), writeMarkups},
+	{"NPY", []string{".npy"}, beginning(npyMagic), plainly(readNPY), writeNPY},
+	{"Checkpoint", []string{".ckpt"}, containing("Stratovan Checkpoint"), plainly(readCheckpoint), nil},
+	{"Amira", []string{".landmarkascii", ".landmark"}, amiraHead.Match, plainly(readAmira), nil},
+	{"MeshLab", []string{".pp"}, containing("<PickedPoints"), plainly(readPickedPoints), nil},
+	{"StereoMorph", nil, stereoHead.Match, Reading.stereo, nil},
+	{"Excel", []string{".xlsx"}, func([]byte) bool { return false }, Reading.workbook, nil},
+	{"R", []string{".rds", ".rda", ".rdata"}, rHead.Match, Reading.rdata, nil},
+	{"MITK", []string{".mps"}, containing("<point_set_file"), plainly(readMITK), nil},
+	{"MorphoJ", []string{".morphoj.txt"}, func([]byte) bool { return false }, Reading.csv, writeMorphoJ}, // before .txt
+	{"Morphologika", []string{".txt", ".morphologika"}, beginning("["), plainly(readMorphologika), writeMorphologika},
+	{"TPS", []string{".tps"}, tpsHead.Match, Reading.tps, writeTPS},
+	{"NTS", []string{".nts", ".dta"}, ntsHead.Match, plainly(readNTS), writeNTS},
+	{"CSV", []string{".csv", ".tsv"}, isTable, Reading.csv, WriteCSV},
+	{"table without a header", []string{".pts", ".xyz"}, isTable, Reading.csv, nil},
 }
 
 // Extensions are those of the files that Read reads by their names; a folder may hold more, whose contents tell.
@@ -82,18 +92,23 @@ var unnamed = []string{"", ".txt", ".dat", ".asc"}
 //
 // In a folder every file is a specimen, named after the file without its extension. Read ignores hidden files. It also ignores
 // folders and files of other kinds, such as meshes beside their landmarks, and says so in Notes. All specimens must have the same
-// numbers of landmarks and coordinates and the same labels. Labels that are a name with a number, as 3D Slicer makes them (F-1,
-// F-2, …), are the same if the numbers are.
+// numbers of landmarks and coordinates. Of labels, those that most files have are taken, where at most a quarter differs; labels that are
+// words tell the order of landmarks and which are missing. Labels that are a name with a number, as 3D Slicer makes them (F-1, F-2, …), are
+// the same if the numbers are. Tables whose names have slid, wire, link or curve in them, of two or three whole numbers in each row, are
+// Links and Sliders.
 //
 // Errors name the file and the line and say what to do. errors.Is(err, ErrNotLandmarks) holds for a file of another kind.
-func Read(path string) (*Dataset, error) {
+func Read(path string) (*Dataset, error) { return Reading{}.Read(path) }
+
+// Read is the function Read, as the Reading says.
+func (as Reading) Read(path string) (*Dataset, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return readFolder(path)
+		return as.readFolder(path)
 	}
 	if strings.EqualFold(filepath.Ext(path), archive) {
-		return readArchive(path)
+		return as.readArchive(path)
 	}
-	return readFile(path, new(input.Budget))
+	return as.readFile(path, new(input.Budget))
 }
 
 // ErrNotLandmarks is what the error of a file of something else is: of another kind, or of a table without coordinates.
@@ -106,31 +121,30 @@ func (e notLandmarks) Error() string { return string(e) }
 
 func (e notLandmarks) Is(target error) bool { return target == ErrNotLandmarks }
 
-func readFile(path string, within *input.Budget) (*Dataset, error) {
+func (as Reading) readFile(path string, within *input.Budget) (*Dataset, error) {
 	f, err := input.Open(path, within)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	buffered := text.Decode(f)
-	extension := strings.ToLower(filepath.Ext(path))
-	if strings.HasSuffix(strings.ToLower(path), ".morphoj.txt") {
-		return ReadCSV(buffered, path)
-	}
-	if !slices.Contains(unnamed, extension) {
-		for _, f := range fileFormats {
-			if slices.Contains(f.extensions, extension) {
-				return f.read(buffered, path)
-			}
-		}
-	}
-	head, err := buffered.Peek(4096)
+	in := text.Decode(f)
+	head, err := in.Peek(4096)
 	if len(head) == 0 && err != io.EOF {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for _, f := range fileFormats {
-		if f.recognise(head) {
-			return f.read(buffered, path)
+	name := strings.ToLower(path)
+	if trimmed, packed := strings.CutSuffix(name, ".gz"); packed {
+		name = trimmed
+	}
+	extension := filepath.Ext(name)
+	if strings.HasSuffix(name, ".morphoj.txt") {
+		extension = ".morphoj.txt"
+	}
+	for _, byContents := range []bool{false, true} {
+		for _, f := range fileFormats {
+			if byContents && f.recognise(head) || !byContents && slices.Contains(f.extensions, extension) && !slices.Contains(unnamed, extension) {
+				return f.read(as, in, path)
+			}
 		}
 	}
 	if len(head) == 0 {
@@ -147,138 +161,7 @@ const saveAsCSV = "save the spreadsheet as CSV"
 
 // spreadsheet says whether a file is one of a spreadsheet program, by its name.
 func spreadsheet(path string) bool {
-	return slices.Contains([]string{".xlsx", ".xls", ".ods", ".numbers"}, strings.ToLower(filepath.Ext(path)))
-}
-
-// readFolder reads a folder with one specimen a file.
-func readFolder(folder string) (*Dataset, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	out, within := newDataset(folder), new(input.Budget)
-	files := map[string]string{}   // of the specimens
-	noted := map[string][]string{} // files with the same note
-	var passed, notes []string
-	var first *Dataset
-	var labels []string
-	var curves [][2]int
-	for _, e := range entries {
-		name, path := e.Name(), filepath.Join(folder, e.Name())
-		extension := strings.ToLower(filepath.Ext(name))
-		switch {
-		case strings.HasPrefix(name, "."):
-			continue
-		case e.IsDir(), !slices.Contains(Extensions(), extension) && !slices.Contains(unnamed, extension):
-			passed = append(passed, name)
-			continue
-		}
-		d, err := readFile(path, within)
-		if errors.Is(err, ErrNotLandmarks) {
-			passed = append(passed, name)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(d.Specimens) != 1 {
-			return nil, fmt.Errorf("%s: %w", path, text.Advise("read the file by itself, or write each specimen into a file of its own",
-				"%d specimens: in a folder, a file holds one", len(d.Specimens)))
-		}
-		s := &d.Specimens[0]
-		s.Name = stem(path)
-		if other, taken := files[s.Name]; taken {
-			return nil, fmt.Errorf("%s: %w", path, text.Advise("remove one of them, or give it a name of its own",
-				"the specimen %s is in %s, too", text.Clip(s.Name), other))
-		}
-		files[s.Name] = name
-		if first == nil {
-			first, labels, curves = d, d.Labels, d.Curves
-		}
-		if err := d.correspondsTo(first); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if !slices.Equal(d.Labels, labels) {
-			labels = nil // numbers behind names that differ
-		}
-		if !slices.Equal(d.Curves, curves) {
-			curves = nil
-		}
-		for _, note := range d.Notes {
-			if noted[note] == nil {
-				notes = append(notes, note)
-			}
-			noted[note] = append(noted[note], name)
-		}
-		out.Specimens = append(out.Specimens, *s)
-	}
-	if len(passed) > 0 {
-		out.note("passed over, as they hold no landmarks: %s", listed(passed))
-		if slices.ContainsFunc(passed, func(name string) bool {
-			return spreadsheet(name) || slices.Contains([]string{".csv", ".tsv", ".txt"}, strings.ToLower(filepath.Ext(name)))
-		}) {
-			out.note("if one of them is a table of covariates, name it as such: --covariates, or COVARIATES= of make report")
-		}
-	}
-	if first == nil {
-		what := "the folder has no files"
-		if len(passed) > 0 {
-			what = "the folder has no files with landmarks, only " + listed(passed)
-		}
-		return nil, fmt.Errorf("%s: %w", folder, text.Advise("put a file for each specimen into it, with one of the extensions "+
-			strings.Join(Extensions(), ", "), "%s", what))
-	}
-	for _, note := range notes {
-		of := listed(noted[note])
-		if len(noted[note]) == len(out.Specimens) {
-			of = "each file"
-		}
-		out.note("%s: %s", of, note)
-	}
-	out.Unit, out.Closed, out.Labels, out.Curves = first.Unit, first.Closed, labels, curves
-	return out, nil
-}
-
-// correspondsTo returns an error where the one specimen has not the landmarks of that of first.
-func (d *Dataset) correspondsTo(first *Dataset) error {
-	n, m := len(d.Specimens[0].Points), len(first.Specimens[0].Points)
-	labels, others, file := numberLabels(d.Labels), numberLabels(first.Labels), filepath.Base(first.Source)
-	differs := func(what string, args ...any) error {
-		return text.Advise("correct one of them, or move it to another folder: landmark i of one is landmark i of all", what, args...)
-	}
-	switch {
-	case n != m:
-		return differs("%d landmarks, but %d in %s", n, m, file)
-	case n > 0 && len(d.Specimens[0].Points[0]) != len(first.Specimens[0].Points[0]):
-		return differs("%d coordinates, but %d in %s", len(d.Specimens[0].Points[0]), len(first.Specimens[0].Points[0]), file)
-	case d.Unit != first.Unit:
-		return differs("the unit is %q, but %q in %s", d.Unit, first.Unit, file)
-	case d.Closed != first.Closed:
-		return differs("closed is %v, but %v in %s", d.Closed, first.Closed, file)
-	case len(labels) != len(others):
-		return differs("%d labels, but %d in %s", len(labels), len(others), file)
-	}
-	for l := range labels {
-		if labels[l] != others[l] && d.Labels[l] != first.Labels[l] {
-			return differs("landmark %d is %s, but %s in %s", l, text.Clip(d.Labels[l]), text.Clip(first.Labels[l]), file)
-		}
-	}
-	return nil
-}
-
-// numberLabels returns the numbers of labels that are numbers behind one prefix, and other labels as they are.
-func numberLabels(labels []string) []string {
-	const digits = "0123456789"
-	numbers := slices.Clone(labels)
-	for l := range labels {
-		prefix := strings.TrimRight(labels[0], digits)
-		number, ok := strings.CutPrefix(labels[l], prefix)
-		if !ok || number == "" || strings.Trim(number, digits) != "" {
-			return labels
-		}
-		numbers[l] = number
-	}
-	return numbers
+	return slices.Contains([]string{".xls", ".ods", ".numbers"}, strings.ToLower(filepath.Ext(path)))
 }
 
 // Write writes a data set in the format that the extension of path names:
@@ -333,13 +216,14 @@ func readLines(r io.Reader, file string, read func(in *lineReader) *Dataset) (*D
 	return reading(file, func() int { return max(in.Number, 1) }, func() *Dataset {
 		d := read(in)
 		in.decimals(file)
+		d.noteEncoding(in.Reader)
 		return d
 	})
 }
 
 // reading reads a file. An error that ends it and does not say where it is, is one at this line, or in the whole file if that is 0.
 func reading(file string, line func() int, read func() *Dataset) (d *Dataset, err error) {
-	err = try.Run(func() { d = read().numbered() })
+	err = try.Run(func() { d = read().flat().numbered() })
 	if said := (*placed)(nil); err != nil && !errors.As(err, &said) {
 		err = at(file, line(), err)
 	}
@@ -347,6 +231,22 @@ func reading(file string, line func() int, read func() *Dataset) (d *Dataset, er
 		return nil, err
 	}
 	return d, nil
+}
+
+// flat leaves out a third coordinate that no landmark has.
+func (d *Dataset) flat() *Dataset {
+	points := slices.Concat(d.Shapes()...)
+	if len(points) == 0 || slices.ContainsFunc(points, func(p []float64) bool { return len(p) != 3 || !math.IsNaN(p[2]) }) ||
+		!slices.ContainsFunc(points, func(p []float64) bool { return !math.IsNaN(p[0]) }) {
+		return d
+	}
+	for i := range d.Specimens {
+		for l, p := range d.Specimens[i].Points {
+			d.Specimens[i].Points[l] = p[:2]
+		}
+	}
+	d.note("no landmark has z: they were taken for landmarks in the plane")
+	return d
 }
 
 // placed is an error that says where it is.
@@ -381,114 +281,4 @@ func (l *lineReader) next() bool {
 			return true
 		}
 	}
-}
-
-// parseCoordinate reads a number; a blank, NA and NaN are a missing coordinate.
-func parseCoordinate(word string) (float64, error) {
-	word = strings.TrimSpace(word)
-	switch strings.ToLower(word) {
-	case "", "na", "nan":
-		return math.NaN(), nil
-	}
-	v, err := text.Number(word)
-	switch {
-	case math.IsInf(v, 0):
-		return 0, text.Advise("write a number, or NA if it is missing", "%s is infinite", text.Clip(word))
-	case err != nil && strings.Contains(word, ","):
-		return 0, text.Advise("use a decimal point", "%w", err)
-	case err != nil:
-		return 0, text.Advise("write a number, or NA if it is missing", "%w", err)
-	}
-	return v, nil
-}
-
-// formatCoordinate is the shortest text that parseCoordinate reads back to the same float64.
-func formatCoordinate(v float64) string {
-	if math.IsNaN(v) {
-		return "NA"
-	}
-	return text.Format(v)
-}
-
-// numerals reads the numbers of a file, in which a comma may be that of a decimal number, as in 2,5.
-type numerals struct {
-	plain          bool    // commas part columns: none is in a number
-	commas, points numeral // the first number with a comma, and with a point, in it
-	decimal        bool    // some number shows that commas are not those of thousands
-}
-
-// numeral is a number as it stands in a line.
-type numeral struct {
-	text string
-	line int
-}
-
-// decimalComma matches a number with one comma, and parts it there.
-var decimalComma = regexp.MustCompile(`^[-+]?(\d+),(\d+)(?:[eE][-+]?\d+)?$`)
-
-// coordinate is parseCoordinate, where commas may be those of decimal numbers: see decimals.
-func (n *numerals) coordinate(word string, line int) (float64, error) {
-	if n.plain {
-		return parseCoordinate(word)
-	}
-	word = strings.TrimSpace(word)
-	if m := decimalComma.FindStringSubmatch(word); strings.Contains(word, ",") && m != nil {
-		if n.commas.line == 0 {
-			n.commas = numeral{word, line}
-		}
-		n.decimal = n.decimal || len(m[2]) != 3 || len(m[1]) > 3 || m[1][0] == '0'
-		return parseCoordinate(strings.Replace(word, ",", ".", 1))
-	}
-	v, err := parseCoordinate(word)
-	if err == nil && strings.Contains(word, ".") && n.points.line == 0 {
-		n.points = numeral{word, line}
-	}
-	n.decimal = n.decimal || err == nil && math.Abs(v) >= 1000 && !strings.Contains(word, ".") // of thousands it would have a comma
-	return v, err
-}
-
-// decimals ends a read if commas of a file may not be those of decimal numbers.
-func (n *numerals) decimals(file string) {
-	switch {
-	case n.commas.line == 0:
-	case n.points.line > 0:
-		refuseAt(file, n.commas.line, "use decimal points throughout", "%s, but %s in line %d", n.commas.text, n.points.text, n.points.line)
-	case !n.decimal:
-		refuseAt(file, n.commas.line, "use decimal points", "%s may be %s or %s, and no number of the file tells which",
-			n.commas.text, strings.Replace(n.commas.text, ",", ".", 1), strings.Replace(n.commas.text, ",", "", 1))
-	}
-}
-
-// coordinates reads the dim coordinates of a landmark, separated by spaces or tabs, from the current line.
-func (l *lineReader) coordinates(landmark, dim int) ([]float64, error) {
-	l.Spend(input.Coordinates, dim)
-	var words []string
-	count := 0
-	for word := range strings.FieldsSeq(l.text) {
-		if count++; count <= dim {
-			words = append(words, word)
-		}
-	}
-	point, err := l.point(landmark, words, l.Number)
-	if err == nil && count != dim {
-		err = text.Advise("write the coordinates of one landmark in each line, and no more",
-			"landmark %d: %d values where %d coordinates belong: %s", landmark, count, dim, text.Clip(l.text))
-	}
-	return point, err
-}
-
-// plainPoint reads the coordinates of a landmark, with decimal points.
-func plainPoint(landmark int, words []string) ([]float64, error) {
-	return (&numerals{plain: true}).point(landmark, words, 0)
-}
-
-// point reads the coordinates of a landmark.
-func (n *numerals) point(landmark int, words []string, line int) (point []float64, err error) {
-	point = make([]float64, len(words))
-	for c, word := range words {
-		if point[c], err = n.coordinate(word, line); err != nil {
-			return nil, fmt.Errorf("landmark %d: %s = %w", landmark, axis(c), err)
-		}
-	}
-	return point, nil
 }

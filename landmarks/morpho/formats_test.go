@@ -77,7 +77,7 @@ func TestReadersUnderstand(t *testing.T) {
 
 		{"sections in any case and order, names with spaces, other sections", "Morphologika",
 			"[Landmarks]\n2\n[Individuals]\n2\n[dimensions]\n2\n[names]\nSpecimen 1\nSpecimen 2\n[labels]\nSex Age\n[labelvalues]\nfemale old\nmale old\n" +
-				"[rawpoints]\n'#1\n1 2\n3\t4\n\n'#2\n5 6\n7 8\n[wireframe]\n1 2\n[polygons]\n", []Specimen{{"Specimen 1", "female old", one, nil}, {"Specimen 2", "male old", two, nil}}},
+				"[rawpoints]\n'#1\n1 2\n3\t4\n\n'#2\n5 6\n7 8\n[wireframe]\n[polygons]\n1 2\n", []Specimen{{"Specimen 1", "", one, map[string]string{"Sex": "female", "Age": "old"}}, {"Specimen 2", "", two, map[string]string{"Sex": "male", "Age": "old"}}}},
 		{"no names", "Morphologika", "[individuals]\n1\n[landmarks]\n2\n[dimensions]\n3\n[rawpoints]\n1 2 3\n4 5 6", []Specimen{{"specimen01", "", space, nil}}},
 	} {
 		t.Run(c.what, func(t *testing.T) {

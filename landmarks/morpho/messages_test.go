@@ -25,6 +25,6 @@ func advised(t *testing.T, err error, words ...string) {
 }
 
 func TestMessagesSayWhatToDo(t *testing.T) {
-	zoo.Messages(t, 120, "checkpoint.go", "csv.go", "dataset.go", "files.go", "inspect.go", "missing.go", "mitk.go", "morphologika.go", "npy.go", "nts.go", "outline.go",
-		"plain.go", "sheet.go", "slicer.go", "titles.go", "tps.go", "../internal/text/text.go")
+	zoo.Messages(t, 120, "checkpoint.go", "columns.go", "csv.go", "curves.go", "dataset.go", "evidence.go", "files.go", "folder.go", "inspect.go", "missing.go", "mitk.go", "morphologika.go", "npy.go", "nts.go", "numerals.go", "outline.go",
+		"plain.go", "points.go", "rdata.go", "sheet.go", "slicer.go", "tps.go", "workbook.go", "../internal/text/text.go")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anatomy/geom/try"
@@ -13,90 +14,142 @@ import (
 )
 
 // readMorphologika reads the Morphologika format of O'Higgins and Jones: the sections [individuals], [landmarks], [dimensions] with a
-// count each, [names] with a name in each line, [labels] and [labelvalues] with a group in each line, and [rawpoints] with a line for each
-// landmark, the specimens one after another (lines that begin with ' there are comments). Other sections ([wireframe],
-// [polygons], …) are passed over. NA or NaN is a missing coordinate.
+// count each, [names] with a name in each line, [labels] with the names of what [labelvalues] has in each line, [wireframe] with landmarks in each
+// line that lines join, counted from 1, and [rawpoints] with a line for each landmark, the specimens one after another (lines that begin with
+// ' there are comments). Each label is a covariate; one that is called group, or has no name, is the group. Other sections ([polygons], …)
+// are passed over. NA or NaN is a missing coordinate.
 func readMorphologika(r io.Reader, name string) (*Dataset, error) {
 	return readLines(r, name, func(in *lineReader) *Dataset { return parseMorphologika(in, name) })
 }
 
+// morphologika is what a file of Morphologika has.
+type morphologika struct {
+	in     *lineReader
+	name   string
+	counts map[string]int      // [individuals], [landmarks], [dimensions]
+	texts  map[string][]string // lines of other sections
+	seen   map[string]int      // line of each section
+	points [][]float64
+}
+
 func parseMorphologika(in *lineReader, name string) *Dataset {
-	counts := map[string]int{}     // [individuals], [landmarks], [dimensions]
-	texts := map[string][]string{} // [names], [labelvalues]
-	seen := map[string]int{}       // line of each section
-	var points [][]float64
+	m := &morphologika{in, name, map[string]int{}, map[string][]string{}, map[string]int{}, nil}
 	section := ""
 	for in.next() {
 		if strings.HasPrefix(in.text, "[") {
-			end := strings.IndexByte(in.text, ']')
-			if end < 0 {
-				refuse("write sections as [names]", "%s lacks its ]", text.Clip(in.text))
-			}
-			if end != len(in.text)-1 {
-				refuse("write it in a line of its own", "%s after %s", text.Clip(in.text[end+1:]), text.Clip(in.text[:end+1]))
-			}
-			section = strings.ToLower(strings.TrimSpace(in.text[1:end]))
-			if line, twice := seen[section]; twice {
-				refuse("remove one of them", "a second [%s]; the first is in line %d", section, line)
-			}
-			seen[section] = in.Number
-			if section == "rawpoints" {
-				checkMorphologikaCounts(counts)
-			}
+			section = m.section()
 			continue
 		}
 		switch section {
 		case "":
 			refuse("begin with [individuals]", "%s before the first [section]", text.Clip(in.text))
 		case "individuals", "landmarks", "dimensions":
-			if _, twice := counts[section]; twice {
+			if _, twice := m.counts[section]; twice {
 				refuse("keep the right one", "a second number in [%s]", section)
 			}
-			counts[section] = try.Get(text.Count(section, in.text))
-		case "names", "labelvalues":
-			texts[section] = append(texts[section], in.text)
+			m.counts[section] = try.Get(text.Count(section, in.text))
+		case "names", "labels", "labelvalues", "wireframe":
+			m.texts[section] = append(m.texts[section], in.text)
 		case "rawpoints":
-			if strings.HasPrefix(in.text, "'") {
-				continue
-			}
-			individual, landmark := len(points)/counts["landmarks"], len(points)%counts["landmarks"]
-			if individual == counts["individuals"] {
-				refuse("correct [individuals] or [landmarks], or remove the rest",
-					"%s after the last of %d × %d landmarks", text.Clip(in.text), individual, counts["landmarks"])
-			}
-			point, err := in.coordinates(landmark, counts["dimensions"])
-			if err != nil {
-				try.Do(fmt.Errorf("specimen %d of %d, %w", individual+1, counts["individuals"], err))
-			}
-			points = append(points, point)
+			m.point()
 		}
 	}
-	in.decimals(name)
-	if seen["rawpoints"] == 0 {
-		refuseAt(name, 0, "write the landmarks into a section [rawpoints]", "no [rawpoints], so no landmarks")
+	return m.dataset()
+}
+
+// section reads the title of one.
+func (m *morphologika) section() string {
+	line := m.in.text
+	end := strings.IndexByte(line, ']')
+	if end < 0 {
+		refuse("write sections as [names]", "%s lacks its ]", text.Clip(line))
 	}
-	individuals, landmarks := counts["individuals"], counts["landmarks"]
-	if len(points) < individuals*landmarks {
+	if end != len(line)-1 {
+		refuse("write it in a line of its own", "%s after %s", text.Clip(line[end+1:]), text.Clip(line[:end+1]))
+	}
+	section := strings.ToLower(strings.TrimSpace(line[1:end]))
+	if line, twice := m.seen[section]; twice {
+		refuse("remove one of them", "a second [%s]; the first is in line %d", section, line)
+	}
+	m.seen[section] = m.in.Number
+	if section == "rawpoints" {
+		checkMorphologikaCounts(m.counts)
+	}
+	return section
+}
+
+// point reads a landmark.
+func (m *morphologika) point() {
+	if strings.HasPrefix(m.in.text, "'") {
+		return
+	}
+	individuals, landmarks := m.counts["individuals"], m.counts["landmarks"]
+	individual, landmark := len(m.points)/landmarks, len(m.points)%landmarks
+	if individual == individuals {
+		refuse("correct [individuals] or [landmarks], or remove the rest",
+			"%s after the last of %d × %d landmarks", text.Clip(m.in.text), individual, landmarks)
+	}
+	point, err := m.in.coordinates(landmark, m.counts["dimensions"])
+	if err != nil {
+		try.Do(fmt.Errorf("specimen %d of %d, %w", individual+1, individuals, err))
+	}
+	m.points = append(m.points, point)
+}
+
+func (m *morphologika) dataset() *Dataset {
+	m.in.decimals(m.name)
+	if m.seen["rawpoints"] == 0 {
+		refuseAt(m.name, 0, "write the landmarks into a section [rawpoints]", "no [rawpoints], so no landmarks")
+	}
+	individuals, landmarks := m.counts["individuals"], m.counts["landmarks"]
+	if len(m.points) < individuals*landmarks {
 		refuse("the file may have been cut off: save it again",
 			"the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced",
-			len(points)%landmarks, len(points)/landmarks+1, individuals, landmarks)
+			len(m.points)%landmarks, len(m.points)/landmarks+1, individuals, landmarks)
 	}
-	for section, values := range texts {
-		if len(values) != individuals {
-			refuseAt(name, seen[section], "write a line for each individual, or leave the section out",
+	for _, section := range []string{"names", "labelvalues"} {
+		if values := m.texts[section]; values != nil && len(values) != individuals {
+			refuseAt(m.name, m.seen[section], "write a line for each individual, or leave the section out",
 				"%d lines in [%s], but %d individuals", len(values), section, individuals)
 		}
 	}
-	d := newDataset(name)
+	d := newDataset(m.name)
+	labels := strings.Fields(strings.Join(m.texts["labels"], " "))
 	d.Specimens = make([]Specimen, individuals)
 	for i := range d.Specimens {
 		s := &d.Specimens[i]
-		s.Points = points[i*landmarks : (i+1)*landmarks : (i+1)*landmarks]
-		if names := texts["names"]; names != nil {
+		s.Points = m.points[i*landmarks : (i+1)*landmarks : (i+1)*landmarks]
+		if names := m.texts["names"]; names != nil {
 			s.Name = names[i]
 		}
-		if groups := texts["labelvalues"]; groups != nil {
-			s.Group = groups[i]
+		if lines := m.texts["labelvalues"]; lines != nil {
+			values := strings.Fields(lines[i])
+			if len(labels) != len(values) || len(labels) == 1 {
+				values = []string{lines[i]}
+			}
+			for k, value := range values {
+				if len(labels) != len(values) || strings.EqualFold(labels[k], "group") {
+					s.Group = value
+					continue
+				}
+				if s.Covariates == nil {
+					s.Covariates = map[string]string{}
+				}
+				s.Covariates[labels[k]] = value
+			}
+		}
+	}
+	for _, line := range m.texts["wireframe"] {
+		last := -1
+		for word := range strings.FieldsSeq(line) {
+			l, err := strconv.Atoi(word)
+			if err != nil || l < 1 || l > landmarks {
+				refuseAt(m.name, m.seen["wireframe"], "write numbers of landmarks from 1", "%s in [wireframe] is none of %d landmarks", text.Clip(word), landmarks)
+			}
+			if last >= 0 {
+				d.Links = append(d.Links, [2]int{last, l - 1})
+			}
+			last = l - 1
 		}
 	}
 	return d

@@ -19,6 +19,7 @@ const npyMagic = "\x93NUMPY"
 var (
 	npyDescr   = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`)
 	npyFortran = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
+	npyNumbers = regexp.MustCompile(`^[<>]f[48]$`)
 	npyShape   = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([^)]*)\)`)
 )
 
@@ -35,20 +36,14 @@ func parseNPY(in text.Decoded, name string) *Dataset {
 	if descr == nil || fortran == nil || shapeText == nil {
 		refuse("save the array again by numpy.save", "the NPY header lacks descr, fortran_order or shape: %s", text.Clip(header))
 	}
-	var order binary.ByteOrder = binary.LittleEndian
-	size := 0
-	switch descr[1] {
-	case "<f8":
-		size = 8
-	case ">f8":
-		order, size = binary.BigEndian, 8
-	case "<f4":
-		size = 4
-	case ">f4":
-		order, size = binary.BigEndian, 4
-	default:
+	if !npyNumbers.MatchString(descr[1]) {
 		refuse("save the array as float64 (array.astype('f8'))", "numbers of type %s", text.Clip(descr[1]))
 	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if descr[1][0] == '>' {
+		order = binary.BigEndian
+	}
+	size := int(descr[1][2] - '0')
 	var shape []int
 	for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(shapeText[1]), ","), ",") {
 		extent, err := text.Count("shape", part)

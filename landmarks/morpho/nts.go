@@ -31,13 +31,16 @@ func readNTS(r io.Reader, name string) (*Dataset, error) {
 	return readLines(r, name, func(in *lineReader) *Dataset { return parseNTS(in, name) })
 }
 
-func parseNTS(in *lineReader, name string) *Dataset {
-	var groups []string
-	for in.next() && (in.text[0] == '"' || in.text[0] == '\'') {
-		if group, ok := strings.CutPrefix(in.text, `"group=`); ok {
-			groups = append(groups, strings.TrimSpace(group))
-		}
-	}
+// ntsHeader is what the parameter line of a file says.
+type ntsHeader struct {
+	rows, columns, dim int
+	labels             string  // where those of rows stand: L, B, E or nowhere
+	columnLabels       bool    // behind them those of columns
+	code               float64 // of missing values; NaN, which equals no coordinate, if there is none
+}
+
+// readNTSHeader reads the line at hand.
+func readNTSHeader(in *lineReader, name string) (h ntsHeader) {
 	if in.text == "" {
 		refuseAt(name, 0, "begin the file with one, such as 1 30L 26 0 DIM=2", "no parameter line")
 	}
@@ -45,90 +48,74 @@ func parseNTS(in *lineReader, name string) *Dataset {
 	if p == nil {
 		refuse("write one like 1 30L 26 0 DIM=2 or 1 30 26 1 -999 DIM=2", "%s is no parameter line", text.Clip(in.text))
 	}
-	rows, columns := try.Get(text.Count("rows", p[1])), try.Get(text.Count("columns", p[3]))
-	dim := strings.Index("23", p[7]) + 2
+	h = ntsHeader{try.Get(text.Count("rows", p[1])), try.Get(text.Count("columns", p[3])), strings.Index("23", p[7]) + 2, strings.ToUpper(p[2]), p[4] != "", math.NaN()}
 	switch {
 	case p[7] != "2" && p[7] != "3":
 		refuse("write DIM=2 or DIM=3", "DIM=%s: shapes are in 2 or 3 dimensions", text.Clip(p[7]))
-	case rows == 0 || columns == 0:
-		refuse("correct the numbers of rows and columns", "a matrix of %d rows and %d columns has no landmarks", rows, columns)
-	case columns > input.Coordinates.Most()/rows:
-		refuse("correct the numbers of rows and columns", "%d rows of %d columns are more than the %d coordinates that a file may hold", rows, columns, input.Coordinates.Most())
-	case columns%dim != 0:
-		refuse("write the number of coordinates, landmarks times DIM", "%d columns are not a multiple of DIM=%d", columns, dim)
-	}
-	code := math.NaN() // equals no coordinate
-	if p[5] == "1" {
-		if p[6] == "" {
-			refuse("write it before DIM: 1 n m 1 -999 DIM=k", "missing values are announced, but not their code")
-		}
+	case h.rows == 0 || h.columns == 0:
+		refuse("correct the numbers of rows and columns", "a matrix of %d rows and %d columns has no landmarks", h.rows, h.columns)
+	case h.columns > input.Coordinates.Most()/h.rows:
+		refuse("correct the numbers of rows and columns", "%d rows of %d columns are more than the %d coordinates that a file may hold", h.rows, h.columns, input.Coordinates.Most())
+	case h.columns%h.dim != 0:
+		refuse("write the number of coordinates, landmarks times DIM", "%d columns are not a multiple of DIM=%d", h.columns, h.dim)
+	case p[5] == "1" && p[6] == "":
+		refuse("write it before DIM: 1 n m 1 -999 DIM=k", "missing values are announced, but not their code")
+	case p[5] == "1":
 		var err error
-		if code, err = parseCoordinate(p[6]); err != nil {
+		if h.code, err = parseCoordinate(p[6]); err != nil {
 			try.Do(fmt.Errorf("the code of missing values: %w", err))
 		}
 	}
+	return h
+}
 
-	words := &ntsWords{in: in}
-	labels, landmarkPerRow := strings.ToUpper(p[2]), columns == dim
-	d := newDataset(name)
+func parseNTS(in *lineReader, name string) *Dataset {
+	var groups []string
+	for in.next() && (in.text[0] == '"' || in.text[0] == '\'') {
+		if group, ok := strings.CutPrefix(in.text, `"group=`); ok {
+			groups = append(groups, strings.TrimSpace(group))
+		}
+	}
+	h := readNTSHeader(in, name)
+	words, d := &ntsWords{in: in}, newDataset(name)
 	var names []string
-	label := func() {
-		names = append(names, words.next(func() string { return fmt.Sprintf("label %d", len(names)+1) }))
-	}
-	if labels == "L" {
-		for range rows {
-			label()
+	labels := func(n int) (all []string) {
+		for len(all) < n {
+			all = append(all, words.next(func() string { return fmt.Sprintf("label %d", len(names)+len(all)+1) }))
 		}
+		return all
 	}
-	if p[4] != "" {
-		for c := range columns {
-			words.next(func() string { return fmt.Sprintf("label %d", c+1) })
-		}
+	if h.labels == "L" {
+		names = labels(h.rows)
+	}
+	if h.columnLabels {
+		labels(h.columns)
 	}
 	var points [][]float64
-	for row := range rows {
-		if labels == "B" {
-			label()
+	for row := range h.rows {
+		if h.labels == "B" {
+			names = append(names, labels(1)...)
 		}
-		for column := 0; column < columns; column += dim {
-			point := make([]float64, dim)
-			for c := range point {
-				where := func() string {
-					if landmarkPerRow {
-						return fmt.Sprintf("landmark %d: %s", row, axis(c))
-					}
-					return fmt.Sprintf("specimen %d of %d, landmark %d: %s", row+1, rows, column/dim, axis(c))
-				}
-				v, err := in.coordinate(words.next(where), in.Number)
-				if err != nil {
-					try.Do(fmt.Errorf("%s = %w", where(), err))
-				}
-				if v == code {
-					v = math.NaN()
-				}
-				point[c] = v
-			}
-			points = append(points, point)
+		points = append(points, words.row(h, row)...)
+		if h.labels == "E" {
+			names = append(names, labels(1)...)
 		}
-		if labels == "E" {
-			label()
+		if h.columns == h.dim { // a landmark
+			continue
 		}
-		if !landmarkPerRow {
-			in.specimen()
-			s := Specimen{Points: points}
-			if labels != "" {
-				s.Name = names[row]
-			}
-			d.Specimens = append(d.Specimens, s)
-			points = nil
+		in.specimen()
+		s := Specimen{Points: points}
+		if h.labels != "" {
+			s.Name = names[row]
 		}
+		d.Specimens, points = append(d.Specimens, s), nil
 	}
-	if landmarkPerRow {
+	if h.columns == h.dim {
 		d.Specimens = []Specimen{{Points: points}}
 	}
 	if words.more() {
 		refuse("correct the numbers of rows and columns in the parameter line, or remove the rest",
-			"%s after the last of %d × %d numbers", text.Clip(words.next(nil)), rows, columns)
+			"%s after the last of %d × %d numbers", text.Clip(words.next(nil)), h.rows, h.columns)
 	}
 	in.decimals(name)
 	if len(groups) > 0 && len(groups) != len(d.Specimens) {
@@ -138,6 +125,31 @@ func parseNTS(in *lineReader, name string) *Dataset {
 		d.Specimens[i].Group = groups[i]
 	}
 	return d
+}
+
+// row reads the landmarks of a row.
+func (t *ntsWords) row(h ntsHeader, row int) (points [][]float64) {
+	for column := 0; column < h.columns; column += h.dim {
+		point := make([]float64, h.dim)
+		for c := range point {
+			where := func() string {
+				if h.columns == h.dim {
+					return fmt.Sprintf("landmark %d: %s", row, axis(c))
+				}
+				return fmt.Sprintf("specimen %d of %d, landmark %d: %s", row+1, h.rows, column/h.dim, axis(c))
+			}
+			v, err := t.in.coordinate(t.next(where), t.in.Number)
+			if err != nil {
+				try.Do(fmt.Errorf("%s = %w", where(), err))
+			}
+			if v == h.code {
+				v = math.NaN()
+			}
+			point[c] = v
+		}
+		points = append(points, point)
+	}
+	return points
 }
 
 // ntsWords reads words across lines.

@@ -2,7 +2,11 @@ package morpho
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/tree"
 	"anatomy/landmarks/internal/text"
@@ -52,5 +56,88 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 	case len(off) > 0:
 		return fail("no leaves for the specimens %s: leave them out with Without", listNames(off))
 	}
+	return &out, nil
+}
+
+// MatchTree returns the specimens in the order of the leaves of a tree, as OnTree does, and the tree without the leaves that have none. Where
+// no specimen is called as a leaf is, but a covariate or the group has the names of leaves, the specimens are the means of those of one
+// value: the Procrustes mean of their shapes at the mean of their centroid sizes. Notes say both. Its errors are those of OnTree.
+func (d *Dataset) MatchTree(t *tree.Tree) (*Dataset, *tree.Tree, error) {
+	plain := func(name string) string { return strings.ReplaceAll(strings.TrimSpace(name), "_", " ") }
+	leaves := map[string]string{}
+	for _, i := range t.Leaves() {
+		leaves[plain(t.Name[i])] = t.Name[i]
+	}
+	on := func(values []string) (kept []string) {
+		for _, v := range values {
+			if leaf, is := leaves[plain(v)]; is && !slices.Contains(kept, leaf) {
+				kept = append(kept, leaf)
+			}
+		}
+		return kept
+	}
+	kept := on(d.Names())
+	if len(kept) == 0 {
+		for _, name := range append(d.Covariates(), "group") {
+			column, err := d.Column(name)
+			if err != nil || slices.ContainsFunc(column, func(v string) bool { _, is := leaves[plain(v)]; return !is }) {
+				continue
+			}
+			means, err := d.meansBy(name, column)
+			if err != nil {
+				return nil, nil, err
+			}
+			d, kept = means, on(column)
+			break
+		}
+	}
+	if rest := len(leaves) - len(kept); rest > 0 && len(kept) > 1 {
+		pruned, err := t.Keep(kept...)
+		if err != nil {
+			return nil, nil, err
+		}
+		out := *d
+		out.note("%s of the tree without specimens were left out of it", text.Counted(rest, "leaves"))
+		d, t = &out, pruned
+	}
+	ordered, err := d.OnTree(t)
+	return ordered, t, err
+}
+
+// meansBy returns the means of the specimens of each value of a column.
+func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
+	out := *d
+	out.Specimens = nil
+	at := map[string][]int{}
+	for i, v := range column {
+		at[v] = append(at[v], i)
+	}
+	for _, v := range slices.Sorted(maps.Keys(at)) {
+		var shapes [][][]float64
+		first, size := d.Specimens[at[v][0]], 0.0
+		s := Specimen{Name: v, Group: first.Group, Covariates: maps.Clone(first.Covariates)}
+		for _, i := range at[v] {
+			other := d.Specimens[i]
+			shapes, size = append(shapes, other.Points), size+CentroidSize(other.Points)/float64(len(at[v]))
+			if other.Group != s.Group {
+				s.Group = ""
+			}
+			maps.DeleteFunc(s.Covariates, func(k, value string) bool { return other.Covariates[k] != value })
+		}
+		a, err := Procrustes(shapes)
+		if err == nil {
+			err = a.Err()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: the mean of %s: %w", d.Name, text.Clip(v), err)
+		}
+		for _, p := range a.Mean {
+			p = slices.Clone(p)
+			floats.Scale(size/CentroidSize(a.Mean), p)
+			s.Points = append(s.Points, p)
+		}
+		out.Specimens = append(out.Specimens, s)
+	}
+	out.note("the leaves of the tree are values of %s: %d specimens became the means of %d values", name, len(d.Specimens), len(out.Specimens))
 	return &out, nil
 }

@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -66,105 +67,140 @@ var (
 	wholeNumber  = regexp.MustCompile(`^\d+$`)
 )
 
+// plainTable is a table without a header, as it is read.
+type plainTable struct {
+	s               *sheet
+	d               *Dataset
+	rows            []pointRow
+	lines           []int      // of the rows
+	below           []sheetRow // without numbers, behind a row
+	announced, from int        // how many rows, and where that stands
+	editor          bool       // a file of Landmark Editor, whose missing landmarks are at 9999
+}
+
 // readPlain reads a table without a header, for which see ReadCSV.
 func readPlain(s *sheet) *Dataset {
-	d := newDataset(s.file)
-	t := numerals{plain: s.comma == ','}
-	var rows []pointRow
-	var lines []int      // of the rows
-	var below []sheetRow // without numbers, behind a row
-	announced, from := 0, 0
-	editor := false // a file of Landmark Editor, whose missing landmarks are at 9999
+	t := &plainTable{s: s, d: newDataset(s.file)}
 	for {
 		line, err := s.next()
 		if err == io.EOF {
 			break
 		}
-		number := s.first - 1
 		if err != nil {
-			try.Do(&placed{at(s.file, number+1, err)})
+			try.Do(&placed{at(s.file, s.first, err)})
 		}
-		words := strings.TrimSpace(line)
-		switch {
-		case words == "" || strings.HasPrefix(words, "#") || words == "{" || words == "}":
-			continue
-		case len(rows) == 0 && plainVersion.MatchString(words):
-			editor = !strings.Contains(words, ":")
-			continue
-		case len(rows) == 0 && plainCount.MatchString(words):
-			if announced, err = text.Count("points", plainCount.FindStringSubmatch(words)[1]); err != nil {
-				try.Do(&placed{at(s.file, number, err)})
-			}
-			from = number
-			continue
+		if words := strings.TrimSpace(line); words != "" && !strings.HasPrefix(words, "#") && words != "{" && words != "}" {
+			t.add(line, words, s.first-1)
 		}
-		ahead := sheet{ahead: []string{line}, first: number}
-		row := sheetRow{line: number}
-		if r := ahead.parse(s.comma); len(r) > 0 {
-			row.cells = r[0].cells
-		}
-		point, ok := pointOf(row.cells)
-		numbers, filled := row.numbers()
-		if !ok && (numbers == 0 || len(rows) == 0 && 2*numbers <= filled) {
-			if len(rows) == 0 {
-				d.note("line %d above the coordinates was passed over: %s", number, row.quoted())
-			} else {
-				below = append(below, row)
-			}
-			continue
-		}
-		switch {
-		case !ok:
-			refuseAt(s.file, number, "write two or three coordinates in each line, behind a name or number or not", "%s is no landmark", text.Clip(words))
-		case len(below) > 0:
-			refuseAt(s.file, below[0].line, "remove the line, or write its landmarks into a file of their own",
-				"%s stands between landmarks", below[0].quoted())
-		case len(rows) > 0 && (len(point.values) != len(rows[0].values) || (point.label == "") != (rows[0].label == "")):
-			refuseAt(s.file, number, "write the same number of cells in each line", "%s has other columns than line %d", text.Clip(words), lines[0])
-		}
-		s.in.Spend(input.Cells, 8) // a row of it takes a hundred bytes
-		s.in.Spend(input.Coordinates, len(point.values))
-		rows, lines = append(rows, point), append(lines, number)
 	}
-	if announced > 0 && announced != len(rows) {
-		refuseAt(s.file, from, "write the file again: it may have ended early", "%d points are announced, and there are %d", announced, len(rows))
+	if t.announced > 0 && t.announced != len(t.rows) {
+		refuseAt(s.file, t.from, "write the file again: it may have ended early", "%d points are announced, and there are %d", t.announced, len(t.rows))
 	}
-	blocks, alike := parts(lines)
+	blocks, alike := parts(t.lines)
 	if alike {
-		refuseAt(s.file, lines[0], "write each into a file of its own, or all into a table with a header such as specimen,landmark,x,y",
+		refuseAt(s.file, t.lines[0], "write each into a file of its own, or all into a table with a header such as specimen,landmark,x,y",
 			"blank lines part the landmarks in %d of one length: a table without a header is one specimen", blocks)
 	}
 	if blocks > 1 {
-		d.note("blank lines between the landmarks were passed over")
+		t.d.note("blank lines between the landmarks were passed over")
 	}
-	numbered := "" // of the landmarks, if labels are numbers
-	if rows[0].label == "" && len(rows[0].values) == 3 {
-		numbered = counted(rows, func(r pointRow) string { return r.values[0] })
+	return t.dataset()
+}
+
+// add takes a line with text.
+func (t *plainTable) add(line, words string, number int) {
+	if len(t.rows) == 0 && plainVersion.MatchString(words) {
+		t.editor = !strings.Contains(words, ":")
+		return
 	}
-	if numbered != "" {
-		for i := range rows {
-			rows[i].label, rows[i].values = rows[i].values[0], rows[i].values[1:]
+	if m := plainCount.FindStringSubmatch(words); len(t.rows) == 0 && m != nil {
+		count, err := text.Count("points", m[1])
+		if t.announced, t.from = count, number; err != nil {
+			try.Do(&placed{at(t.s.file, number, err)})
 		}
-	} else if rows[0].label != "" {
-		numbered = counted(rows, func(r pointRow) string { return r.label })
+		return
+	}
+	ahead := sheet{ahead: []string{line}, first: number}
+	row := sheetRow{line: number}
+	if r := ahead.parse(t.s.comma); len(r) > 0 {
+		row.cells = r[0].cells
+	}
+	point, ok := pointOf(row.cells)
+	numbers, filled := row.numbers()
+	switch {
+	case !ok && len(t.rows) == 0 && 2*numbers <= filled:
+		t.d.note("line %d above the coordinates was passed over: %s", number, row.quoted())
+		return
+	case !ok && numbers == 0:
+		t.below = append(t.below, row)
+		return
+	case !ok:
+		refuseAt(t.s.file, number, "write two or three coordinates in each line, behind a name or number or not", "%s is no landmark", text.Clip(words))
+	case len(t.below) > 0:
+		refuseAt(t.s.file, t.below[0].line, "remove the line, or write its landmarks into a file of their own",
+			"%s stands between landmarks", t.below[0].quoted())
+	case len(t.rows) > 0 && (len(point.values) != len(t.rows[0].values) || (point.label == "") != (t.rows[0].label == "")):
+		refuseAt(t.s.file, number, "write the same number of cells in each line", "%s has other columns than line %d", text.Clip(words), t.lines[0])
+	}
+	t.s.in.Spend(input.Cells, 8) // a row of it takes a hundred bytes
+	t.s.in.Spend(input.Coordinates, len(point.values))
+	t.rows, t.lines = append(t.rows, point), append(t.lines, number)
+}
+
+// numbers returns the first of the numbers of the landmarks, if the labels are such, or the first of three columns is; else "".
+func (t *plainTable) numbers() (first string) {
+	if t.rows[0].label != "" {
+		return counted(t.rows, func(r pointRow) string { return r.label })
+	}
+	if len(t.rows[0].values) == 3 {
+		first = counted(t.rows, func(r pointRow) string { return r.values[0] })
+	}
+	for i, row := range t.rows {
+		if first != "" {
+			t.rows[i] = pointRow{row.values[0], row.values[1:]}
+		}
+	}
+	return first
+}
+
+// curves numbers the points of curves of Landmark Editor, which may have one name.
+func (t *plainTable) curves() {
+	name, points := "", 0
+	for i := range t.rows {
+		label := t.rows[i].label
+		if points++; label != name {
+			name, points = label, 1
+		}
+		if points > 1 || i+1 < len(t.rows) && t.rows[i+1].label == label {
+			t.rows[i].label = fmt.Sprintf("%s %d", label, points)
+		}
+	}
+}
+
+// dataset makes the rows the landmarks of one specimen.
+func (t *plainTable) dataset() *Dataset {
+	d, reader := t.d, numerals{plain: t.s.comma == ','}
+	numbered := t.numbers()
+	if t.editor && numbered == "" {
+		t.curves()
 	}
 	var points [][]float64
 	seen := map[string]int{}
-	for i, row := range rows {
+	for i, row := range t.rows {
 		if before, twice := seen[row.label]; row.label != "" && twice {
-			refuseAt(s.file, lines[i], "if these are names of specimens, write a header such as specimen,x,y; else give each landmark a name of its own",
+			refuseAt(t.s.file, t.lines[i], "if these are names of specimens, write a header such as specimen,x,y; else give each landmark a name of its own",
 				"the name %s stands in line %d already: a table without a header is one specimen", text.Clip(row.label), before)
 		}
 		if isNumber(row.label) && numbered == "" {
-			refuseAt(s.file, lines[i], "write a header that says which column is which, such as landmark,x,y,z or x1,y1,x2,y2",
+			refuseAt(t.s.file, t.lines[i], "write a header that says which column is which, such as landmark,x,y,z or x1,y1,x2,y2",
 				"rows have four numbers, and the first of them do not count the rows")
 		}
-		seen[row.label] = lines[i]
-		point, err := t.point(i, row.values, lines[i])
+		seen[row.label] = t.lines[i]
+		point, err := reader.point(i, row.values, t.lines[i])
 		if err != nil {
-			try.Do(&placed{at(s.file, lines[i], err)})
+			try.Do(&placed{at(t.s.file, t.lines[i], err)})
 		}
-		if editor && isCode(point, 9999) {
+		if t.editor && isCode(point, 9999) {
 			point = missingPoint()[:len(point)]
 		}
 		points = append(points, point)
@@ -172,18 +208,19 @@ func readPlain(s *sheet) *Dataset {
 			d.Labels = append(d.Labels, row.label)
 		}
 	}
-	t.decimals(s.file)
-	for _, row := range below {
+	reader.decimals(t.s.file)
+	for _, row := range t.below {
 		d.note("line %d below the coordinates was passed over: %s", row.line, row.quoted())
 	}
-	if announced == 0 {
-		d.noteEnd(s.in)
+	d.noteEncoding(t.s.in)
+	if t.announced == 0 {
+		d.noteEnd(t.s.in)
 	}
 	d.note("no header: taken for one specimen of %d landmarks with %d coordinates each", len(points), len(points[0]))
 	if d.FromZero = numbered == "0"; numbered != "" {
 		d.note("the first column was taken for the numbers of the landmarks, from %s", numbered)
 	}
-	d.Specimens = []Specimen{{Name: stem(s.file), Points: points}}
+	d.Specimens = []Specimen{{Name: stem(t.s.file), Points: points}}
 	return d
 }
 

@@ -150,6 +150,17 @@ func (s *sheet) header() (above []sheetRow, header, below *sheetRow) {
 			break
 		}
 	}
+	if header != nil {
+		return above, header, below
+	}
+	for _, comma := range s.commas() { // columns that are numbered throughout
+		rows := s.rows(comma)
+		for k := range rows[:max(len(rows)-1, 0)] {
+			if numbered := len(numberedIn(rows[k].cells, rows[k+1:k+2])); numbered > most {
+				most, s.comma, above, header, below = numbered, comma, rows[:k], &rows[k], &rows[k+1]
+			}
+		}
+	}
 	return above, header, below
 }
 
@@ -251,6 +262,12 @@ func (s *sheet) records(each func(cells []string, line int)) {
 		s.in.Spend(input.Cells, len(cells)+4)
 		each(cells, s.before+line)
 	}
+}
+
+// all returns the rows from the line ahead on.
+func (s *sheet) all() (rows []sheetRow) {
+	s.records(func(cells []string, line int) { rows = append(rows, sheetRow{slices.Clone(cells), line}) })
+	return rows
 }
 
 // isNumber says whether a cell holds a number, with a decimal point or comma.

@@ -43,7 +43,7 @@ func TestSpreadsheets(t *testing.T) {
 		{"as R's write.table", "\"x1\" \"y1\" \"x2\" \"y2\"\n\"a\" 1 2.5 3 4\n\"b\" 5 6 7 8\n", Dataset{Specimens: two}},
 		{"individuals", "individual,x,y\na,1,2.5\na,3,4\nb,5,6\nb,7,8\n", Dataset{Specimens: two}},
 		{"other columns, but no specimens", "bone,x,y\nc,1,2.5\nd,3,4\n", Dataset{Specimens: []Specimen{{Name: "specimen01", Points: a}},
-			Notes: []string{"no column is called specimen: all rows are taken for landmarks of one"}}},
+			Notes: []string{"no column has names of specimens: rows are taken for landmarks of one"}}},
 		{"row names", ",specimen,x,y\n1,a,1,2.5\n2,a,3,4\n", Dataset{Specimens: two[:1], Notes: []string{"column 1 has no title and was passed over"}}},
 		{"a missing landmark at the end, empty rows", "specimen,x,y\na,1,2.5\na,,\n,,\n,,\n", Dataset{Specimens: []Specimen{{Name: "a", Points: [][]float64{{1, 2.5}, {na, na}}}},
 			Notes: []string{"empty rows were passed over: 2"}}},

@@ -27,6 +27,9 @@ func (d *Dataset) LogSizes() ([]float64, error) {
 	if len(d.Specimens) == 0 {
 		return nil, d.empty()
 	}
+	if d.Unscaled {
+		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("give each a scale, or leave size out of the model", "some specimens have no scale, so there are no sizes"))
+	}
 	sizes := make([]float64, len(d.Specimens))
 	for i, s := range d.Specimens {
 		if len(s.Points) == 0 {

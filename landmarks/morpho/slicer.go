@@ -32,7 +32,7 @@ var fcsvHead = regexp.MustCompile(`^\s*#\s*Markups fiducial file version\s*=`)
 //
 // The list is one specimen, named by the file, and its unit mm; labels are the Labels of the Dataset. Coordinates are returned as LPS: x to
 // the left, y to the back, z upwards. Those of a RAS file are turned by 180° about z, which makes them LPS. Older versions write RAS as 0
-// and LPS as 1.
+// and LPS as 1, and the oldest nothing: they are RAS.
 //
 // A blank, NA or NaN is a missing coordinate. Version 5 writes two columns more, without names, and the first of them is the position status
 // of readMarkups: 0 undefined, 1 preview, 2 defined, 3 missing. Earlier versions do not tell points that were not placed: they write them
@@ -97,10 +97,15 @@ func parseFCSV(in *lineReader, name string) *Dataset {
 		}
 		list.add(point, label)
 	}
-	if list.system == "" {
-		refuseAt(name, 0, "write one: the signs of x and y depend on it", "no comment # CoordinateSystem = LPS, or RAS")
+	assumed := list.system == ""
+	if assumed {
+		list.system = "RAS"
 	}
-	return list.dataset(name)
+	d := list.dataset(name)
+	if assumed {
+		d.note("no CoordinateSystem: taken for RAS, as old versions of 3D Slicer write it")
+	}
+	return d
 }
 
 // slicerList is a list of points of 3D Slicer.
@@ -354,7 +359,7 @@ func (s *slicerList) readProperty(j *jsonFile, key string) {
 		j.value(&kind, key)
 		if !slices.Contains([]string{"Fiducial", "Line", "Angle", "Curve", "ClosedCurve"}, kind) {
 			j.refuse(at, "save a list of points, a curve, a line or an angle",
-				"the type of the markup is %s, whose control points are no landmarks", text.Clip(kind))
+				"%w", notLandmarks("the type of the markup is "+text.Clip(kind)+", whose control points are no landmarks"))
 		}
 		s.closed, s.curve = kind == "ClosedCurve", strings.HasSuffix(kind, "Curve")
 	case "coordinateSystem":

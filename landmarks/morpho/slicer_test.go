@@ -104,9 +104,8 @@ func TestMalformedSlicer(t *testing.T) {
 		return markups("\"type\": \"Fiducial\", \"controlPoints\": [\n{\"position\": [1, 2, 3]},\n{\n" + properties + "}]")
 	}
 	for text, want := range map[string]string{
-		"":                           "bad: no comment # CoordinateSystem",
+		"":                           "bad: no points",
 		"# CoordinateSystem = LPS\n": "bad: no points",
-		"1,1,2,3\n":                  "bad: no comment # CoordinateSystem = LPS, or RAS",
 		"# CoordinateSystem = IJK\n": `bad:1: the coordinate system is "IJK"; write LPS or RAS`,
 		"# CoordinateSystem = LPS\n# columns = label,x,y\nF,1,2\n": "bad:3: a point, but the comment # columns = before it names no column z",
 		fcsvStart + "1,1,2\n":                                            "bad:4: landmark 0: 3 columns, too few",
@@ -210,7 +209,7 @@ func TestReadFolder(t *testing.T) {
 		t.Error(diff)
 	}
 
-	refused("gorilla 3.fcsv", list("nasion"), "1 landmarks, but 2 in gorilla 1.fcsv")
+	refused("gorilla 3.fcsv", list("F-1"), "1 landmarks, but 2 in gorilla 1.fcsv")
 	refused("gorilla 3.fcsv", list("nasion", "bregma"), `landmark 1 is "bregma", but "basion" in gorilla 1.fcsv`)
 	refused("gorilla 3.csv", "specimen,x,y\na,1,2\na,2,3\n", "2 coordinates, but 3 in gorilla 1.fcsv")
 	refused("gorilla 3.fcsv", list("", ""), "0 labels, but 2 in gorilla 1.fcsv")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,22 +25,59 @@ import (
 //	ID=a
 //	SCALE=0.05
 //
-// Points of curves and outlines follow the landmarks in Points, in order. SCALE multiplies the coordinates, but not codes of missing
-// landmarks (see Dataset.CheckCodes); either every specimen with points has one or none has. The name is ID=, else IMAGE=, else the
-// specimen's number. A comment COMMENT=group=g gives the group; other keys, and lines that begin with # or ", are passed over. LM=0
-// without points is an image not yet digitised; it stays in the data set with no points (Validate names it).
+// Points of curves and outlines follow the landmarks in Points, in order; see Reading.Resample where curves have other numbers of points in
+// other specimens. SCALE multiplies the coordinates, but not codes of missing landmarks (see Dataset.CheckCodes). Where some specimens have
+// none, no coordinate is multiplied, and the data set is Unscaled. The name is ID=, or what stands behind the number of LM=, else IMAGE=, which
+// is also taken where names repeat, else the specimen's number. A comment COMMENT=group=g gives the group; other keys, as many lines as
+// RADII= announces, and lines that begin with # or ", are passed over. LM=0 without points is an image not yet digitised; it stays in the
+// data set with no points (Validate names it). Where the first landmark behind LM= has three coordinates, all have.
 //
 // Missing landmarks are NA or NaN. tpsDig writes them as negative coordinates: where a record names an IMAGE= (so that coordinates are
-// pixels), a landmark is missing if all its coordinates are negative and no other coordinate of the record is. Elsewhere
-// negative coordinates are coordinates.
+// pixels), a landmark is missing if all its coordinates are negative and no other coordinate of the record is. Without IMAGE= the same holds
+// if all these coordinates are −1, with a note. Elsewhere negative coordinates are coordinates.
 func readTPS(r io.Reader, name string) (*Dataset, error) {
-	return readLines(r, name, func(in *lineReader) *Dataset { return parseTPS(in, name) })
+	return Reading{}.tps(r, name)
 }
 
-func parseTPS(in *lineReader, name string) *Dataset {
-	d := newDataset(name)
+func (as Reading) tps(r io.Reader, name string) (*Dataset, error) {
+	return readLines(r, name, func(in *lineReader) *Dataset {
+		d := newDataset(name)
+		records := parseTPS(in, name, d)
+		in.decimals(name)
+		d.scaleTPS(as, name, records)
+		repeat := false
+		ids, images := map[string]bool{}, map[string]bool{}
+		for _, r := range records {
+			repeat = repeat || ids[r.id]
+			ids[r.id], images[r.image] = true, true
+		}
+		byImage := repeat && len(images) == len(records) && !images[""]
+		if byImage && len(ids) > 1 || byImage && !ids[""] {
+			d.note("ID= repeats: specimens are called by IMAGE=")
+		}
+		curves := [][][2]int{}
+		for _, r := range records {
+			s := Specimen{Name: cmp.Or(r.id, r.image), Group: r.group, Points: r.points}
+			if byImage {
+				s.Name = r.image
+			}
+			d.Specimens, curves = append(d.Specimens, s), append(curves, r.parts)
+		}
+		if as.alone {
+			d.Curves = curves[0]
+		} else {
+			as.resample(d, curves, nil)
+		}
+		d.noteEnd(in.Reader)
+		return d
+	})
+}
+
+// parseTPS reads the records.
+func parseTPS(in *lineReader, name string, d *Dataset) []*tpsRecord {
 	var records []*tpsRecord
 	var record *tpsRecord
+	space, radii := false, false
 	for in.next() {
 		if strings.HasPrefix(in.text, "#") || strings.HasPrefix(in.text, `"`) {
 			continue
@@ -60,7 +98,10 @@ func parseTPS(in *lineReader, name string) *Dataset {
 				record.dim = 3
 			}
 			records = append(records, record)
+			value, record.id, _ = strings.Cut(value, " ")
+			record.id = strings.TrimSpace(record.id)
 			record.readPoints(in, key, value)
+			space = space || key == "LM" && record.dim == 3
 		case record == nil:
 			refuse("begin each specimen with it, with LM=0 if it has no landmarks", "%s= before the first LM= or LM3=", text.Clip(key))
 		case key == "POINTS":
@@ -73,6 +114,13 @@ func parseTPS(in *lineReader, name string) *Dataset {
 			record.parts = append(record.parts, [2]int{from, len(record.points)})
 		case key == "CURVES" || key == "OUTLINES":
 			record.curves += try.Get(text.Count("curves", value))
+		case key == "RADII":
+			radii = true
+			for range try.Get(text.Count("radii", value)) {
+				if !in.next() || strings.Contains(in.text, "=") {
+					refuse("correct the number behind RADII=, or remove the radii", "fewer lines than RADII=%s announces", value)
+				}
+			}
 		default:
 			record.set(in, key, value)
 		}
@@ -81,16 +129,16 @@ func parseTPS(in *lineReader, name string) *Dataset {
 	if len(records) == 0 {
 		refuseAt(name, 0, "begin each specimen with LM= and the number of its landmarks", "no LM= or LM3=, so no specimens")
 	}
-	in.decimals(name)
-	scaleTPS(name, records)
-	for _, r := range records {
-		d.Specimens = append(d.Specimens, Specimen{Name: cmp.Or(r.id, r.image), Group: r.group, Points: r.points})
+	if space {
+		d.note("LM= stands above landmarks of three coordinates: they are in space")
 	}
-	if !slices.ContainsFunc(records, func(r *tpsRecord) bool { return !slices.Equal(r.parts, records[0].parts) }) {
-		d.Curves = records[0].parts
+	if slices.ContainsFunc(records, func(r *tpsRecord) bool { return r.coded }) {
+		d.note("landmarks at -1 beside others without negative coordinates were taken for missing")
 	}
-	d.noteEnd(in.Reader)
-	return d
+	if radii {
+		d.note("the lines behind RADII= were passed over")
+	}
+	return records
 }
 
 // tpsRecord is one specimen of a TPS file.
@@ -102,6 +150,7 @@ type tpsRecord struct {
 	parts            [][2]int
 	id, image, group string
 	scale            float64
+	coded            bool           // landmarks at −1 −1 are missing
 	keys             map[string]int // line of the keys that may stand once
 }
 
@@ -121,6 +170,9 @@ func (r *tpsRecord) readPoints(in *lineReader, key, value string) {
 		if strings.Contains(in.text, "=") {
 			refuse("correct the number there, or write NA NA in a line for each missing landmark",
 				"%s where landmark %d belongs: %s=%d in line %d announces %d more", text.Clip(in.text), landmark, key, count, from, count-i)
+		}
+		if landmark == 0 && len(strings.Fields(in.text)) == 3 {
+			r.dim = 3
 		}
 		r.points = append(r.points, try.Get(in.coordinates(landmark, r.dim)))
 	}
@@ -161,9 +213,6 @@ func (r *tpsRecord) close(file string) {
 		refuseAt(file, r.line, "correct the number behind CURVES=, or write their POINTS=",
 			"the record of this line announces %d more curves than it has POINTS=", r.curves)
 	}
-	if r.image == "" {
-		return
-	}
 	var missing []int
 	for l, p := range r.points {
 		negative := 0
@@ -180,6 +229,10 @@ func (r *tpsRecord) close(file string) {
 			return // not pixels
 		}
 	}
+	if r.image == "" && (len(r.points) < fewest || slices.ContainsFunc(missing, func(l int) bool { return !isCode(r.points[l], -1) })) {
+		return // not known to be pixels
+	}
+	r.coded = r.image == "" && len(missing) > 0
 	for _, l := range missing {
 		for c := range r.points[l] {
 			r.points[l][c] = math.NaN()
@@ -187,24 +240,31 @@ func (r *tpsRecord) close(file string) {
 	}
 }
 
-// scaleTPS applies SCALE=.
-func scaleTPS(file string, records []*tpsRecord) {
-	var scaled, unscaled *tpsRecord
+// scaleTPS applies SCALE=, unless some specimens have none.
+func (d *Dataset) scaleTPS(as Reading, file string, records []*tpsRecord) {
+	var scaled *tpsRecord
+	var unscaled []string
 	for _, r := range records {
 		switch {
 		case len(r.points) == 0:
 		case r.scale > 0:
 			scaled = r
 		default:
-			unscaled = r
+			unscaled = append(unscaled, cmp.Or(r.id, r.image, fmt.Sprintf("line %d", r.line)))
 		}
+	}
+	if s := as.scales; s != nil && scaled == nil {
+		s.unscaled = append(s.unscaled, filepath.Base(file))
+	} else if s != nil {
+		s.scaled = append(s.scaled, filepath.Base(file))
 	}
 	if scaled == nil {
 		return
 	}
 	if unscaled != nil {
-		refuseAt(file, unscaled.line, "write one in each record, or in none",
-			"no SCALE= in the record of this line, but in that of line %d: lengths would not compare", scaled.line)
+		d.Unscaled = true
+		d.note("no SCALE= in %d of %d records: no coordinate was multiplied by it, and specimens have no sizes: %s", len(unscaled), len(records), listNames(unscaled))
+		return
 	}
 	for _, r := range records {
 		for l, p := range r.points {

@@ -146,9 +146,10 @@ func defects() []defect {
 		{name: "units below the header", harmless: true, text: func(f zooFormat, s string) (string, bool) {
 			s, ok := onTables(func(lines []string, comma string) []string {
 				titles := strings.Split(lines[0], comma)
-				for i, title := range titles {
+				coordinates := coordinatesIn(titles)
+				for i := range titles {
 					titles[i] = ""
-					if _, ok := coordinateOf(title); ok {
+					if _, ok := coordinates[i]; ok {
 						titles[i] = "mm"
 					}
 				}
@@ -159,8 +160,9 @@ func defects() []defect {
 		{name: "units in the header", harmless: true, text: func(f zooFormat, s string) (string, bool) {
 			return onTables(func(lines []string, comma string) []string {
 				titles := strings.Split(lines[0], comma)
+				coordinates := coordinatesIn(titles)
 				for i, title := range titles {
-					if c, ok := coordinateOf(title); ok {
+					if c, ok := coordinates[i]; ok {
 						titles[i] = fmt.Sprintf("LM%s %s (mm)", c.stem, axis(c.axis))
 						if c.stem == "" {
 							titles[i] = title + " [mm]"

@@ -5,13 +5,17 @@ package text
 import (
 	"bufio"
 	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
@@ -32,7 +36,8 @@ type Decoded struct {
 	size int // of its file; -1 where it is not known
 }
 
-// Decode returns r as UTF-8, without the byte-order mark that UTF-8 and UTF-16 files begin with. Without a mark it is r as it is.
+// Decode returns r as UTF-8, without the byte-order mark that UTF-8 and UTF-16 files begin with. Without a mark it is r as it is. What gzip
+// or bzip2 has packed is unpacked.
 func Decode(r io.Reader) Decoded {
 	if in, is := r.(Decoded); is {
 		return in
@@ -40,6 +45,18 @@ func Decode(r io.Reader) Decoded {
 	within := input.Of(r)
 	in := bufio.NewReaderSize(within, 64<<10)
 	head, _ := in.Peek(3)
+	var packed io.Reader
+	if bytes.HasPrefix(head, []byte("BZh")) {
+		packed = bzip2.NewReader(in)
+	} else if bytes.HasPrefix(head, []byte("\x1f\x8b")) {
+		if z, err := gzip.NewReader(in); err == nil {
+			packed = z
+		}
+	}
+	if packed != nil {
+		in, within.Size = bufio.NewReaderSize(input.Of(unpacked{packed}, within.Budget), 64<<10), -1
+		head, _ = in.Peek(3)
+	}
 	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(head, []byte(mark)) {
 			in = bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(transform.Nop)), 64<<10)
@@ -47,6 +64,17 @@ func Decode(r io.Reader) Decoded {
 		}
 	}
 	return Decoded{in, within.Budget, within.Size}
+}
+
+// unpacked says of an archive that ends early what to do.
+type unpacked struct{ io.Reader }
+
+func (u unpacked) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = Advise("the file may have been cut off: save it again", "what is packed in it ends in %w", err)
+	}
+	return n, err
 }
 
 // All returns the whole of a text, with its budget.
@@ -62,6 +90,7 @@ type Reader struct {
 	At      int64 // bytes read
 	Binary  bool  // errors name the byte, not the line
 	Unended bool  // the last line of the file was read, and has no end
+	Windows bool  // a line was no UTF-8, and was taken for Windows-1252
 	*input.Budget
 
 	r     *bufio.Reader
@@ -133,7 +162,7 @@ func (in *Reader) Lines() iter.Seq[string] {
 }
 
 // Line returns the next line without its end (LF, CRLF or CR); io.EOF after the last. A line longer than 16 MiB, one with NUL
-// bytes and more than a million empty ones in a row are errors.
+// bytes and more than a million empty ones in a row are errors. One that is no UTF-8 is taken for Windows-1252.
 func (in *Reader) Line() (string, error) {
 	var line []byte
 	for {
@@ -174,6 +203,10 @@ func (in *Reader) Line() (string, error) {
 	}
 	if bytes.IndexByte(line, 0) >= 0 {
 		return "", Advise("save it as UTF-8", "the line has NUL bytes: this is a binary file, or UTF-16 without its byte-order mark")
+	}
+	if !utf8.Valid(line) {
+		in.Windows = true
+		line, _ = charmap.Windows1252.NewDecoder().Bytes(line) // which knows all bytes
 	}
 	return string(line), nil
 }

@@ -96,11 +96,13 @@ type source struct {
 	join                              morpho.Join
 	closed                            bool
 	missing                           float64
+	as                                morpho.Reading
+	sliders                           string
 }
 
 func (in *source) flags(c *cobra.Command) {
 	c.Flags().StringVar(&in.covariates, "covariates", "", "table with a row for each specimen, such as specimens.csv")
-	c.Flags().StringVar(&in.tree, "tree", "", "phylogeny in Newick's format, whose leaves are the specimens: a file")
+	c.Flags().StringVar(&in.tree, "tree", "", "phylogeny in Newick's format or NEXUS, whose leaves are the specimens, or values of one of their columns: a file")
 	c.Flags().StringArrayVar(&in.units, "unit", nil, "unit of the coordinates, such as mm, if the file does not say; SPECIMEN=UNIT for a specimen that has another one")
 	in.join.By, in.join.Unmatched = "names", "error"
 	c.Flags().Var(choice(&in.join.By, "names", "order"), "join", "by what the table is joined: names, or order, which gives row k to specimen k")
@@ -111,11 +113,20 @@ func (in *source) flags(c *cobra.Command) {
 	c.Flags().StringVar(&in.fix.WithoutLandmarks, "without-landmarks", "", "landmarks that are left out of all specimens, such as \"3, 7-9\"")
 	c.Flags().BoolVar(&in.fix.Measured, "measured", false, "landmarks in unlikely places are there, and none is taken for a code of a missing one")
 	c.Flags().BoolVar(&in.closed, "closed", false, "the landmarks follow a closed outline")
+	c.Flags().IntVar(&in.as.Dimensions, "dimensions", 0, "2 or 3, of a table whose columns are numbered throughout")
+	c.Flags().StringToIntVar(&in.as.Resample, "resample", nil, "how many points curves are to have, by their names or numbers from 1, such as edge=20")
+	c.Flags().StringVar(&in.sliders, "sliders", "", "table of landmarks before, sliding and after, as geomorph has: these slide")
 	c.Flags().Float64Var(&in.missing, "missing", math.NaN(), "code of missing landmarks, such as -999")
 }
 
 func (in *source) read(path string) *morpho.Dataset {
-	d := try.Get(morpho.Read(path))
+	if d := in.as.Dimensions; d != 0 && d != 2 && d != 3 {
+		try.Do(fmt.Errorf("%d dimensions, want 2 or 3", d))
+	}
+	d := try.Get(in.as.Read(path))
+	if in.sliders != "" {
+		d = try.Get(d.ReadSliders(in.sliders))
+	}
 	if !math.IsNaN(in.missing) {
 		d = try.Get(d.MissingAt(in.missing))
 	}
@@ -170,14 +181,23 @@ func (q *question) preparation(c *cobra.Command) {
 
 // data reads the data of a file, and the tree of the question.
 func (q *question) data(path string) *morpho.Dataset {
+	var notes []string
 	if q.tree != "" {
-		q.Tree = try.Get(tree.Read(q.tree)).Newick()
+		phylogeny := try.Get(tree.Read(q.tree))
+		q.Tree = phylogeny.Newick()
+		for _, note := range phylogeny.Notes {
+			notes = append(notes, "the tree: "+note)
+		}
 	}
 	if q.mesh != "" {
 		q.Question = try.Get(q.ReadMesh(q.mesh))
+		for _, note := range q.Mesh.Notes {
+			notes = append(notes, "the mesh: "+note)
+		}
 	}
 	d := q.read(path)
 	q.Corrections = q.fix
+	d.Notes = append(d.Notes, notes...)
 	return d
 }
 

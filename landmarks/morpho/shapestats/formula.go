@@ -18,7 +18,7 @@ type Formula struct {
 	Names   [][]string // of each term its column, or those of an interaction
 	Factors []string   // columns that are taken for categories
 	Numbers []string   // columns that are taken for numbers; "log size" for LogSize
-	Doubts  []string   // which columns could be read otherwise, in words: see morpho.Reading
+	Doubts  []string   // which columns could be read otherwise, in words: see morpho.Variable
 }
 
 // Parse reads the terms of a model of shapes:
@@ -27,7 +27,7 @@ type Formula struct {
 //	individual over individual:side + side over individual:side + individual:side
 //
 // A name is a column of the data set, "group" or "size". Names may have spaces and signs, as Age (years); between backquotes no sign in them is one of the
-// model. A column is a covariate or a factor as morpho.Dataset.Reading says; factor(year) and number(group)
+// model. A column is a covariate or a factor as morpho.Dataset.Variable says; factor(year) and number(group)
 // make it one of them in the whole line. size is LogSize, unless the data set has a column
 // of that name. a:b is an interaction, a*b is a + b + a:b, and a/b, categories of b within those of a, is a + a:b. "over" names the term by
 // whose mean square a term is tested (linear.Term.Over). Terms stand in the order of the line, interactions of two behind all single ones, and
@@ -250,7 +250,7 @@ func (p *parser) name() string {
 
 // kind is what a column is taken for, with a word of doubt.
 func (p *parser) kind(name string) morpho.Kind {
-	r := try.Get(p.data.Reading(name))
+	r := try.Get(p.data.Variable(name))
 	if r.Doubt && !slices.Contains(p.doubts, r.String()) {
 		p.doubts = append(p.doubts, r.String())
 	}

@@ -124,18 +124,27 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 	if a.sums = linear.SumsOfSquares(slices.Index([]string{"I", "II", "III"}, a.Sums)); a.sums < 0 {
 		try.Do(fmt.Errorf("sums of squares of type %s, want I, II or III", a.Sums))
 	}
-	a.ready(d)
-	a.order = a.data.Names()
+	a.order = d.Names()
 	if a.Tree != "" {
-		if a.tree = try.Get(tree.Parse(a.Tree)); a.Without != "" {
-			a.tree = try.Get(a.tree.Keep(a.leaves(d)...))
-		}
+		d, a.tree = try.Get2(d.MatchTree(try.Get(tree.Parse(a.Tree))))
+		a.given = d
+	}
+	a.ready(d)
+	if a.tree != nil && a.Without != "" {
+		a.tree = try.Get(a.tree.Keep(a.leaves(d)...))
 		a.data = try.Get(a.data.OnTree(a.tree))
+	}
+	left := a.data.Names()
+	a.order = slices.DeleteFunc(a.order, func(name string) bool { return !slices.Contains(left, name) })
+	if len(a.order) != len(left) { // species in place of specimens
+		a.order = left
 	}
 	if groups := len(a.data.Groups()); a.Model == "" && 1 < groups && groups < len(a.data.Specimens) {
 		a.Model = "group"
 	}
-	a.links = try.Get(parseLinks(a.Links, a.data))
+	if a.links = try.Get(parseLinks(a.Links, a.data)); a.Links == "" {
+		a.links = d.Links
+	}
 	a.formula = try.Get(shapestats.Parse(a.Model, a.data))
 	a.uncertain = try.Get(a.data.SquaredErrors()) != nil && a.tree == nil && !a.over()
 	a.mean = try.Get(shapestats.Fit(a.data))

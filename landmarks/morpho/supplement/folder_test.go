@@ -121,7 +121,7 @@ func TestNamesOfSpecimens(t *testing.T) {
 
 	_, err := New(heads, Question{Permutations: 9})
 	expect.Refused(t, err, "line break")
-	heads.Specimens[2].Name = "a\x1b[31m\ufffe\xff"
+	heads.Specimens[2].Name = "a\x1b[31m\ufffe"
 	for i := range heads.Specimens {
 		heads.Specimens[i].Group = "g\x01" + heads.Specimens[i].Covariates["species"]
 	}

@@ -46,10 +46,10 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	if a.Turns != 0 && !strings.HasPrefix(a.Slide, "geomorph") {
 		try.Do(errors.New("turns are those of geomorph's sliding: slide by geomorph energy or geomorph distance"))
 	}
-	if a.Curves == "" && a.Slide != "" {
+	if a.Curves == "" && a.Slide != "" && len(d.Sliders) == 0 {
 		try.Do(fmt.Errorf("semi-landmarks are to slide by %s, but no curves are named", a.Slide))
 	}
-	if a.Curves != "" {
+	if a.Curves != "" || len(d.Sliders) > 0 {
 		a.slid = try.Get(a.slide(&out))
 		for i, shape := range a.slid.Slid {
 			out.Specimens[i].Points = shape
@@ -128,7 +128,15 @@ func (j *joint) figure() (*Figure, error) {
 // slide slides the semi-landmarks of the curves of the question.
 func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
 	var sliding []morpho.Semilandmark
+	for _, s := range d.Sliders {
+		if q.Curves == "" {
+			sliding = append(sliding, morpho.Semilandmark{Point: s[1], Neighbours: []int{s[0], s[2]}})
+		}
+	}
 	for _, text := range strings.Split(q.Curves, ";") {
+		if q.Curves == "" {
+			break
+		}
 		curve, err := d.ParseLandmarks(text)
 		if err == nil && len(curve) < 3 {
 			err = errors.New("it has fewer than three landmarks, and the first and the last do not slide: list at least three")

@@ -94,7 +94,7 @@ func someOf(names []string) string {
 // readings say how columns were taken that could be taken otherwise.
 func (a *analysis) readings() (sentences []string) {
 	doubts := a.formula.Doubts
-	if groups, err := a.data.Reading("group"); err == nil && a.asked.Model == "" && a.Model == "group" && groups.Doubt {
+	if groups, err := a.data.Variable("group"); err == nil && a.asked.Model == "" && a.Model == "group" && groups.Doubt {
 		doubts = []string{groups.String()}
 	}
 	for _, doubt := range doubts {

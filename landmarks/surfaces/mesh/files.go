@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,6 +57,9 @@ var fileFormats = []fileFormat{
 
 func formatOf(path string) (*fileFormat, error) {
 	extension := strings.ToLower(filepath.Ext(path))
+	if extension == ".gz" {
+		extension = strings.ToLower(filepath.Ext(path[:len(path)-len(extension)]))
+	}
 	for i := range fileFormats {
 		if fileFormats[i].extension == extension {
 			return &fileFormats[i], nil
@@ -88,7 +92,9 @@ func Readable(path string) bool {
 // are RAS or LPS, which differ in the signs of x and y).
 // Polygons become fans of triangles, strips their triangles, polylines their edges; single points, normals, textures and
 // other data are passed over. Curves whose z are all 0 come back in the plane. Degenerate cells and unused or duplicate
-// vertices are read as they are: see Mesh.Clean. Errors name the file, the line or byte, and the element.
+// vertices are read as they are: see Mesh.Clean. Notes name what is passed over: edges beside more triangles, unused vertices whose
+// coordinates are no numbers, bytes behind the triangles of a binary STL file. A file may be packed by gzip, as .ply.gz. Errors name the
+// file, the line or byte, and the element.
 func Read(path string) (*Mesh, error) {
 	format, err := formatOf(path)
 	if err != nil {
@@ -139,6 +145,7 @@ type builder struct {
 	vertices  [][]float64
 	edges     [][]int
 	triangles [][]int
+	notes     []string
 
 	in interface{ Spend(kind input.Kind, n int) } // whose budget they take
 }
@@ -182,12 +189,15 @@ func (b *builder) line(polyline []int) {
 }
 
 func (b *builder) mesh(file string) *Mesh {
-	m := &Mesh{b.vertices, b.triangles}
+	m := &Mesh{Vertices: b.vertices, Cells: b.triangles, Notes: b.notes}
 	if len(b.triangles) == 0 {
 		m.Cells = b.edges
-	} else if len(b.edges) > 0 {
+	} else if n := len(b.edges); n > 0 && n < len(b.triangles) {
+		m.Notes = append(m.Notes, text.Counted(n, "edges")+" beside the triangles: passed over")
+	} else if n > 0 {
 		text.Refuse("save the triangles and the edges in two files", "%s: %d triangles and %d edges: a mesh is either a surface or a curve", file, len(b.triangles), len(b.edges))
 	}
+	m.dropNowhere()
 	try.Do(try.Name(m.wellFormed(), "%s", file))
 	if len(m.Vertices[0]) == 3 && len(b.triangles) == 0 {
 		flat := !slices.ContainsFunc(m.Vertices, func(x []float64) bool { return x[2] != 0 })
@@ -198,6 +208,31 @@ func (b *builder) mesh(file string) *Mesh {
 		}
 	}
 	return m
+}
+
+// dropNowhere leaves out vertices whose coordinates are no numbers, if no cell uses one.
+func (m *Mesh) dropNowhere() {
+	number, kept := make([]int, len(m.Vertices)), [][]float64(nil)
+	for i, x := range m.Vertices {
+		if number[i] = len(kept); slices.ContainsFunc(x, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+			number[i] = -1
+			continue
+		}
+		kept = append(kept, x)
+	}
+	nowhere := len(m.Vertices) - len(kept)
+	if nowhere == 0 || slices.ContainsFunc(m.Cells, func(c []int) bool {
+		return slices.ContainsFunc(c, func(v int) bool { return v < 0 || v >= len(number) || number[v] < 0 })
+	}) {
+		return
+	}
+	m.Vertices = kept
+	for _, c := range m.Cells {
+		for k := range c {
+			c[k] = number[c[k]]
+		}
+	}
+	m.Notes = append(m.Notes, text.Counted(nowhere, "unused vertices")+" without coordinates: left out")
 }
 
 // spatial returns rows of three coordinates.

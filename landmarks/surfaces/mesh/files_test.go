@@ -2,6 +2,7 @@ package mesh_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
@@ -261,7 +262,7 @@ func TestBadFiles(t *testing.T) {
 		{"a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 1\nendloop\n", `a.stl:5: "endloop" does not belong here`},
 		{"a.stl", "solid\nfacet normal 0 0 1\n", "a.stl:2: the file ends where endsolid belongs"},
 		{"a.stl", strings.Repeat("\x00", 80) + le(uint32(3)) + strings.Repeat("\x00", 60), "a.stl: byte 144: the file ends where triangle 1 of 3 belongs"},
-		{"a.stl", strings.Repeat("\x00", 80) + le(uint32(1)) + strings.Repeat("\x00", 60), "bytes follow the last of 1 triangles"},
+		{"a.stl", strings.Repeat("\x00", 80) + le(uint32(1)) + strings.Repeat("\x00", 100), "50 bytes follow the last of 1 triangles"},
 		{"a.stl", strings.Repeat("\x00", 80) + le(uint32(1<<31)), "\"2147483648\" triangles: more than"},
 		{"a.stl", "solid\nendsolid\n", "a.stl: the mesh is empty"},
 		{"a.off", "", "the file ends where OFF belongs"},
@@ -364,4 +365,52 @@ func FuzzVTP(f *testing.F) {
 		func(b *bytes.Buffer, m *mesh.Mesh) error {
 			return mesh.WriteVTP(b, m, mesh.AppendedRaw|mesh.Zlib)
 		})
+}
+
+// What surrounds a mesh is passed over, with a note.
+func TestReadAround(t *testing.T) {
+	tetrahedron := "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+	ply := "ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\nproperty float y\nproperty float z\nelement face 4\nproperty list uchar int vertex_indices\nend_header\n" +
+		"nan nan nan\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 1 3 2\n3 1 2 4\n3 1 4 3\n3 2 3 4\n"
+	vtk := func(field string) string {
+		return "# vtk DataFile Version 3.0\nmesh\nASCII\nDATASET POLYDATA\nFIELD FieldData 2\n" + field + "age 1 1 int\n7\nPOINTS 4 float\n0 0 0 1 0 0 0 1 0 0 0 1\nPOLYGONS 4 16\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n"
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte(tetrahedron))
+	z.Close()
+	stl := strings.Repeat("\x00", 80) + le(uint32(1)) + strings.Repeat("\x00", 12) + le(float32(0)) + le(float32(0)) + le(float32(0)) + le(float32(1)) + le(float32(0)) + le(float32(0)) +
+		le(float32(0)) + le(float32(1)) + le(float32(0)) + "\x00\x00"
+	for _, c := range []struct {
+		name, text, note string
+		cells            int
+	}{
+		{"loose.obj", tetrahedron + "l 1 2\n", "1 edge beside the triangles: passed over", 4},
+		{"looser.obj", tetrahedron + "l 1 2\nl 2 3 4\n", "3 edges beside the triangles: passed over", 4},
+		{"unused.ply", ply, "1 unused vertex without coordinates: left out", 4},
+		{"infinite.obj", "v 1e999 0 0\n" + strings.NewReplacer("f 1 3 2", "f 2 4 3", "f 1 2 4", "f 2 3 5", "f 1 4 3", "f 2 5 4", "f 2 3 4", "f 3 4 5").Replace(tetrahedron), "1 unused vertex without", 4},
+		{"string.vtk", vtk("name 1 1 string\nskull 7 of 9\n"), "", 4},
+		{"strings.vtk", vtk("name 2 2 string\na\n\nb c\nd\n"), "", 4},
+		{"behind.stl", stl + "made by hand", "12 bytes behind the last triangle: passed over", 1},
+		{"packed.obj.gz", packed.String(), "", 4},
+	} {
+		path := filepath.Join(t.TempDir(), c.name)
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := mesh.Read(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if notes := strings.Join(m.Notes, "; "); len(m.Cells) != c.cells || !strings.HasPrefix(notes, c.note) || c.note == "" && notes != "" {
+			t.Errorf("%s: %d cells, notes %q", c.name, len(m.Cells), notes)
+		}
+	}
+	for text, want := range map[string]string{
+		"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nl 1 2\n":     "1 triangles and 1 edges",
+		"v nan 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n": "coordinate 0 of vertex 0 is NaN",
+	} {
+		expect.Refused(t, expect.Error(mesh.ReadOBJ(strings.NewReader(text), "a.obj")), want)
+	}
 }

@@ -12,6 +12,7 @@ import (
 type Mesh struct {
 	Vertices [][]float64 // [n][D], D = 2 or 3
 	Cells    [][]int     // [m][2] edges or [m][3] triangles: numbers of vertices
+	Notes    []string    // what a reader passed over, in words
 }
 
 // String says in one line what it is, and where.
@@ -49,7 +50,7 @@ func Curve(points [][]float64, closed bool) *Mesh {
 
 // Copy returns a mesh that shares nothing with m.
 func (m *Mesh) Copy() *Mesh {
-	return &Mesh{cloneRows(m.Vertices), cloneRows(m.Cells)}
+	return &Mesh{Vertices: cloneRows(m.Vertices), Cells: cloneRows(m.Cells)}
 }
 
 func cloneRows[T any](rows [][]T) [][]T {
@@ -79,7 +80,7 @@ func WithVertices(meshes []*Mesh, x [][]float64) []*Mesh {
 }
 
 // With returns the mesh with the same cells and other vertices, as of a deformed shape. Nothing is copied.
-func (m *Mesh) With(vertices [][]float64) *Mesh { return &Mesh{vertices, m.Cells} }
+func (m *Mesh) With(vertices [][]float64) *Mesh { return &Mesh{Vertices: vertices, Cells: m.Cells} }
 
 // Map returns the mesh with f applied to every vertex.
 func (m *Mesh) Map(f func(x []float64) []float64) *Mesh {

@@ -17,7 +17,7 @@ import (
 func readSTL(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
 	in := text.NewReader(r, name)
-	b := stlBuilder{builder{in: in}, map[[3]float64]int{}}
+	b := &stlBuilder{builder{in: in}, map[[3]float64]int{}}
 	// Binary files may begin with "solid", too, but their 80 bytes and the number after them have a NUL.
 	head := in.Peek(84)
 	if start := bytes.TrimLeft(head, " \t\r\n"); len(start) >= 5 && strings.EqualFold(string(start[:5]), "solid") && bytes.IndexByte(head, 0) < 0 {
@@ -103,7 +103,14 @@ func (b *stlBuilder) readBinary(in *text.Reader) {
 		}
 		b.facet(corners)
 	}
-	if err := in.Bytes(facet[:1]); err == nil {
-		in.Refuse("correct the number, or "+again, "bytes follow the last of %d triangles", n)
+	behind := 0
+	for in.Bytes(facet[:1]) == nil {
+		behind++
+	}
+	if behind > 0 && behind%len(facet) == 0 { // more triangles
+		in.Refuse("correct the number, or "+again, "%d bytes follow the last of %d triangles", behind, n)
+	}
+	if behind > 0 {
+		b.notes = append(b.notes, fmt.Sprintf("%d bytes behind the last triangle: passed over", behind))
 	}
 }

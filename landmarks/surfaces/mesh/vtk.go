@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -251,7 +252,35 @@ func (v *vtkReader) field() {
 		if components > 0 && tuples > input.Numbers.Most()/components {
 			v.Refuse(again, "array %s of %d×%d numbers", text.Clip(name), tuples, components)
 		}
+		if head := bytes.TrimLeft(v.Peek(9), " \t"); strings.EqualFold(string(head[:min(len(head), 6)]), "string") {
+			v.word("a type")
+			v.strings(components * tuples)
+			continue
+		}
 		v.numbers("array "+text.Clip(name), components*tuples, v.kind(), func(int, float64) {})
+	}
+}
+
+// strings passes over n texts: a line each, or a length in one, two, four or eight bytes and as many bytes.
+func (v *vtkReader) strings(n int) {
+	_, err := v.Line()
+	v.Need(err, "texts")
+	for i := range n {
+		if !v.binary {
+			_, err := v.Line()
+			v.Need(err, "text %d of %d", i, n)
+			continue
+		}
+		var head [8]byte
+		v.Need(v.Bytes(head[:1]), "text %d of %d", i, n)
+		length, bytes := uint64(head[0]&0x3f), [4]int{8, 4, 2, 1}[head[0]>>6]
+		v.Need(v.Bytes(head[1:bytes]), "text %d of %d", i, n)
+		for _, b := range head[1:bytes] {
+			length = length<<8 | uint64(b)
+		}
+		for ; length > 0; length-- {
+			v.Need(v.Bytes(head[:1]), "text %d of %d", i, n)
+		}
 	}
 }
 

@@ -202,6 +202,9 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 			switch {
 			case err == nil:
 				names, meshes = append(names, name), append(meshes, m)
+				for _, note := range m.Notes {
+					s.note("%s%s: %s", prefix, name, note)
+				}
 			case !s.leaves(prefix+name, err):
 				return nil, nil, nil, err
 			}
