@@ -76,18 +76,12 @@ func factors(b *bench) {
 				draws = append(draws, place)
 			}
 			r.add(rng, truths[k], draws)
-			maximum, err := post.MaximumLikelihood()
-			if err != nil {
-				continue
-			}
-			found++
-			for j, u := range post.Unknown {
-				off := maximum.Values[j] - truths[k][j]
-				if !u.Signed {
-					off = math.Log(maximum.Values[j] / truths[k][j])
-				}
-				if math.Abs(off) <= 1.96*maximum.StandardErrors[j] {
-					held[j]++
+			if inside := holds(post, truths[k]); inside != nil {
+				found++
+				for j, in := range inside {
+					if in {
+						held[j]++
+					}
 				}
 			}
 		}
@@ -98,6 +92,22 @@ func factors(b *bench) {
 			b.row("%s | %.3f", names[j], float64(held[j])/float64(found))
 		}
 	}
+}
+
+// holds says of every unknown whether 1.96 standard errors around the maximum of the likelihood hold the truth; nil if there is no maximum.
+func holds(post *guided.Posterior[geom.Vec], truth []float64) (inside []bool) {
+	maximum, err := post.MaximumLikelihood()
+	if err != nil {
+		return nil
+	}
+	for j, u := range post.Unknown {
+		off := maximum.Values[j] - truth[j]
+		if !u.Signed {
+			off = math.Log(maximum.Values[j] / truth[j])
+		}
+		inside = append(inside, math.Abs(off) <= 1.96*maximum.StandardErrors[j])
+	}
+	return inside
 }
 
 // factor is the lower triangle of an m×m matrix, as unknowns, at the unit matrix.
