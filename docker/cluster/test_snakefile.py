@@ -67,6 +67,12 @@ class Snakefile(unittest.TestCase):
         want = self.made(one, "register.csv", 1, self.table)
         self.assertEqual(want["register.csv"].count(b"converged"), 3)
         self.assertEqual(self.made(many, "register.csv", 2, self.table, ["register -data", "-task 1 "]), want)
+        # Other options, another number of tasks and other data are not overlooked.
+        wide = self.made(many, "register.csv", 2, self.table, options="-width 9")
+        self.assertNotEqual(wide, want)
+        self.assertEqual(self.made(many, "register.csv", 1, self.table, options="-width 9"), wide)
+        self.table.write_text(self.table.read_text().replace("c,", "d,"))
+        self.assertIn(b",d,", self.made(many, "register.csv", 1, self.table, options="-width 9")["register.csv"])
 
     def test_rounds(self):
         one, many = self.outs(2)

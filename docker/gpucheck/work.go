@@ -141,6 +141,12 @@ func searches(measure measurer) {
 		}
 		return [][]float64{{a.Objective}, slices.Concat(a.Template[0].Vertices...)}
 	})
+	stochasticSearches(measure)
+}
+
+// stochasticSearches are those of the frame bundle and of guided sampling.
+func stochasticSearches(measure measurer) {
+	space, q, target := callosa(1)
 	few := landmarks.New(13, 2, space.Manifold.Kernel, geom.Integrator(ode.RK4, 10))
 	var start, end geom.Shape
 	for i := 0; i < len(q); i += 3 {

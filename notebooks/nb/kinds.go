@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,16 +37,17 @@ func flat(t reflect.Type) bool {
 	if known, ok := flats.Load(t); ok {
 		return known.(bool)
 	}
-	is := true
-	if t.Kind() == reflect.Array {
-		is = flat(t.Elem())
-	} else if p := t.PkgPath(); p == "sync" || p != "sync/atomic" && outside(t) {
-		is = false
-	} else {
-		for f := range t.Fields() {
-			is = is && flat(f.Type)
+	all, _ := types([]reflect.Type{t})
+	is := !slices.ContainsFunc(all, func(t reflect.Type) bool {
+		switch k, p := t.Kind(), t.PkgPath(); {
+		case k == reflect.Struct:
+			return t == timeType || p == "sync" || p != "sync/atomic" && outside(t)
+		case k == reflect.Array:
+			return false
+		default:
+			return k < reflect.Bool || k > reflect.Complex128
 		}
-	}
+	})
 	flats.Store(t, is)
 	return is
 }

@@ -3,6 +3,7 @@ package nb
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"unsafe"
@@ -120,12 +121,6 @@ func (m *memory) visit(t reflect.Type, at unsafe.Pointer, i, depth int) error {
 	v := reflect.NewAt(t, at).Elem()
 	switch t.Kind() {
 	case reflect.String:
-	case reflect.Array:
-		for k := range t.Len() {
-			if err := m.visit(t.Elem(), unsafe.Add(at, uintptr(k)*t.Elem().Size()), i, depth+1); err != nil {
-				return err
-			}
-		}
 	case reflect.Slice:
 		if v.Len() == 0 || t.Elem().Size() == 0 {
 			return nil
@@ -142,61 +137,27 @@ func (m *memory) visit(t reflect.Type, at unsafe.Pointer, i, depth int) error {
 		}
 		m.met = append(m.met, region{v.UnsafePointer(), t.Elem(), 1, i, false, -1})
 		m.refer(spot{v.UnsafePointer(), t.Elem()}, i)
-	case reflect.Struct:
-		if m.digest && computes(t) {
-			return nil
+	case reflect.Array, reflect.Struct:
+		if t.Kind() == reflect.Struct {
+			if m.digest && computes(t) {
+				return nil
+			}
+			if err := refused(t, at); err != nil {
+				return err
+			}
+			if t == timeType || locks(t) {
+				return nil
+			}
 		}
-		if err := refused(t, at); err != nil {
-			return err
-		}
-		if t == timeType || locks(t) {
-			return nil
-		}
-		for f := range t.Fields() {
-			if err := m.visit(f.Type, unsafe.Add(at, f.Offset), i, depth+1); err != nil {
+		for t, at := range inside(t, at) {
+			if err := m.visit(t, at, i, depth+1); err != nil {
 				return err
 			}
 		}
 	case reflect.Map:
-		if v.IsNil() {
-			return nil
-		}
-		if j, again := m.maps[v.UnsafePointer()]; again {
-			if i != j {
-				m.joined = append(m.joined, [2]int{i, j})
-			}
-			return nil
-		}
-		m.maps[v.UnsafePointer()] = i
-		m.logM = append(m.logM, v.UnsafePointer())
-		if flat(t.Key()) && flat(t.Elem()) {
-			return nil
-		}
-		for it := v.MapRange(); it.Next(); {
-			for _, x := range []reflect.Value{it.Key(), it.Value()} {
-				x := copied(x)
-				if err := m.visit(x.Type(), x.Addr().UnsafePointer(), i, depth+1); err != nil {
-					return err
-				}
-			}
-		}
+		return m.visitMap(v, i, depth)
 	case reflect.Interface:
-		if v.IsNil() {
-			return nil
-		}
-		x := v.Elem()
-		if worded(x) {
-			return nil
-		}
-		if _, err := (typeNames{}).of(x.Type()); err != nil && !m.digest {
-			return fmt.Errorf("it holds a %v, which has no name that a cell can write", x.Type())
-		}
-		if !m.dynamic[x.Type()] {
-			m.dynamic[x.Type()] = true
-			m.logD = append(m.logD, x.Type())
-		}
-		x = copied(x)
-		return m.visit(x.Type(), x.Addr().UnsafePointer(), i, depth+1)
+		return m.visitDynamic(v, i, depth)
 	default: // functions, channels, addresses
 		if m.digest || v.IsZero() {
 			return nil
@@ -210,6 +171,73 @@ func (m *memory) visit(t reflect.Type, at unsafe.Pointer, i, depth int) error {
 		return fmt.Errorf("it holds an address (%v)", t)
 	}
 	return nil
+}
+
+// inside are the values that lie within an array or a struct.
+func inside(t reflect.Type, at unsafe.Pointer) iter.Seq2[reflect.Type, unsafe.Pointer] {
+	return func(yield func(reflect.Type, unsafe.Pointer) bool) {
+		if t.Kind() == reflect.Array {
+			for k := range t.Len() {
+				if !yield(t.Elem(), unsafe.Add(at, uintptr(k)*t.Elem().Size())) {
+					return
+				}
+			}
+			return
+		}
+		for f := range t.Fields() {
+			if !yield(f.Type, unsafe.Add(at, f.Offset)) {
+				return
+			}
+		}
+	}
+}
+
+// visitMap visits the keys and values of a map, once.
+func (m *memory) visitMap(v reflect.Value, i, depth int) error {
+	if v.IsNil() {
+		return nil
+	}
+	if j, again := m.maps[v.UnsafePointer()]; again {
+		if i != j {
+			m.joined = append(m.joined, [2]int{i, j})
+		}
+		return nil
+	}
+	m.maps[v.UnsafePointer()] = i
+	m.logM = append(m.logM, v.UnsafePointer())
+	if flat(v.Type().Key()) && flat(v.Type().Elem()) {
+		return nil
+	}
+	for it := v.MapRange(); it.Next(); {
+		for _, x := range []reflect.Value{it.Key(), it.Value()} {
+			if err := m.visitCopy(x, i, depth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// visitDynamic visits what an interface holds.
+func (m *memory) visitDynamic(v reflect.Value, i, depth int) error {
+	if v.IsNil() || worded(v.Elem()) {
+		return nil
+	}
+	x := v.Elem()
+	if _, err := (typeNames{}).of(x.Type()); err != nil && !m.digest {
+		return fmt.Errorf("it holds a %v, which has no name that a cell can write", x.Type())
+	}
+	if !m.dynamic[x.Type()] {
+		m.dynamic[x.Type()] = true
+		m.logD = append(m.logD, x.Type())
+	}
+	return m.visitCopy(x, i, depth)
+}
+
+// visitCopy visits a value that is at no place of its own.
+func (m *memory) visitCopy(x reflect.Value, i, depth int) error {
+	x = copied(x)
+	return m.visit(x.Type(), x.Addr().UnsafePointer(), i, depth+1)
 }
 
 // copied returns a value in memory of its own.

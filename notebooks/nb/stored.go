@@ -274,10 +274,6 @@ func (c *codec) value(t reflect.Type, at unsafe.Pointer) {
 		if s := c.text(v.String()); !c.writes() {
 			v.SetString(s)
 		}
-	case reflect.Array:
-		for k := range t.Len() {
-			c.value(t.Elem(), unsafe.Add(at, uintptr(k)*t.Elem().Size()))
-		}
 	case reflect.Slice:
 		n := 0
 		if !v.IsNil() {
@@ -306,17 +302,17 @@ func (c *codec) value(t reflect.Type, at unsafe.Pointer) {
 		case !c.writes():
 			v.Set(reflect.New(t.Elem()).Convert(t))
 		}
-	case reflect.Struct:
+	case reflect.Array, reflect.Struct:
 		switch {
-		case c.writes() && c.from.digest && computes(t), locks(t):
+		case t.Kind() == reflect.Struct && (c.writes() && c.from.digest && computes(t) || locks(t)):
 		case t == timeType:
 			text, _ := v.Interface().(time.Time).MarshalBinary()
 			if text := c.text(string(text)); !c.writes() {
 				v.Addr().Interface().(*time.Time).UnmarshalBinary([]byte(text))
 			}
 		default:
-			for f := range t.Fields() {
-				c.value(f.Type, unsafe.Add(at, f.Offset))
+			for t, at := range inside(t, at) {
+				c.value(t, at)
 			}
 		}
 	case reflect.Map:

@@ -33,23 +33,7 @@ func factors(b *bench) {
 	} {
 		source := rand.NewPCG(b.seed, 7)
 		rng := rand.New(source)
-		m := of.process.Noise
-		unit := make([][]float64, m)
-		var names []string
-		var unknown []guided.Unknown
-		var priors []guided.Prior
-		for i := range m {
-			unit[i] = make([]float64, m)
-			unit[i][i] = 1
-			for j := range i + 1 {
-				prior := guided.LogNormal(0.3, 0.3)
-				if j < i {
-					prior = guided.Normal(0, 0.1)
-				}
-				names = append(names, fmt.Sprintf("L%d%d", i+1, j+1))
-				unknown, priors = append(unknown, guided.Param(len(priors), names[len(names)-1], prior)), append(priors, prior)
-			}
-		}
+		unit, unknown, priors, names := factor(of.process.Noise)
 		process := try.Get(stochastic.Correlated(of.process, unit))
 		data, truths := make([]guided.Observations[geom.Vec], b.factors), make([][]float64, b.factors)
 		for k := range data {
@@ -92,18 +76,12 @@ func factors(b *bench) {
 				draws = append(draws, place)
 			}
 			r.add(rng, truths[k], draws)
-			maximum, err := post.MaximumLikelihood()
-			if err != nil {
-				continue
-			}
-			found++
-			for j, u := range post.Unknown {
-				off := maximum.Values[j] - truths[k][j]
-				if !u.Signed {
-					off = math.Log(maximum.Values[j] / truths[k][j])
-				}
-				if math.Abs(off) <= 1.96*maximum.StandardErrors[j] {
-					held[j]++
+			if inside := holds(post, truths[k]); inside != nil {
+				found++
+				for j, in := range inside {
+					if in {
+						held[j]++
+					}
 				}
 			}
 		}
@@ -114,6 +92,40 @@ func factors(b *bench) {
 			b.row("%s | %.3f", names[j], float64(held[j])/float64(found))
 		}
 	}
+}
+
+// holds says of every unknown whether 1.96 standard errors around the maximum of the likelihood hold the truth; nil if there is no maximum.
+func holds(post *guided.Posterior[geom.Vec], truth []float64) (inside []bool) {
+	maximum, err := post.MaximumLikelihood()
+	if err != nil {
+		return nil
+	}
+	for j, u := range post.Unknown {
+		off := maximum.Values[j] - truth[j]
+		if !u.Signed {
+			off = math.Log(maximum.Values[j] / truth[j])
+		}
+		inside = append(inside, math.Abs(off) <= 1.96*maximum.StandardErrors[j])
+	}
+	return inside
+}
+
+// factor is the lower triangle of an m×m matrix, as unknowns, at the unit matrix.
+func factor(m int) (unit [][]float64, unknown []guided.Unknown, priors []guided.Prior, names []string) {
+	unit = make([][]float64, m)
+	for i := range m {
+		unit[i] = make([]float64, m)
+		unit[i][i] = 1
+		for j := range i + 1 {
+			prior := guided.LogNormal(0.3, 0.3)
+			if j < i {
+				prior = guided.Normal(0, 0.1)
+			}
+			names = append(names, fmt.Sprintf("L%d%d", i+1, j+1))
+			unknown, priors = append(unknown, guided.Param(len(priors), names[len(names)-1], prior)), append(priors, prior)
+		}
+	}
+	return unit, unknown, priors, names
 }
 
 // startAt makes a development on the sphere start at the point with the coordinates (x, y) in the chart at the north pole, with the

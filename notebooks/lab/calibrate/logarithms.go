@@ -27,40 +27,7 @@ import (
 func logarithms(b *bench) {
 	b.text("Each line has pairs of random points, with logarithms in both directions; there are a twentieth as many pairs of outlines of real bones. *stalled* is the share of logarithms with this status. *missed* is the share with the status *converged* whose Exp ends more than 1e-8 from its target. *longer* is the share of converged geodesics that are a thousandth longer than the way back, or than the closed form, and still are with 100 steps instead of 25.")
 	b.header("manifold", "pairs", "stalled", "missed", "longer", "geomstats: missed", "longer", "jaxgeometry: missed", "longer")
-	sphere, hyperbolic, spd := manifold.Sphere(2), manifold.Hyperbolic(2), manifold.SPD(3)
-	rotations := try.Get(lie.SO(3).LeftInvariant(nil))
-	top := try.Get(lie.SO(3).LeftInvariant([][]float64{{1, 0, 0}, {0, 2, 0}, {0, 0, 3}}))
-	rigid := try.Get(lie.SE(3).LeftInvariant(nil))
-	integrated := func(m geom.Charted) geom.Charted { return struct{ geom.Charted }{m} }
-	all := []pairing{
-		{"sphere", 1, sphere, nil, [2]string{"sphere", "sphere"}, false, gaussian(3, 1)},
-		{"sphere, by integration", 1, integrated(sphere), sphere, [2]string{}, false, gaussian(3, 1)},
-		{"hyperbolic plane, by integration", 1, integrated(hyperbolic), hyperbolic, [2]string{}, false, func(random *rand.Rand) []float64 {
-			v := gaussian(2, 1)(random)
-			return []float64{math.Sqrt(1 + floats.Dot(v, v)), v[0], v[1]}
-		}},
-		{"SPD(3)", 1, spd, nil, [2]string{"spd"}, false, positive},
-		{"SPD(3), by integration", 1, integrated(spd), spd, [2]string{}, false, positive},
-		{"triangles (Kendall)", 1, integrated(manifold.Kendall(3, 2)), manifold.Kendall(3, 2), [2]string{}, true, gaussian(6, 1)},
-		{"SO(3)", 1, rotations, nil, [2]string{"rotations"}, false, gaussian(9, 1)},
-		{"SO(3), by integration", 1, integrated(rotations), rotations, [2]string{}, false, gaussian(9, 1)},
-		{"SO(3), moments 1, 2, 3", 1, top, nil, [2]string{}, false, gaussian(9, 1)},
-		{"SE(3)", 1, rigid, nil, [2]string{}, false, func(random *rand.Rand) []float64 {
-			v := gaussian(12, 1)(random)
-			return append(v, 0, 0, 0, 1)
-		}},
-		{"torus 1, 0.45", 1, manifold.Torus(1, 0.45), nil, [2]string{}, false, gaussian(3, 1)},
-		{"cylinder", 1, manifold.Cylinder(1), nil, [2]string{}, false, gaussian(3, 1)},
-		{"ellipsoid 1, 1, 3", 1, manifold.Ellipsoid(1, 1, 3), nil, [2]string{}, false, gaussian(3, 1)},
-		{"5 landmarks, 0.3 around a regular pentagon of radius 1, kernel 0.5", 1, landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(0.5)}, nil, [2]string{1: "landmarks"}, false, pentagon},
-	}
-	bones, spacing := vertebrae()
-	for _, spacings := range []float64{1, 1.5, 2, 3} {
-		all = append(all, pairing{fmt.Sprintf("vertebrae of mice, 60 landmarks, kernel of %g spacings", spacings), 20,
-			landmarks.Manifold{N: 60, D: 2, Kernel: kernels.Gaussian(spacings * spacing)}, nil, [2]string{}, false,
-			func(random *rand.Rand) []float64 { return bones[random.IntN(len(bones))] }})
-	}
-	for _, c := range all {
+	for _, c := range pairings() {
 		s := geom.On(c.m)
 		random := b.random(0)
 		pairs := max(1, b.pairs/c.share)
@@ -118,6 +85,44 @@ func logarithms(b *bench) {
 		}
 		b.row("%s | %d | %s | %s | %s | %s", c.name, pairs, share(stalled, len(there)), share(open, len(there)), share(longer, len(there)), strings.Join(theirs, " | "))
 	}
+}
+
+// pairings are the manifolds of the table.
+func pairings() []pairing {
+	sphere, hyperbolic, spd := manifold.Sphere(2), manifold.Hyperbolic(2), manifold.SPD(3)
+	rotations := try.Get(lie.SO(3).LeftInvariant(nil))
+	top := try.Get(lie.SO(3).LeftInvariant([][]float64{{1, 0, 0}, {0, 2, 0}, {0, 0, 3}}))
+	rigid := try.Get(lie.SE(3).LeftInvariant(nil))
+	integrated := func(m geom.Charted) geom.Charted { return struct{ geom.Charted }{m} }
+	all := []pairing{
+		{"sphere", 1, sphere, nil, [2]string{"sphere", "sphere"}, false, gaussian(3, 1)},
+		{"sphere, by integration", 1, integrated(sphere), sphere, [2]string{}, false, gaussian(3, 1)},
+		{"hyperbolic plane, by integration", 1, integrated(hyperbolic), hyperbolic, [2]string{}, false, func(random *rand.Rand) []float64 {
+			v := gaussian(2, 1)(random)
+			return []float64{math.Sqrt(1 + floats.Dot(v, v)), v[0], v[1]}
+		}},
+		{"SPD(3)", 1, spd, nil, [2]string{"spd"}, false, positive},
+		{"SPD(3), by integration", 1, integrated(spd), spd, [2]string{}, false, positive},
+		{"triangles (Kendall)", 1, integrated(manifold.Kendall(3, 2)), manifold.Kendall(3, 2), [2]string{}, true, gaussian(6, 1)},
+		{"SO(3)", 1, rotations, nil, [2]string{"rotations"}, false, gaussian(9, 1)},
+		{"SO(3), by integration", 1, integrated(rotations), rotations, [2]string{}, false, gaussian(9, 1)},
+		{"SO(3), moments 1, 2, 3", 1, top, nil, [2]string{}, false, gaussian(9, 1)},
+		{"SE(3)", 1, rigid, nil, [2]string{}, false, func(random *rand.Rand) []float64 {
+			v := gaussian(12, 1)(random)
+			return append(v, 0, 0, 0, 1)
+		}},
+		{"torus 1, 0.45", 1, manifold.Torus(1, 0.45), nil, [2]string{}, false, gaussian(3, 1)},
+		{"cylinder", 1, manifold.Cylinder(1), nil, [2]string{}, false, gaussian(3, 1)},
+		{"ellipsoid 1, 1, 3", 1, manifold.Ellipsoid(1, 1, 3), nil, [2]string{}, false, gaussian(3, 1)},
+		{"5 landmarks, 0.3 around a regular pentagon of radius 1, kernel 0.5", 1, landmarks.Manifold{N: 5, D: 2, Kernel: kernels.Gaussian(0.5)}, nil, [2]string{1: "landmarks"}, false, pentagon},
+	}
+	bones, spacing := vertebrae()
+	for _, spacings := range []float64{1, 1.5, 2, 3} {
+		all = append(all, pairing{fmt.Sprintf("vertebrae of mice, 60 landmarks, kernel of %g spacings", spacings), 20,
+			landmarks.Manifold{N: 60, D: 2, Kernel: kernels.Gaussian(spacings * spacing)}, nil, [2]string{}, false,
+			func(random *rand.Rand) []float64 { return bones[random.IntN(len(bones))] }})
+	}
+	return all
 }
 
 // ends shoots the momenta of geodesics again, each with its own number of steps, which Log may have chosen.

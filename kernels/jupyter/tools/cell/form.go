@@ -33,6 +33,7 @@ type live struct {
 	dots     []string
 
 	reached   map[ast.Node]bool
+	queue     []ast.Node      // reached, and not looked at yet
 	draws     bool            // the last value may be a figure
 	needed    map[string]bool // variables of the notebook that are declared; true: and read
 	recipes   map[string]bool
@@ -213,77 +214,23 @@ func (l *live) insert(at int, text string) { l.edits = append(l.edits, edit{at, 
 func (l *live) reach() {
 	l.draws = false
 	l.reached, l.needed, l.recipes = map[ast.Node]bool{}, map[string]bool{}, map[string]bool{}
-	var queue []ast.Node
-	visit := func(n ast.Node) {
-		if n != nil && !l.reached[n] {
-			l.reached[n] = true
-			queue = append(queue, n)
-		}
-	}
-	var need func(name string, read bool)
-	var text func(id string)
-	need = func(name string, read bool) {
-		e := l.known(name)
-		was, again := l.needed[name]
-		if e == nil || again && (was || !read) {
-			return
-		}
-		l.needed[name] = read
-		of := []string{e.Type}
-		if read {
-			of = append(of, e.Types...)
-		}
-		for k, other := range e.Group {
-			if read && l.x.current(e, other) {
-				need(other, true)
-			} else if read {
-				of = append(of, e.Members[k])
-			}
-		}
-		for _, t := range of {
-			if t, err := parser.ParseExpr(t); err == nil {
-				l.names(t, func(id *ast.Ident) { visit(l.named[id.Name]) })
-			}
-		}
-		if read {
-			text(e.Recipe)
-		}
-	}
-	text = func(id string) {
-		r := l.x.Recipes[id]
-		if r == nil || l.recipes[id] {
-			return
-		}
-		l.recipes[id] = true
-		file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+l.making(id), 0)
-		if err == nil {
-			l.names(file, func(id *ast.Ident) {
-				if id.Obj == nil {
-					visit(l.named[id.Name])
-					need(id.Name, true)
-				}
-			})
-		}
-		for _, in := range r.Inputs {
-			text(in.Recipe)
-		}
-	}
+	l.queue = nil
 	for _, d := range l.file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d == l.main || d.Name.Name == "init" || d.Recv == nil && l.own[d.Name.Name] {
-				visit(d)
+				l.visit(d)
 			}
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
 				switch s := s.(type) {
 				case *ast.ValueSpec:
 					if d.Tok == token.VAR {
-						visit(s)
+						l.visit(s)
 					}
 				case *ast.TypeSpec:
 					if l.own[s.Name.Name] {
-						visit(s)
+						l.visit(s)
 					}
 				}
 			}
@@ -297,21 +244,79 @@ func (l *live) reach() {
 			}
 		}
 	}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
+	for len(l.queue) > 0 {
+		n := l.queue[0]
+		l.queue = l.queue[1:]
 		if s, ok := n.(*ast.TypeSpec); ok {
 			for _, m := range l.methods[s.Name.Name] {
-				visit(m)
+				l.visit(m)
 			}
 		}
 		l.names(n, func(id *ast.Ident) {
 			if id.Obj != nil {
-				visit(l.declared[id.Obj])
+				l.visit(l.declared[id.Obj])
 			} else {
-				need(id.Name, !only[id])
+				l.need(id.Name, !only[id])
 			}
 		})
+	}
+}
+
+// visit reaches a declaration.
+func (l *live) visit(n ast.Node) {
+	if n != nil && !l.reached[n] {
+		l.reached[n] = true
+		l.queue = append(l.queue, n)
+	}
+}
+
+// need reaches a variable of an earlier cell, which is read or only set, with what its type and its recipe name.
+func (l *live) need(name string, read bool) {
+	e := l.known(name)
+	was, again := l.needed[name]
+	if e == nil || again && (was || !read) {
+		return
+	}
+	l.needed[name] = read
+	of := []string{e.Type}
+	if read {
+		of = append(of, e.Types...)
+	}
+	for k, other := range e.Group {
+		if read && l.x.current(e, other) {
+			l.need(other, true)
+		} else if read {
+			of = append(of, e.Members[k])
+		}
+	}
+	for _, t := range of {
+		if t, err := parser.ParseExpr(t); err == nil {
+			l.names(t, func(id *ast.Ident) { l.visit(l.named[id.Name]) })
+		}
+	}
+	if read {
+		l.needRecipe(e.Recipe)
+	}
+}
+
+// needRecipe reaches what a recipe names.
+func (l *live) needRecipe(id string) {
+	r := l.x.Recipes[id]
+	if r == nil || l.recipes[id] {
+		return
+	}
+	l.recipes[id] = true
+	file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+l.making(id), 0)
+	if err == nil {
+		l.names(file, func(id *ast.Ident) {
+			if id.Obj == nil {
+				l.visit(l.named[id.Name])
+				l.need(id.Name, true)
+			}
+		})
+	}
+	for _, in := range r.Inputs {
+		l.needRecipe(in.Recipe)
 	}
 }
 

@@ -124,36 +124,6 @@ type piece struct {
 // divide splits source at the semicolons outside of brackets, written or not, into what may stand outside of functions
 // and what belongs to the main function.
 func divide(source string, marker int) (declarations, statements []piece) {
-	var errs scanner.ErrorList
-	var s scanner.Scanner
-	src := []byte(source)
-	set := token.NewFileSet()
-	file := set.AddFile("", set.Base(), len(src))
-	s.Init(file, src, errs.Add, scanner.ScanComments)
-
-	type lexeme struct {
-		at, end int
-		tok     token.Token
-		lit     string
-	}
-	var all []lexeme
-	for {
-		pos, tok, lit := s.Scan()
-		if tok == token.EOF {
-			break
-		}
-		text := lit
-		if !tok.IsLiteral() && tok != token.COMMENT && tok != token.SEMICOLON {
-			text = tok.String()
-		}
-		at := file.Offset(pos)
-		end := min(at+len(text), len(src))
-		if tok == token.SEMICOLON && lit == "\n" {
-			end = at
-		}
-		all = append(all, lexeme{at, end, tok, lit})
-	}
-
 	start, depth, main := 0, 0, false
 	var head []token.Token // of the current piece: its tokens outside of brackets, with these
 	finish := func(end int, semicolon bool) {
@@ -185,6 +155,7 @@ func divide(source string, marker int) (declarations, statements []piece) {
 		}
 		head = nil
 	}
+	all := lexemes(source)
 	for i, l := range all {
 		switch l.tok {
 		case token.COMMENT:
@@ -215,6 +186,39 @@ func divide(source string, marker int) (declarations, statements []piece) {
 	}
 	finish(len(source), false)
 	return declarations, statements
+}
+
+// lexeme is a token with its place in a source.
+type lexeme struct {
+	at, end int
+	tok     token.Token
+	lit     string
+}
+
+// lexemes are the tokens and comments of a source.
+func lexemes(source string) (all []lexeme) {
+	var errs scanner.ErrorList
+	var s scanner.Scanner
+	src := []byte(source)
+	set := token.NewFileSet()
+	file := set.AddFile("", set.Base(), len(src))
+	s.Init(file, src, errs.Add, scanner.ScanComments)
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return all
+		}
+		text := lit
+		if !tok.IsLiteral() && tok != token.COMMENT && tok != token.SEMICOLON {
+			text = tok.String()
+		}
+		at := file.Offset(pos)
+		end := min(at+len(text), len(src))
+		if tok == token.SEMICOLON && lit == "\n" {
+			end = at
+		}
+		all = append(all, lexeme{at, end, tok, lit})
+	}
 }
 
 // expression returns the length of a piece up to the end of its expression, or 0 if it is none whose value is to be shown.

@@ -213,86 +213,18 @@ func unresolved(node ast.Node) map[string]bool {
 
 // source is the program as it is known to be so far.
 func (n *notebook) source() string {
-	var head, imports, main strings.Builder
-	known := map[string]bool{} // variables of main, in this block
-	blocks := 0
-	imported := map[string]bool{}
-	use := func(names ...string) {
-		for _, name := range names {
-			if name != "_" && !known[name] {
-				known[name] = true
-				fmt.Fprintf(&main, "\n_ = %s", name)
-			}
-		}
-	}
-	block := func() {
-		main.WriteString("\n{")
-		blocks++
-		clear(known)
-	}
-	open := func(id string) {
-		if n.other[id] {
-			block()
-		}
-	}
-	again := func(names []string) { // what is declared in this block cannot be so once more
-		if slices.ContainsFunc(names, func(name string) bool { return known[name] }) {
-			block()
-		}
-	}
+	a := &assembly{notebook: n, known: map[string]bool{}, imported: map[string]bool{}}
 	begin, show, start := "// Cell %d.", "nb.Display", "func main() {\nwatch.Terminal(os.Stderr) // long computations say what they do"
 	if n.kernel { // in a function of its own, for what main assigns is kept for the next cell
 		begin, show, start = displayAlias+".Cell(%d)", displayAlias+".Display", "func main() { nb_cells() }\n\nfunc nb_cells() {"
 	}
 	for k, c := range n.cells {
-		fmt.Fprintf(&main, "\n\n"+begin, k+1)
+		fmt.Fprintf(&a.main, "\n\n"+begin, k+1)
 		for _, m := range c.environment {
-			fmt.Fprintf(&main, "\nos.Setenv(%q, %q)", m[1], m[2])
+			fmt.Fprintf(&a.main, "\nos.Setenv(%q, %q)", m[1], m[2])
 		}
 		for i, p := range n.ordered(c.declarations) {
-			id := fmt.Sprintf("%d.%d", k+1, i)
-			all := parts(p)
-			if len(all) == 0 {
-				main.WriteString("\n" + p.text)
-				continue
-			}
-			switch d := all[0].(type) {
-			case *ast.FuncDecl:
-				if !n.closure[d.Name.Name] || d.Recv != nil {
-					head.WriteString("\n\n" + p.text)
-					continue
-				}
-				open(id)
-				before, rest, _ := strings.Cut(p.text, "func "+d.Name.Name)
-				text := "package p; " + p.text
-				signature := text[int(d.Type.Params.Pos())-1 : int(d.Type.End())-1]
-				if !known[d.Name.Name] {
-					fmt.Fprintf(&main, "\nvar %s func%s", d.Name.Name, signature)
-				}
-				fmt.Fprintf(&main, "\n%s%s = func%s // nb:%s", before, d.Name.Name, rest, id)
-				use(d.Name.Name)
-			case *ast.GenDecl:
-				switch d.Tok {
-				case token.IMPORT:
-					if !imported[p.text] {
-						imports.WriteString("\n" + p.text)
-					}
-					imported[p.text] = true
-				case token.TYPE:
-					head.WriteString("\n\n" + p.text)
-				default:
-					names := declaredBy(d)
-					again(names)
-					main.WriteString("\n" + p.text)
-					if d.Tok == token.VAR {
-						use(names...)
-					} else {
-						for _, name := range names {
-							known[name] = true
-						}
-					}
-				}
-			}
+			a.declaration(fmt.Sprintf("%d.%d", k+1, i), p)
 		}
 		last := len(c.statements) - 1
 		for last > 0 && !c.statements[last].code {
@@ -301,43 +233,133 @@ func (n *notebook) source() string {
 		for i, p := range c.statements {
 			id := fmt.Sprintf("%d.s%d", k+1, i)
 			if end := p.expression(); i == last && end > 0 && !n.plain[id] && !n.w.silent(p.text[:end]) {
-				fmt.Fprintf(&main, "\n%s(%s) // nb:%s", show, p.text[:end], id)
+				fmt.Fprintf(&a.main, "\n%s(%s) // nb:%s", show, p.text[:end], id)
 				continue
 			}
-			all := statementsOf(p)
-			var names []string
-			text := p.text
-			if len(all) == 1 {
-				ids, _ := targets(all[0])
-				for _, id := range ids {
-					names = append(names, id.Name)
-				}
-				a, ok := all[0].(*ast.AssignStmt)
-				if define := ok && a.Tok == token.DEFINE; define && !n.other[id] &&
-					!slices.ContainsFunc(names, func(name string) bool { return name != "_" && !known[name] }) {
-					text = strings.Replace(text, ":=", "=", 1)
-				} else if define {
-					open(id)
-				} else if d, ok := all[0].(*ast.DeclStmt); ok {
-					declares := declaredBy(d.Decl)
-					again(declares)
-					if names == nil { // constants need no use
-						for _, name := range declares {
-							known[name] = true
-						}
-					}
-				} else {
-					names = nil
-				}
-			}
-			main.WriteString("\n" + text)
-			if len(names) > 0 {
-				fmt.Fprintf(&main, " // nb:%s", id)
-			}
-			use(names...)
+			a.statement(id, p)
 		}
 	}
-	return fmt.Sprintf("package main\n%s\n%s\n\n%s%s%s\n}\n", imports.String(), head.String(), start, main.String(), strings.Repeat("\n}", blocks))
+	return fmt.Sprintf("package main\n%s\n%s\n\n%s%s%s\n}\n", a.imports.String(), a.head.String(), start, a.main.String(), strings.Repeat("\n}", a.blocks))
+}
+
+// assembly is a program that grows piece by piece.
+type assembly struct {
+	*notebook
+	imports, head, main strings.Builder
+	known               map[string]bool // variables of main, in this block
+	blocks              int
+	imported            map[string]bool
+}
+
+// use lets the compiler take variables for used.
+func (a *assembly) use(names ...string) {
+	for _, name := range names {
+		if name != "_" && !a.known[name] {
+			a.known[name] = true
+			fmt.Fprintf(&a.main, "\n_ = %s", name)
+		}
+	}
+}
+
+func (a *assembly) block() {
+	a.main.WriteString("\n{")
+	a.blocks++
+	clear(a.known)
+}
+
+// open begins a block if the variables of a piece get another type.
+func (a *assembly) open(id string) {
+	if a.other[id] {
+		a.block()
+	}
+}
+
+// declare begins a block if one of the names is declared in this one, where it cannot be declared once more.
+func (a *assembly) declare(names []string) {
+	if slices.ContainsFunc(names, func(name string) bool { return a.known[name] }) {
+		a.block()
+	}
+}
+
+// constants are known without a use.
+func (a *assembly) constants(names []string) {
+	for _, name := range names {
+		a.known[name] = true
+	}
+}
+
+func (a *assembly) declaration(id string, p piece) {
+	all := parts(p)
+	if len(all) == 0 {
+		a.main.WriteString("\n" + p.text)
+		return
+	}
+	switch d := all[0].(type) {
+	case *ast.FuncDecl:
+		if !a.closure[d.Name.Name] || d.Recv != nil {
+			a.head.WriteString("\n\n" + p.text)
+			return
+		}
+		a.open(id)
+		before, rest, _ := strings.Cut(p.text, "func "+d.Name.Name)
+		text := "package p; " + p.text
+		signature := text[int(d.Type.Params.Pos())-1 : int(d.Type.End())-1]
+		if !a.known[d.Name.Name] {
+			fmt.Fprintf(&a.main, "\nvar %s func%s", d.Name.Name, signature)
+		}
+		fmt.Fprintf(&a.main, "\n%s%s = func%s // nb:%s", before, d.Name.Name, rest, id)
+		a.use(d.Name.Name)
+	case *ast.GenDecl:
+		switch d.Tok {
+		case token.IMPORT:
+			if !a.imported[p.text] {
+				a.imports.WriteString("\n" + p.text)
+			}
+			a.imported[p.text] = true
+		case token.TYPE:
+			a.head.WriteString("\n\n" + p.text)
+		default:
+			names := declaredBy(d)
+			a.declare(names)
+			a.main.WriteString("\n" + p.text)
+			if d.Tok == token.VAR {
+				a.use(names...)
+			} else {
+				a.constants(names)
+			}
+		}
+	}
+}
+
+func (a *assembly) statement(id string, p piece) {
+	var names []string
+	text := p.text
+	if all := statementsOf(p); len(all) == 1 {
+		ids, _ := targets(all[0])
+		for _, id := range ids {
+			names = append(names, id.Name)
+		}
+		assign, ok := all[0].(*ast.AssignStmt)
+		if define := ok && assign.Tok == token.DEFINE; define && !a.other[id] &&
+			!slices.ContainsFunc(names, func(name string) bool { return name != "_" && !a.known[name] }) {
+			text = strings.Replace(text, ":=", "=", 1)
+		} else if define {
+			a.open(id)
+		} else if d, ok := all[0].(*ast.DeclStmt); ok {
+			declares := declaredBy(d.Decl)
+			a.declare(declares)
+			if names == nil { // constants need no use
+				a.constants(declares)
+			}
+		} else {
+			names = nil
+		}
+	}
+	a.main.WriteString("\n" + text)
+	if len(names) > 0 {
+		fmt.Fprintf(&a.main, " // nb:%s", id)
+	}
+	a.use(names...)
 }
 
 // single are the variables of a group each by itself.

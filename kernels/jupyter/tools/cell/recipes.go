@@ -44,21 +44,36 @@ func (l *live) by(s ast.Node, names []*ast.Ident, values []ast.Expr) string {
 	if len(values) == 0 {
 		return displayAlias + ".By(``, ``, ``)"
 	}
-	_, literal := ast.Unparen(values[0]).(*ast.FuncLit)
-	literal = literal && len(values) == 1
+	out, imports := l.alone(s)
+	if _, spec := s.(*ast.ValueSpec); spec {
+		out = "var " + out
+	}
+	if len(names) > 1 { // making takes one, and the compiler wants each to be used
+		used := make([]string, len(names))
+		for i, id := range names {
+			used[i] = id.Name
+		}
+		out += "; _" + strings.Repeat(", _", len(names)-1) + " = " + strings.Join(used, ", ")
+	}
+	var packages []string
+	for _, alias := range slices.Sorted(maps.Keys(imports)) {
+		packages = append(packages, alias+" "+imports[alias])
+	}
+	inputs, reads := l.from(values)
+	call := fmt.Sprintf("%s.By(%q, %q, %q", displayAlias, out, strings.Join(packages, ", "), strings.Join(reads, " "))
+	for _, name := range inputs {
+		call += ", " + variable(name)
+	}
+	return call + ")"
+}
+
+// alone is a statement as it stands by itself: with packages by the names that the kernel gives them, which are imported.
+func (l *live) alone(s ast.Node) (source string, imports map[string]string) {
 	start := l.offset(s.Pos())
-	source := l.text(s)
 	var edits []edit
-	imports, inputs, reads := map[string]string{}, map[string]bool{}, map[string]bool{}
+	imports = map[string]string{}
 	if a, ok := s.(*ast.AssignStmt); ok && a.Tok == token.ASSIGN {
 		edits = append(edits, edit{l.offset(a.TokPos) - start, 1, ":="})
-	}
-	isGlobal := func(id *ast.Ident) bool {
-		if id.Obj == nil {
-			_, is := l.needed[id.Name]
-			return is
-		}
-		return isVar(l.declared[id.Obj])
 	}
 	fields := fieldNames(s)
 	l.names(s, func(id *ast.Ident) {
@@ -74,6 +89,21 @@ func (l *live) by(s ast.Node, names []*ast.Ident, values []ast.Expr) string {
 			edits = append(edits, edit{at, 0, packageName(l.dots[0]) + "."})
 		}
 	})
+	return edited(l.text(s), edits), imports
+}
+
+// from lists the variables that values name, and those that the functions read that they call.
+func (l *live) from(values []ast.Expr) (inputs, reads []string) {
+	_, literal := ast.Unparen(values[0]).(*ast.FuncLit)
+	literal = literal && len(values) == 1
+	named, read := map[string]bool{}, map[string]bool{}
+	isGlobal := func(id *ast.Ident) bool {
+		if id.Obj == nil {
+			_, is := l.needed[id.Name]
+			return is
+		}
+		return isVar(l.declared[id.Obj])
+	}
 	var through func(n ast.Node)
 	seen := map[ast.Node]bool{}
 	through = func(n ast.Node) {
@@ -83,7 +113,7 @@ func (l *live) by(s ast.Node, names []*ast.Ident, values []ast.Expr) string {
 		seen[n] = true
 		l.names(n, func(id *ast.Ident) {
 			if isGlobal(id) {
-				reads[id.Name] = true
+				read[id.Name] = true
 			} else if id.Obj != nil {
 				through(l.declared[id.Obj])
 			}
@@ -94,32 +124,13 @@ func (l *live) by(s ast.Node, names []*ast.Ident, values []ast.Expr) string {
 			switch {
 			case literal:
 			case isGlobal(id) || id.Obj != nil && l.topLevel(id.Obj):
-				inputs[id.Name] = true
+				named[id.Name] = true
 			case id.Obj != nil:
 				through(l.declared[id.Obj])
 			}
 		})
 	}
-	out := edited(source, edits)
-	if _, spec := s.(*ast.ValueSpec); spec {
-		out = "var " + out
-	}
-	if len(names) > 1 { // making takes one, and the compiler wants each to be used
-		used := make([]string, len(names))
-		for i, id := range names {
-			used[i] = id.Name
-		}
-		out += "; _" + strings.Repeat(", _", len(names)-1) + " = " + strings.Join(used, ", ")
-	}
-	var packages []string
-	for _, alias := range slices.Sorted(maps.Keys(imports)) {
-		packages = append(packages, alias+" "+imports[alias])
-	}
-	call := fmt.Sprintf("%s.By(%q, %q, %q", displayAlias, out, strings.Join(packages, ", "), strings.Join(slices.Sorted(maps.Keys(reads)), " "))
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
-		call += ", " + variable(name)
-	}
-	return call + ")"
+	return slices.Sorted(maps.Keys(named)), slices.Sorted(maps.Keys(read))
 }
 
 // fieldNames are the names of fields in literals of structs; keys in literals of other types are values.
