@@ -35,7 +35,7 @@ type Mean[P geom.Point] struct {
 	PointError, VarianceError float64
 
 	Iterations int
-	Status     geom.Status // geom.Converged where Gradient is at most 1e-3, EffectiveSize at least meanEffectiveSize and Wound at most meanWound
+	Status     geom.Status // geom.Converged where Gradient is at most 1e-3, EffectiveSize at least 5 and Wound at most 0.01
 }
 
 // meanEffectiveSize is the least EffectiveSize of a diffusion mean with the Status geom.Converged. With a smaller one the estimate
