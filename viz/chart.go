@@ -6,8 +6,6 @@ import (
 	"sort"
 
 	"gonum.org/v1/gonum/stat"
-
-	"anatomy/internal/lists"
 )
 
 // Series draws y against x as a line: a convergence curve, an energy over time. A figure with a Series, Scatter, Band,
@@ -82,7 +80,7 @@ func Histogram(values []float64, bins int) *Layer {
 			return fmt.Errorf("no values: give at least one")
 		}
 		for i, v := range values {
-			if !lists.Finite(v) {
+			if !finite(v) {
 				return fmt.Errorf("value %d is %v", i, v)
 			}
 		}
@@ -134,7 +132,7 @@ func VLine(x float64) *Layer { return level("VLine", "vertical line", []float64{
 func level(name, noun string, at []float64, v float64) *Layer {
 	return newLayer(name, drawFunc(func(c *canvas) error {
 		c.isChart()
-		if !lists.Finite(v) {
+		if !finite(v) {
 			return fmt.Errorf("the value is %v", v)
 		}
 		c.add(mark{kind: levelMark, at: [][]float64{at}, stroke: c.stroke(0, 0.8)})
@@ -152,7 +150,7 @@ func pairs(x, y []float64) ([][]float64, error) {
 	}
 	points := make([][]float64, len(x))
 	for i := range x {
-		if !lists.Finite(x[i]) || !lists.Finite(y[i]) {
+		if !finite(x[i]) || !finite(y[i]) {
 			return nil, fmt.Errorf("value %d is (%v, %v)", i, x[i], y[i])
 		}
 		points[i] = []float64{x[i], y[i]}

@@ -3,10 +3,9 @@ package autodiff
 import (
 	"fmt"
 
-	. "github.com/gomlx/gomlx/core/graph"
-
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
 )
@@ -187,12 +186,4 @@ func floats(nodes []*Node) (indices []int) {
 		}
 	}
 	return indices
-}
-
-func pick(nodes []*Node, indices []int) []*Node {
-	out := make([]*Node, len(indices))
-	for s, j := range indices {
-		out[s] = nodes[j]
-	}
-	return out
 }

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"math"
 
-	. "github.com/gomlx/gomlx/core/graph"
-
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/lists"
 )
 
 // Step is the body of a loop: from the state before iteration i (an int32 scalar) and the i-th slices of the inputs it
@@ -126,13 +126,13 @@ func reversePass(n int, reverse bool, step Step, carry, xs, captured, trajectory
 	}
 	fCarry, fXs, fCaptured := floats(carry), floats(xs), floats(captured)
 
-	back := pick(ctFinal, fCarry)
+	back := lists.Pick(ctFinal, fCarry)
 	for _, j := range fCaptured {
 		back = append(back, ZerosLike(captured[j]))
 	}
 	in := append(append([]*Node{}, trajectory...), xs...)
-	in = append(in, pick(ctY, live)...)
-	in = append(in, pick(ctTrajectory, liveTrajectory)...)
+	in = append(in, lists.Pick(ctY, live)...)
+	in = append(in, lists.Pick(ctTrajectory, liveTrajectory)...)
 
 	cts, ctXs := scan(n, !reverse, func(i *Node, back, in []*Node) ([]*Node, []*Node) {
 		// The step is differentiated by itself: no path may lead through what it is given from outside.
@@ -142,8 +142,8 @@ func reversePass(n int, reverse bool, step Step, carry, xs, captured, trajectory
 		var grads []*Node
 		engine.Leaves(leaves, func() {
 			next, y := step(i, c, x)
-			pairing := inner(append(pick(next, fCarry), pick(y, live)...), append(append([]*Node{}, back[:len(fCarry)]...), in[:len(live)]...))
-			wrt := append(append(pick(c, fCarry), pick(x, fXs)...), pick(captured, fCaptured)...)
+			pairing := inner(append(lists.Pick(next, fCarry), lists.Pick(y, live)...), append(append([]*Node{}, back[:len(fCarry)]...), in[:len(live)]...))
+			wrt := append(append(lists.Pick(c, fCarry), lists.Pick(x, fXs)...), lists.Pick(captured, fCaptured)...)
 			grads = gradientOrZeros(pairing, wrt)
 		})
 		next := append([]*Node{}, grads[:len(fCarry)]...)

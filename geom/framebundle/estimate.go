@@ -55,6 +55,7 @@ const (
 	growth        = 4    // times as long as the step before a step may be
 	lostEffort    = 10   // a path is certified with so many times less work where the search has not converged: it is one more sample to name
 	ridge         = 1e-3 // added to the Hessian, divided by the sum of the frame's variances
+	smoothing     = 0.1  // μ of the smoother vectors, in the unit of the kernel, which is 1 at distance 0
 	dependent     = 1e-7 // singular value of the samples as a share of the first, at which the rank ends
 )
 
@@ -190,7 +191,7 @@ func (e *estimation) principal() (frame [][]float64, deviations []float64, least
 	if m, ok := base.M.(geom.Regulariser); ok {
 		out := e.space.call("smooth frame", func(in []*Node) []*Node {
 			x := BroadcastPrefix(in[0], in[1].Shape().Dim(0))
-			mu := MulScalar(ReduceSum(OnesLike(in[1]), -1), 0.1/float64(d))
+			mu := MulScalar(ReduceSum(OnesLike(in[1]), -1), smoothing/float64(d))
 			return []*Node{geom.Sharp(base.M, x, m.RegularFlat(x, in[1], mu))}
 		}, e.Start, frame)
 		var qr mat.QR

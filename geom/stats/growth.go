@@ -86,27 +86,9 @@ type Growth[P geom.Point] struct {
 func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...TestOption) (_ *Growth[P], err error) {
 	defer try.Named(&err, "growth")
 	s := on.Geometry()
-	if len(tracks) < 2 {
-		return nil, fmt.Errorf("%d subjects, want at least 2: Regress takes one", len(tracks))
-	}
-	g := &Growth[P]{Status: geom.Converged}
+	origin, free := try.Get2(spread(tracks))
+	g := &Growth[P]{Origin: origin, Status: geom.Converged}
 	var intercepts []P
-	observations, free := 0, 0
-	for i, track := range tracks {
-		if len(track.Times) != len(track.Points) || len(track.Times) < 2 {
-			return nil, fmt.Errorf("subject %d has %d times and %d points, want as many of both and at least 2", i, len(track.Times), len(track.Points))
-		}
-		for _, t := range track.Times {
-			g.Origin += t
-		}
-		observations += len(track.Times)
-		free += len(track.Times) - 2
-	}
-	if free == 0 {
-		return nil, fmt.Errorf("every subject was observed twice, which leaves nothing to tell error from change: want a third observation of at least one")
-	}
-	g.Origin /= float64(observations)
-
 	var means []MeanOption
 	for _, o := range opts {
 		var given options
@@ -150,6 +132,28 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...TestOption) (_
 	}
 	g.vary(s, float64(free), slopeError, interceptError)
 	return g, nil
+}
+
+// spread returns the mean of all times of subjects and Σ(n_i − 2).
+func spread[P geom.Point](tracks []Track[P]) (mean float64, free int, err error) {
+	if len(tracks) < 2 {
+		return 0, 0, fmt.Errorf("%d subjects, want at least 2: Regress takes one", len(tracks))
+	}
+	observations := 0
+	for i, track := range tracks {
+		if len(track.Times) != len(track.Points) || len(track.Times) < 2 {
+			return 0, 0, fmt.Errorf("subject %d has %d times and %d points, want as many of both and at least 2", i, len(track.Times), len(track.Points))
+		}
+		for _, t := range track.Times {
+			mean += t
+		}
+		observations += len(track.Times)
+		free += len(track.Times) - 2
+	}
+	if free == 0 {
+		return 0, 0, errors.New("every subject was observed twice, which leaves nothing to tell error from change: want a third observation of at least one")
+	}
+	return mean / float64(observations), free, nil
 }
 
 // at returns the point of the geodesic at a time, its velocity there and the Misses moved there.

@@ -69,21 +69,7 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 	y, d := s.Vector(m.Point), s.M.Dim()
 	basis, flat := basisFor(r, y, m.Mismatch > 0)
 	momenta := s.Vectors(m.Momenta)
-	// S = A Aᵀ, with a column a sample.
-	a, pull := mat.NewDense(d, len(momenta), nil), mat.NewVecDense(d, nil)
-	largest := 0.0
-	for i, p := range momenta {
-		w := m.Weights[i]
-		if w == 0 {
-			continue
-		}
-		for k, e := range basis {
-			along := w * floats.Dot(e, p)
-			pull.SetVec(k, pull.AtVec(k)+along)
-			a.Set(k, i, along/math.Sqrt(1-2*w+square))
-		}
-		largest = max(largest, floats.Norm(p, math.Inf(1)))
-	}
+	a, pull, largest := scatter(momenta, m.Weights, square, basis)
 	if largest == 0 {
 		return nil, fmt.Errorf("all samples are at the mean")
 	}
@@ -123,6 +109,24 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 	}
 	u.StandardError = math.Sqrt(u.StandardError)
 	return u, nil
+}
+
+// scatter returns the root A of S = A Aᵀ, with a column a sample of weight, of momenta in a basis, their weighted sum and their largest number.
+func scatter(momenta [][]float64, weights []float64, square float64, basis [][]float64) (a *mat.Dense, sum *mat.VecDense, largest float64) {
+	a, sum = mat.NewDense(len(basis), len(momenta), nil), mat.NewVecDense(len(basis), nil)
+	for i, p := range momenta {
+		w := weights[i]
+		if w == 0 {
+			continue
+		}
+		for k, e := range basis {
+			along := w * floats.Dot(e, p)
+			sum.SetVec(k, sum.AtVec(k)+along)
+			a.Set(k, i, along/math.Sqrt(1-2*w+square))
+		}
+		largest = max(largest, floats.Norm(p, math.Inf(1)))
+	}
+	return a, sum, largest
 }
 
 // meanHessian returns Σ w_i H_i of the samples with these momenta, in a basis at y, and by how much the sum is not symmetric: the Hessian of each sample is

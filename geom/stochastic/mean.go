@@ -35,15 +35,15 @@ type Mean[P geom.Point] struct {
 	PointError, VarianceError float64
 
 	Iterations int
-	Status     geom.Status // geom.Converged where Gradient is at most 1e-3, EffectiveSize at least MeanEffectiveSize and Wound at most MeanWound
+	Status     geom.Status // geom.Converged where Gradient is at most 1e-3, EffectiveSize at least 5 and Wound at most 0.01
 }
 
-// MeanEffectiveSize is the least EffectiveSize of a diffusion mean with the Status geom.Converged. With a smaller one the estimate
+// meanEffectiveSize is the least EffectiveSize of a diffusion mean with the Status geom.Converged. With a smaller one the estimate
 // depends on the seed and on Run.Paths.
-const MeanEffectiveSize = 5
+const meanEffectiveSize = 5
 
-// MeanWound is the largest share of wound paths of a diffusion mean that is called converged.
-const MeanWound = 0.01
+// meanWound is the largest share of wound paths of a diffusion mean that is called converged.
+const meanWound = 0.01
 
 // String says what the mean is in one line.
 func (m *Mean[P]) String() string {
@@ -108,7 +108,7 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	switch {
 	case task.Stopped():
 		mean.Status = geom.Cancelled
-	case now.norm <= meanTolerance && now.size >= MeanEffectiveSize*(1-1e-9) && now.wound <= MeanWound:
+	case now.norm <= meanTolerance && now.size >= meanEffectiveSize*(1-1e-9) && now.wound <= meanWound:
 		mean.Status = geom.Converged
 	case mean.Iterations == meanMaxIterations:
 		mean.Status = geom.IterationLimit
