@@ -172,7 +172,7 @@ func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error)
 	if factorsOf(s.M) != nil {
 		return s.ofFactors(what, from, times)
 	}
-	n, share := float64(times*s.steps), 1/float64(times)
+	share := 1 / float64(times)
 	scaled := func(by float64, x Vec) Vec { return floats.ScaleTo(make(Vec, len(x)), by, x) }
 	g := &Geodesic[Vec]{Steps: times * s.steps}
 	var path, momenta []Vec
@@ -203,19 +203,8 @@ func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error)
 		}
 		for i, q := range points[1:] {
 			p := scaled(1/share, covectors[i+1])
-			if i, bad := notFinite(q); bad {
-				return nil, fmt.Errorf("%s: the geodesic diverges at step %d of %g (coordinate %d is %g): it is too fast for the step, leaves the chart or meets a singular metric; use more steps or a shorter vector",
-					what, len(path), n, i, q[i])
-			}
-			if i, bad := notFinite(p); bad {
-				return nil, fmt.Errorf("%s: at step %d of %g coordinate %d of the geodesic's momentum is %g: the numbers of the point are too large for "+
-					"double precision, or the metric is singular there; take a shorter vector or, where the metric is a kernel's, a narrower kernel",
-					what, len(path), n, i, p[i])
-			}
-			if m, ok := s.M.(Bounded); ok {
-				if err := m.Fits(q); err != nil {
-					return nil, fmt.Errorf("%s: step %d of %g: %w", what, len(path), n, err)
-				}
+			if err := s.passed(q, p, len(path), g.Steps); err != nil {
+				return nil, about(what, err)
 			}
 			path, momenta = append(path, q), append(momenta, p)
 		}
@@ -232,6 +221,22 @@ func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error)
 	g.Path, g.Momenta = path, momenta
 	g.Start, g.End, g.Momentum = path[0], path[len(path)-1], momenta[0]
 	return g, nil
+}
+
+// passed returns an error where the point q or the momentum p of a geodesic after a step are not finite, or q is where the metric does not hold.
+func (s *space) passed(q, p Vec, step, steps int) error {
+	if i, bad := notFinite(q); bad {
+		return fmt.Errorf("the geodesic diverges at step %d of %d (coordinate %d is %g): it is too fast for the step, leaves the chart or meets a "+
+			"singular metric; use more steps or a shorter vector", step, steps, i, q[i])
+	}
+	if i, bad := notFinite(p); bad {
+		return fmt.Errorf("at step %d of %d coordinate %d of the geodesic's momentum is %g: the numbers of the point are too large for double "+
+			"precision, or the metric is singular there; take a shorter vector or, where the metric is a kernel's, a narrower kernel", step, steps, i, p[i])
+	}
+	if m, ok := s.M.(Bounded); ok {
+		return about(fmt.Sprintf("step %d of %d", step, steps), m.Fits(q))
+	}
+	return nil
 }
 
 // length is the length √⟨p, v⟩ of a vector v with the covector p, also where the product is too small or too large for a number.

@@ -2,8 +2,10 @@ package notebooks
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"hash/crc32"
 	"io/fs"
 	"iter"
@@ -176,4 +178,59 @@ func TestHeadersOfOtherFolders(t *testing.T) {
 	if err != nil || found < 3 {
 		t.Errorf("%d packages include headers of other folders, want at least 3: %v", found, err)
 	}
+}
+
+// TestPanicsStayInside holds where geom/try may be used: not in the packages of geometry below, which return errors; elsewhere no exported
+// function ends by a panic of it, so that one that calls try.Get, Do or Fail defers try.Named or Catch.
+func TestPanicsStayInside(t *testing.T) {
+	without := regexp.MustCompile(`^anatomy/(kernels|geom(/(autodiff|engine|internal/\w+|lie|linalg|manifold|ode|solve|tree|watch))?)$`)
+	found, set := imports(t), token.NewFileSet()
+	for name, imported := range found {
+		if !slices.Contains(imported, "anatomy/geom/try") || strings.Contains(name, "internal") {
+			continue
+		}
+		if without.MatchString(name) {
+			t.Errorf("%s imports geom/try: return errors there", name)
+		}
+		files, _ := filepath.Glob(filepath.Join("..", strings.TrimPrefix(name, "anatomy"), "*.go"))
+		for _, path := range files {
+			file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range file.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if ok && f.Body != nil && !strings.HasSuffix(path, "_test.go") && file.Name.Name != "main" && f.Name.IsExported() &&
+					(f.Recv == nil || ast.IsExported(receiver(f.Recv.List[0].Type))) && raises(f.Body) {
+					t.Errorf("%s: %s may end by a panic of geom/try: defer try.Named or try.Catch", set.Position(f.Pos()), f.Name.Name)
+				}
+			}
+		}
+	}
+}
+
+// raises says whether a function calls try.Get, Do or Fail by itself, and defers no function of try.
+func raises(body *ast.BlockStmt) (found bool) {
+	guarded := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		if _, deferred := n.(*ast.DeferStmt); deferred {
+			ast.Inspect(n, func(n ast.Node) bool {
+				s, ok := n.(*ast.SelectorExpr)
+				guarded = guarded || ok && (types.ExprString(s.X) == "try" || s.Sel.Name == "end") // end of a task calls try.Caught
+				return true
+			})
+		}
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		switch name := types.ExprString(call.Fun); name {
+		case "try.Run":
+			return false
+		case "try.Do", "try.Fail", "try.Get", "try.Get2", "try.Get3":
+			found = true
+		}
+		return true
+	})
+	return found && !guarded
 }

@@ -390,18 +390,22 @@ func (s System) gmres(ctx context.Context, roots []*Root) ([][]float64, error) {
 		}
 	}
 	steps := make([][]float64, len(roots))
-	for b, r := range roots {
-		steps[b] = make([]float64, len(r.X))
-		n := len(h[b])
-		y := make([]float64, n)
-		for i := n - 1; i >= 0; i-- {
-			y[i] = rhs[b][i]
-			for j := i + 1; j < n; j++ {
-				y[i] -= h[b][j][i] * y[j]
-			}
-			y[i] /= h[b][i][i]
-			floats.AddScaled(steps[b], y[i], v[b][i])
-		}
+	for b := range roots {
+		steps[b] = combined(h[b], rhs[b], v[b])
 	}
 	return s.precondition(steps)
+}
+
+// combined returns Σ y_i v_i, where y solves H y = rhs for the columns of an upper triangular matrix H.
+func combined(h [][]float64, rhs []float64, v [][]float64) []float64 {
+	step, y := make([]float64, len(v[0])), make([]float64, len(h))
+	for i := len(h) - 1; i >= 0; i-- {
+		y[i] = rhs[i]
+		for j := i + 1; j < len(h); j++ {
+			y[i] -= h[j][i] * y[j]
+		}
+		y[i] /= h[i][i]
+		floats.AddScaled(step, y[i], v[i])
+	}
+	return step
 }

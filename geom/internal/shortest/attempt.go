@@ -14,26 +14,26 @@ import (
 var ErrUnreached = errors.New("the chart at the end point does not reach the starting point, and no curve over other charts was found: " +
 	"one is in the cut locus of the other, or no curve leads to it: move one of them, or go by a point between them")
 
-// What the search aims at, and where it ends: shares of the distance |y − x|, each beside what rounding leaves of |y|.
+// How close to y a geodesic ends, as shares of the distance |y − x|. What rounding leaves of |y| is added to each.
 const (
-	aim      = 1e-10 // of the searches
-	reached  = 1e-8  // of results: a tenth of the digits that searches leave is room for metrics that are nearly singular
-	rounding = 0x1p-52
-	rounded  = 1e-13 // of |y|: the sum of the roundings of several hundred steps
+	aim      = 1e-10   // at which a search ends
+	reached  = 1e-8    // at which a geodesic is one to y: a search in a metric that is nearly singular comes no closer
+	rounding = 0x1p-52 // of |y|: one rounding
+	rounded  = 1e-13   // of |y|: the roundings of several hundred steps
 )
 
-// How many evaluations or steps a search takes before it is given up: well above what pairs took for which it ends at all.
+// After how many evaluations or steps a search is given up. The searches of the tests that find a geodesic take half of them at most.
 const (
-	broydens = 80 // evaluations at first
-	newtons  = 30 // steps of Newton's method, by GMRES
-	repeated = 40 // evaluations from a root with half the steps
+	broydens = 80 // evaluations by Broyden's method at first
+	newtons  = 30 // steps of Newton's method by GMRES
+	repeated = 40 // evaluations by Broyden's method from a root with half the steps
 	wholes   = 12 // steps of Newton's method from such a root, or with whole Jacobians
 	// wholeMost is the largest dimension with whole Jacobians: they cost as many flows as there are dimensions.
 	wholeMost = 1500
 )
 
-// small is the number of geodesics in a call in many dimensions, where each costs; 8 times as many are taken where there are so many.
-// In fewer than wide dimensions the loop around costs, so that all are.
+// From wide dimensions on a call takes small geodesics, because each of them costs time, and 8 times as many where there are so many. In fewer
+// dimensions it takes all, because calls cost more than geodesics.
 const small, wide = 8, 32
 
 // candidate is one geodesic from x to y, with what is known of it.

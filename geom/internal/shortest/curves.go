@@ -12,8 +12,8 @@ import (
 const (
 	Segments = 32   // chords of a curve: its length and velocity are off by terms of second order in a chord
 	relaxing = 8    // curves at most are relaxed at a time
-	rays     = 48   // geodesics of a fan from either end, on a surface one every 7.5 degrees
-	distinct = 0.15 // of its length lie between a curve and another that runs elsewhere: three chords and a half in radius
+	rays     = 48   // geodesics of a fan from either end: on a surface one every 7.5 degrees
+	distinct = 0.15 // of the length of a curve: two curves whose points are all closer than this relax to one geodesic
 )
 
 // Curve is Segments + 1 points, its length, and that of its last step alone, which is exact where it is short.

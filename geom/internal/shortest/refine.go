@@ -7,13 +7,13 @@ import (
 	"anatomy/geom/solve"
 )
 
-// Lengths of curves of Segments chords have errors of some thousandths. What is compared with them has room for these errors, as shares.
+// How lengths are compared, as shares of a length. Those of curves of Segments chords have errors of some thousandths.
 const (
-	room   = 1.05 // for geodesics of a fan, which are to reach the end
-	same   = 1e-3 // between a geodesic and the straight line of a chart along it
-	lower  = 1e-9 // between a geodesic and a shorter one: less is the same geodesic
-	longer = 1.2  // curves of a fan that are so much longer are not looked at where the geodesic may be the shortest one
-	jump   = 0.25 // of the length is the longest last step of such a curve
+	room   = 1.05 // the geodesics of a fan are longer than the known curve by 5 %, so that they reach the end
+	same   = 1e-3 // a geodesic that is longer than a straight line of a chart by less than this is not longer
+	lower  = 1e-9 // a geodesic that is shorter by less than this is the same one
+	longer = 1.2  // where the geodesic may be the shortest, curves that are longer by a fifth lead to no shorter one
+	jump   = 0.25 // nor do curves whose last step is longer than this
 )
 
 // energy is the tolerance to which curves of a fan are relaxed, a share: Newton's method goes on from there.
