@@ -383,6 +383,7 @@ func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 		out.Specimens[i].Points = dropped(s.Points, landmarks)
 	}
 	out.Labels, out.Curves = dropped(d.Labels, landmarks), nil
+	out.dropChains(landmarks)
 	sorted := slices.Compact(slices.Sorted(slices.Values(landmarks)))
 	out.note("left out, so that the landmarks behind them are counted anew: landmarks %v", sorted)
 	return &out

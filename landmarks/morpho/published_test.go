@@ -339,6 +339,11 @@ func TestReadSliders(t *testing.T) {
 			t.Errorf("%q: %s, want %s", text, s, want)
 		}
 	}
+	linked := *d
+	linked.Links, linked.Sliders = [][2]int{{0, 1}, {3, 4}, {6, 7}}, [][3]int{{0, 1, 2}, {5, 6, 7}}
+	if left := linked.WithoutLandmarks(3, 1, 3); fmt.Sprint(left.Links, left.Sliders) != "[[4 5]] [[3 4 5]]" {
+		t.Error(left.Links, left.Sliders)
+	}
 	for text, want := range map[string]string{
 		"1,2,9\n":         "name the landmark 8 of 8, counted from 0",
 		"before,slide\n":  "no rows",

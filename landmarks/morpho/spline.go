@@ -40,7 +40,9 @@ func places(x, y [][]float64) (kept []int) {
 	const rounding = 1e-9 // of a centroid size
 	here, there := rounding*CentroidSize(x), rounding*CentroidSize(y)
 	for l := range x {
-		if !slices.ContainsFunc(kept, func(k int) bool { return floats.Distance(x[k], x[l], 2) <= here && floats.Distance(y[k], y[l], 2) <= there }) {
+		if !slices.ContainsFunc(kept, func(k int) bool {
+			return floats.Distance(x[k], x[l], 2) <= here && floats.Distance(y[k], y[l], 2) <= there
+		}) {
 			kept = append(kept, l)
 		}
 	}

@@ -99,7 +99,7 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	}
 	document.Sections = slices.Insert(document.Sections, 0, *a.summary())
 	document.Sections = append(document.Sections, *a.describeMethods(), *a.specimens())
-	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, Name: d.Name, data: d}
+	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, Name: d.Name, Unscaled: d.Unscaled, Wires: d.Links, Sliders: d.Sliders, data: d}
 }
 
 // prepare estimates missing landmarks, reads the model and fits it.
