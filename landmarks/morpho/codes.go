@@ -297,6 +297,11 @@ func (d *Dataset) Complete() (*Dataset, error) {
 	if len(lacking) == 0 {
 		return d, nil
 	}
+	for i, s := range out.Specimens {
+		if err := d.allMissing(i, s.Points); err != nil {
+			return nil, err
+		}
+	}
 	shapes, err := estimateMissing(out.Shapes(), d.specimen, d.Landmark)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Name, err)

@@ -195,26 +195,39 @@ const (
 // also bring the specimen nearer than twice the median, and exchanged landmarks must bring it within the fence of distances. OutOfOrder reverses sections as long as this
 // shortens the outline, the greatest gain first (2-opt, Croes 1958). Searches through the orders of n landmarks take n² steps a specimen, and 2·10⁸ in all: Unsearched are
 // the specimens that were not searched to the end.
-func Inspect(d *Dataset) (in *Inspection, err error) {
-	defer try.Named(&err, "inspect %s", d.Name)
+func Inspect(d *Dataset) (*Inspection, error) {
 	if len(d.Specimens) == 0 {
-		try.Do(d.empty())
+		return nil, fmt.Errorf("inspect: %w", d.empty())
 	}
-	d = try.Get(d.Complete())
+	complete, err := d.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
+	errors, err := complete.SquaredErrors()
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
+	return inspect(complete, errors)
+}
+
+// inspect is Inspect of data without missing landmarks.
+func inspect(d *Dataset, errors []float64) (in *Inspection, err error) {
+	defer try.Named(&err, "inspect %s", d.Name)
 	shapes := d.Shapes()
 	in = &Inspection{Data: d, Mean: try.Get(coreMean(shapes, d.specimen)), work: orderings}
-	errors := try.Get(d.SquaredErrors())
 	distances, without := make([]float64, len(shapes)), make([]float64, len(shapes)) // with and without errors
 	deviations := make([][]float64, len(in.Mean))                                    // [n][N], squared
 	in.aligned = make([][][]float64, len(shapes))
 	for i, x := range shapes {
-		try.Do(try.Name(try.Run(func() {
-			distances[i] = try.Get(fullDistance(x, in.Mean))
-			in.aligned[i] = try.Get(FitSimilarity(x, in.Mean)).Apply(x)
-		}), "%s", d.specimen(i)))
+		t, err := FitSimilarity(x, in.Mean)
+		try.Do(try.Name(err, "%s", d.specimen(i)))
+		in.aligned[i] = t.Apply(x)
+		square := 0.0 // sin² ρ, as Mean has size 1
 		for l := range in.Mean {
-			deviations[l] = append(deviations[l], squaredDistance(in.aligned[i][l], in.Mean[l]))
+			off := squaredDistance(in.aligned[i][l], in.Mean[l])
+			deviations[l], square = append(deviations[l], off), square+off
 		}
+		distances[i] = math.Sqrt(square)
 		without[i] = lessErrors(distances[i], errors, i)
 		in.Distances = append(in.Distances, SpecimenDistance{d.Specimens[i].Name, i, distances[i]})
 	}
@@ -224,10 +237,15 @@ func Inspect(d *Dataset) (in *Inspection, err error) {
 		in.usual[l] = quantile(deviations[l], 0.5)
 	}
 	in.median, in.fence = quantile(distances, 0.5), fenceOf(without)
-	common := in.everywhere()
+	pairs := make([][][2]int, len(shapes))
+	for i, x := range shapes {
+		pairs[i] = coincident(x)
+	}
+	common := in.everywhere(pairs)
 	far := in.far(distances, without, errors)
 	for i, x := range shapes {
-		try.Do(try.Name(in.judge(i, x, distances[i], far[i], common), "%s", d.specimen(i)))
+		in.coincident(i, slices.DeleteFunc(pairs[i], func(p [2]int) bool { return common[p] }))
+		try.Do(try.Name(in.judge(i, x, distances[i], far[i]), "%s", d.specimen(i)))
 	}
 	in.copies(distances)
 	in.Findings = append(in.Findings, otherSizes(d)...)
@@ -333,10 +351,10 @@ var advice = [...]string{
 }
 
 // everywhere notes the landmarks that coincide in more than half of the specimens, once for all, and returns them.
-func (in *Inspection) everywhere() map[[2]int]bool {
+func (in *Inspection) everywhere(pairs [][][2]int) map[[2]int]bool {
 	d, with := in.Data, map[[2]int][]string{}
-	for _, s := range d.Specimens {
-		for _, pair := range coincident(s.Points) {
+	for i, s := range d.Specimens {
+		for _, pair := range pairs[i] {
 			with[pair] = append(with[pair], s.Name)
 		}
 	}
@@ -389,17 +407,22 @@ func (in *Inspection) copies(distances []float64) {
 	}
 }
 
-// judge looks for the faults of specimen i at its distance. Landmarks that coincide in common are said already.
-func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding, common map[[2]int]bool) (err error) {
-	d := in.Data
-	if pairs := slices.DeleteFunc(coincident(x), func(p [2]int) bool { return common[p] }); len(pairs) > 0 {
-		var second []int
-		var words, names []string
-		for _, p := range pairs {
-			second, words, names = append(second, p[1]), append(words, fmt.Sprintf("%s are in one place", d.Called(p[:]...))), append(names, d.Landmark(p[1]))
-		}
-		in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: listed(words)}, Option{"without-landmarks", strings.Join(names, ",")})
+// coincident notes pairs of landmarks of specimen i.
+func (in *Inspection) coincident(i int, pairs [][2]int) {
+	if len(pairs) == 0 {
+		return
 	}
+	var second []int
+	var words, names []string
+	for _, p := range pairs {
+		second, words, names = append(second, p[1]), append(words, in.Data.Called(p[:]...)+" are in one place"), append(names, in.Data.Landmark(p[1]))
+	}
+	in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: listed(words)}, Option{"without-landmarks", strings.Join(names, ",")})
+}
+
+// judge looks for the other faults of specimen i at its distance.
+func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding) (err error) {
+	d := in.Data
 	again := func() bool { return in.orders(i, len(x)) }
 	if d.Closed {
 		if landmarks, gain := outOfOrder(x, again); gain > shortened {

@@ -36,8 +36,8 @@ func (d *Dataset) LogSizes() ([]float64, error) {
 	}
 	least, most := slices.Min(sizes), slices.Max(sizes)
 	if math.Max(-least, most) < nearOne || d.scaled(sizes) {
-		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise(d.unscaled(),
-			"centroid sizes are from %.6g to %.6g: the shapes were aligned or scaled before, and these are no sizes of specimens", math.Exp(least), math.Exp(most)))
+		return nil, text.Advise(d.unscaled(),
+			"centroid sizes are from %.6g to %.6g: the shapes were aligned or scaled before, and these are no sizes of specimens", math.Exp(least), math.Exp(most))
 	}
 	return sizes, nil
 }
