@@ -15,8 +15,8 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// Corrections are what is done about defects of data, in a line each as the options of the program have it. Names of specimens and pairs stand with semicolons between
-// them.
+// Corrections are what is done about defects of data, in a line each as the options of the program have it. Names of specimens and pairs stand with
+// semicolons between them.
 type Corrections struct {
 	Without          string `json:"without,omitempty"`           // specimens that are left out: "a; b"
 	Mirror           string `json:"mirror,omitempty"`            // specimens whose mirror images are taken
@@ -26,8 +26,8 @@ type Corrections struct {
 	Measured         bool   `json:"measured,omitempty"`          // see Dataset.Measured
 }
 
-// Corrected returns the data set with the corrections, in the order of their fields; the data set itself does not change. It is an error, which says the name most like
-// it, if a specimen is not there, if a landmark is not, or if a unit or that of the data set is not known.
+// Corrected returns the data set with the corrections, in the order of their fields; the data set itself does not change. It is an error, which says
+// the name most like it, if a specimen is not there, if a landmark is not, or if a unit or that of the data set is not known.
 func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 	defer try.Named(&err, "%s", d.Name)
 	copied := *d
@@ -164,8 +164,8 @@ func (d *Dataset) Without(names ...string) *Dataset {
 	return &out
 }
 
-// WithoutLandmarks returns the data set without the landmarks of these numbers. Those behind them keep their names and numbers as Labels, and Notes say which are
-// left out. The coordinates are shared. It panics if a specimen has no such landmark.
+// WithoutLandmarks returns the data set without the landmarks of these numbers. Those behind them keep their names and numbers as Labels, and Notes
+// say which are left out. The coordinates are shared. It panics if a specimen has no such landmark.
 func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 	if len(landmarks) == 0 {
 		return d
