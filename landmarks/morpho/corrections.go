@@ -15,8 +15,8 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// Corrections are what is done about defects of data, in a line each as the options of the program have it. Names of specimens and pairs stand with semicolons between
-// them.
+// Corrections are what is done about defects of data, in a line each as the options of the program have it. Names of specimens and pairs stand with
+// semicolons between them.
 type Corrections struct {
 	Without          string `json:"without,omitempty"`           // specimens that are left out: "a; b"
 	Mirror           string `json:"mirror,omitempty"`            // specimens whose mirror images are taken
@@ -26,10 +26,11 @@ type Corrections struct {
 	Measured         bool   `json:"measured,omitempty"`          // see Dataset.Measured
 }
 
-// Corrected returns the data set with the corrections, in the order of their fields; the data set itself does not change. It is an error, which says the name most like
-// it, if a specimen is not there, if a landmark is not, or if a unit or that of the data set is not known.
+// Corrected returns the data set with the corrections, in the order of their fields; the data set itself does not change. It is an error, which says
+// the name most like it, if a specimen is not there, if a landmark is not, or if a unit or that of the data set is not known.
 func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
-	defer try.Named(&err, "%s", d.Name)
+	defer try.Catch(&err)
+	refuse := func(err error) { try.Do(try.Name(err, "%s", d.Name)) }
 	copied := *d
 	out = &copied
 	out.Specimens = slices.Clone(d.Specimens)
@@ -41,8 +42,8 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 	for _, pair := range d.assignments(c.Exchange, "exchange", "3,7") {
 		s := out.at(pair[0])
 		l, err := d.ParseLandmarks(pair[1])
-		if try.Do(try.Name(err, "exchange in %s", text.Clip(pair[0]))); len(l) != 2 || l[0] == l[1] {
-			try.Do(text.Advise("write SPECIMEN=LANDMARK,LANDMARK", "exchange: %s are not two landmarks", text.Clip(pair[1])))
+		if refuse(try.Name(err, "exchange in %s", text.Clip(pair[0]))); len(l) != 2 || l[0] == l[1] {
+			refuse(text.Advise("write SPECIMEN=LANDMARK,LANDMARK", "exchange: %s are not two landmarks", text.Clip(pair[1])))
 		}
 		s.Points = slices.Clone(s.Points)
 		s.Points[l[0]], s.Points[l[1]] = s.Points[l[1]], s.Points[l[0]]
@@ -51,7 +52,7 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 		factor := lengths[pair[1]] / lengths[d.Unit]
 		if !(factor > 0) || math.IsInf(factor, 0) {
 			known := slices.Sorted(maps.Keys(lengths))
-			try.Do(text.Advise("name the unit of the data set too, as --unit mm; units are "+strings.Join(known, ", "),
+			refuse(text.Advise("name the unit of the data set too, as --unit mm; units are "+strings.Join(known, ", "),
 				"the specimen %s is to have the unit %s, and the others have %s", text.Clip(pair[0]), text.Clip(pair[1]), text.Clip(d.Unit)))
 		}
 		s := out.at(pair[0])
@@ -59,12 +60,12 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 	}
 	if c.WithoutLandmarks != "" {
 		l, err := d.ParseLandmarks(c.WithoutLandmarks)
-		try.Do(try.Name(err, "without landmarks"))
+		refuse(try.Name(err, "without landmarks"))
 		out = out.WithoutLandmarks(l...)
 	}
 	if names := d.specimenNames(c.Without); len(names) > 0 {
 		if out = out.Without(names...); len(out.Specimens) == 0 {
-			try.Do(text.Advise("keep some", "all specimens are left out"))
+			refuse(text.Advise("keep some", "all specimens are left out"))
 		}
 		out.note("left out: %s", listNames(names))
 	}
@@ -124,7 +125,7 @@ func (d *Dataset) assignments(line, what, value string) (pairs [][2]string) {
 		if best == "" && is {
 			try.Do(d.none("specimen", strings.TrimSpace(name), d.Names()))
 		} else if !is {
-			try.Do(text.Advise("write SPECIMEN="+value, "%s: %s names no specimen", what, text.Clip(rest)))
+			try.Do(try.Name(text.Advise("write SPECIMEN="+value, "%s: %s names no specimen", what, text.Clip(rest)), "%s", d.Name))
 		}
 		var found string
 		found, rest, _ = strings.Cut(after, ";")
@@ -164,8 +165,8 @@ func (d *Dataset) Without(names ...string) *Dataset {
 	return &out
 }
 
-// WithoutLandmarks returns the data set without the landmarks of these numbers. Those behind them keep their names and numbers as Labels, and Notes say which are
-// left out. The coordinates are shared. It panics if a specimen has no such landmark.
+// WithoutLandmarks returns the data set without the landmarks of these numbers. Those behind them keep their names and numbers as Labels, and Notes
+// say which are left out. The coordinates are shared. It panics if a specimen has no such landmark.
 func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 	if len(landmarks) == 0 {
 		return d

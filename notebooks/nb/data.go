@@ -25,7 +25,11 @@ func Data[D interface{ Validate() error }](standard D, read func(path string) (D
 	if table := os.Getenv("ANATOMY_COVARIATES"); can && table != "" {
 		own = Must(joins.ReadCovariates(table))
 	}
-	if err := own.Validate(); err != nil {
+	checked := own
+	if lacks, can := any(own).(interface{ Complete() (D, error) }); can { // landmarks, which its analyses estimate
+		checked = Must(lacks.Complete())
+	}
+	if err := checked.Validate(); err != nil {
 		fail("error: %v", err)
 	}
 	return own

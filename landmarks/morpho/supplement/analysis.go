@@ -42,6 +42,9 @@ type Question struct {
 	Surface      string   `json:"surface,omitempty"` // specimen of the mesh
 	Parts        string   `json:"parts,omitempty"`   // of the shapes, with all landmarks: "jaw: 1-5, 8; skull: 6, 7, 9-12"
 
+	Pairs  string `json:"pairs,omitempty"`  // landmarks on the left and on the right that are mirror images of each other: "1-2, 3-4"; others lie on the midline
+	Covary string `json:"covary,omitempty"` // columns of numbers, of which a report says how shapes covary with them: "mass, gape"
+
 	morpho.Corrections // of defects, before all else
 
 	Mesh *mesh.Mesh `json:"-"` // surface of that specimen, in the coordinates of its landmarks, or nil; figures warp it
@@ -103,7 +106,7 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	}
 	document.Title, document.Authors, document.Model, document.ANOVA = a.Title, a.Authors, a.Model, a.anova
 	a.inspect()
-	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
+	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.covary, a.symmetry, a.phylogeny}
 	for _, step := range steps {
 		if s := step(); s != nil {
 			document.Sections = append(document.Sections, *s)
@@ -758,7 +761,7 @@ var initials = regexp.MustCompile(`^(\p{Lu}\.[ -]?)+`)
 func (a *analysis) describeMethods() *Section {
 	s := &Section{Title: "Methods"}
 	s.add(Paragraph(strings.Join(a.methods, " ")))
-	s.add(Paragraph(fmt.Sprintf("Tests used %d permutations, with random numbers from seed %d. A p-value counts the data as one of the permutations; its standard error is that of sampling permutations. An effect is called significant if p ≤ %g.", a.Permutations, a.Seed, significant)))
+	s.add(Paragraph(fmt.Sprintf("Tests used %d permutations, with random numbers from seed %d. Where there are no more ways to permute the specimens, each was used once. A p-value counts the data as one of the permutations; its standard error is that of sampling permutations. An effect is called significant if p ≤ %g.", a.Permutations, a.Seed, significant)))
 	s.add(Paragraph("Computed by " + software() + "."))
 	slices.SortFunc(a.cited, func(a, b string) int {
 		return strings.Compare(initials.ReplaceAllString(a, ""), initials.ReplaceAllString(b, ""))

@@ -78,13 +78,19 @@ func look(asked io.Reader, said io.Writer) error {
 			return fmt.Errorf("no data are read by %q", q.Reader)
 		}
 		var err error
-		if own, err = read(q.Path); err == nil {
-			err = own.Validate()
-		}
-		if err != nil {
+		if own, err = read(q.Path); err != nil {
 			return err
 		}
 		landmarks, are := own.(*morpho.Dataset)
+		checked := own
+		if are {
+			if checked, err = landmarks.Complete(); err != nil {
+				return err
+			}
+		}
+		if err := checked.Validate(); err != nil {
+			return err
+		}
 		if q.Covariates != "" && !are {
 			return errors.New("COVARIATES: they are columns of landmarks, which these data are not")
 		} else if q.Covariates != "" {
