@@ -336,7 +336,12 @@ func tell(plugin string) (done func()) {
 //
 // It is also told that a maximum or minimum of numbers is NaN where one of them is, as on other devices: else it passes over NaN, and a
 // test of the largest error holds where errors are not numbers.
+//
+// The plug-in for NVIDIA GPUs is told programs.GPUFlag.
 func flags(plugin, users string) string {
+	if name, _, _ := strings.Cut(programs.GPUFlag, "="); cuda(plugin) && !strings.Contains(users, name) {
+		return strings.TrimSpace(users + " " + programs.GPUFlag)
+	}
 	if !strings.HasSuffix(plugin, cpuPlugins[0]) {
 		return users
 	}

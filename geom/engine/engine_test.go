@@ -20,6 +20,7 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"anatomy/geom/engine/internal/programs"
 	"anatomy/geom/engine/trusted"
 	"anatomy/geom/geomtest/expect"
 )
@@ -336,7 +337,7 @@ func TestFlags(t *testing.T) {
 		{ours, "--xla_dump_to=/tmp", "--xla_dump_to=/tmp " + emitters + " " + passes + " " + parts},
 		{ours, "--xla_cpu_use_fusion_emitters=true", "--xla_cpu_use_fusion_emitters=true " + passes + " " + parts},
 		{cpuPlugins[1], "", ""},
-		{cudaPlugins[0], "--xla_gpu_deterministic_ops=true", "--xla_gpu_deterministic_ops=true"},
+		{cudaPlugins[0], "--xla_gpu_deterministic_ops=true", "--xla_gpu_deterministic_ops=true " + programs.GPUFlag},
 	} {
 		if got := flags(c.plugin, c.users); got != c.want {
 			t.Errorf("%s with %q: %q, want %q", c.plugin, c.users, got, c.want)

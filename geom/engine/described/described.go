@@ -23,6 +23,8 @@ import (
 	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"anatomy/geom/engine/internal/programs"
 )
 
 // Card is an NVIDIA GPU. The numbers are those of its data sheet; what XLA asks for beside them is the same for all.
@@ -60,7 +62,7 @@ runtime_version { major: 13 minor: 1 patch: 0 } device_description_str: %q`,
 func Open(folder string) error {
 	toolkit := filepath.Join(folder, "nvidia", "cu13")
 	os.Setenv("PATH", filepath.Join(toolkit, "bin")+":"+os.Getenv("PATH"))
-	os.Setenv("XLA_FLAGS", "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false --xla_gpu_cuda_data_dir="+toolkit)
+	os.Setenv("XLA_FLAGS", programs.GPUFlag+" --xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false --xla_gpu_cuda_data_dir="+toolkit)
 	return failed(func() *C.char {
 		path := C.CString(filepath.Join(folder, "jax_plugins", "xla_cuda13", "xla_cuda_plugin.so"))
 		defer C.free(unsafe.Pointer(path))

@@ -123,6 +123,10 @@ func keyOf(code, options []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// GPUFlag tells XLA to find the tiles of fusions in another way: with the default one the compiler of jax-cuda13-pjrt 0.10.2 ends the process at some
+// programs in which a concatenation is part of a fusion, "Mismatched dimension sizes".
+const GPUFlag = "--xla_gpu_experimental_enable_tiling_propagation=true"
+
 // Recorded is the environment variable that names a folder in which each program that is compiled, or was kept, is also written as text,
 // HASH.mlir.
 const Recorded = "ANATOMY_RECORD_PROGRAMS"
