@@ -104,7 +104,7 @@ cluster: # Snakemake in .anatomy/cluster, for studies on many machines: see dock
 test-cluster: cluster # a study by Snakemake on this machine's cores, with tasks and Snakemake itself killed on the way
 	@$(VENV)/python docker/cluster/test_snakefile.py
 
-test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports on a phone and about hostile data
+test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports on a phone and about hostile data, and the wheel of the program in a new environment
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/lab.py
 	@$(VENV)/python notebooks/report/pages.py
@@ -113,6 +113,7 @@ test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screensho
 	@$(MAKE) --no-print-directory page
 	@$(VENV)/python landmarks/morpho/anatomy/browse.py
 	@$(VENV)/python landmarks/morpho/anatomy/firefox.py
+	@$(VENV)/python landmarks/morpho/anatomy/python/test_release.py
 
 soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind; about 100 hostile files, with the memory and time of each; OPTIONS=race: instead the tests of all packages with Go's race detector
 	$(SETUP) test

@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 import functools
 import importlib.metadata
+import io
 import json
 import math
 import os
@@ -52,8 +53,7 @@ class Table(dict):
 class Landmarks:
     """Specimens with landmarks.
 
-    points: [N, n, d], in the unit of the file; NaN where a landmark is missing.
-    names: of the N specimens, each its own. labels: of the n landmarks.
+    points: [N, n, d], in the unit of the file; NaN where missing. names: of the N specimens, each its own. labels: of the n landmarks.
     covariates: a column of N values for each name; the column `group`, if any, has the groups. A pandas table is taken by the order of its rows.
 
     Units, sliders and outlines that are closed are options of the functions, as `unit="mm"`.
@@ -75,6 +75,8 @@ class Landmarks:
         for what, given, want in ("names", self.names, count), ("labels", self.labels, landmarks):
             if len(given) != want or len(set(given)) != want:
                 raise ValueError(f"{len(given)} {what}, {len(set(given))} of them different, want {want} different ones")
+        if "specimen" in self.covariates:
+            raise ValueError("a covariate cannot be called specimen: give the names of the specimens as names")
         index = getattr(self.covariates, "index", None)
         if index is not None and not _counts(index) and [str(k) for k in index] != self.names:
             raise ValueError("the rows of the covariates have other names than the specimens, or another order: use covariates.loc[names]")
@@ -86,7 +88,7 @@ class Landmarks:
 
 @dataclass
 class Finding:
-    """A specimen to look at, with the landmarks that look wrong, if they are some, and a sentence."""
+    """A specimen to look at, with the landmarks that look wrong, if only some do, and a sentence."""
     specimen: str
     landmarks: list[str]
     about: str
@@ -168,7 +170,8 @@ class Report:
 
     def tables(self):
         """The tables by name."""
-        return {path.stem: _table(list(csv.DictReader(path.open(newline="", encoding="utf-8")))) for path in sorted(self.folder.glob("tables/*.csv"))}
+        texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(self.folder.glob("tables/*.csv"))}
+        return {name: _table(list(csv.DictReader(io.StringIO(text)))) for name, text in texts.items()}
 
 
 @functools.cache
@@ -328,9 +331,7 @@ def _flags(name, value):
         return [flag]
     if isinstance(value, dict):
         value = [f"{k}={v}" for k, v in value.items()]
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [f"{flag}={v}" for v in value]
-    return [f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}"]
+    return [f"{flag}={v}" for v in (value if isinstance(value, (list, tuple, np.ndarray)) else [value])]
 
 
 def _tables(data, names, **options):
@@ -343,7 +344,7 @@ def _tables(data, names, **options):
 
 # JSON has no order of columns.
 _FIRST = ["specimen", "group", "other_group", "term", "signal", "value", "specimens", "df", "SS", "MS", "R2", "F", "Z", "p"]
-_TEXTS = {"specimen", "group", "other_group", "term", "signal"}
+_TEXTS = set(_FIRST[:5])
 _GREEK = str.maketrans({"λ": "lambda", "σ": "sigma"})
 
 
