@@ -43,7 +43,7 @@ class Module(unittest.TestCase):
             self.assertEqual(numbers, sorted(c for c in row if not isinstance(c, str) and c == c))
 
     def test_read(self):
-        table = pandas.read_csv(HEADS)
+        table = pandas.read_csv(HEADS, float_precision="round_trip")
         heads = self.heads
         self.assertEqual(heads.points.shape, (40, 12, 2))
         first = table[table.iloc[:, 0] == heads.names[0]]
@@ -143,7 +143,7 @@ class Module(unittest.TestCase):
             ("want [specimens, landmarks, 2 or 3]", lambda: anatomy.align(np.zeros((4, 5, 4)))),
             ("want 3 different ones", lambda: anatomy.Landmarks(np.zeros((3, 4, 2)), ["a", "b", "a"])),
             ("a value for each of the 3 specimens", lambda: anatomy.Landmarks(np.zeros((3, 4, 2)), covariates={"sex": ["m", "f"]})),
-            ("another order", lambda: anatomy.Landmarks(np.zeros((2, 4, 2)), ["a", "b"], covariates=pandas.DataFrame({"x": [1, 2]}, index=["b", "a"]))),
+            ("another order", lambda: anatomy.Landmarks(np.zeros((2, 4, 2)), ["a", "b"], None, pandas.DataFrame({"x": [1, 2]}, index=["b", "a"]))),
             ("cannot be called specimen", lambda: anatomy.Landmarks(np.zeros((2, 4, 2)), ["a", "b"], covariates={"specimen": ["b", "a"]})),
             ("have covariates already", lambda: anatomy.anova(self.heads, covariates={"sex": ["m"] * 40})),
         ):

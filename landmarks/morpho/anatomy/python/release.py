@@ -3,8 +3,8 @@
     release.py          everything: programs, wheels, page, source archive, notes, metadata, checksums
     release.py wheel    only the wheel for this system, in .anatomy/wheel
 
-It needs Go and git, and nothing of Python but its library. Equal sources and an equal Go give equal bytes: no file holds a time, a name of a
-machine or a path of it.
+It needs Go and git, and nothing of Python but its library. Equal sources, with equal versions of Go and Python, give equal bytes: no file holds
+a time, a name of a machine or a path of it.
 """
 import base64
 import gzip
@@ -67,7 +67,7 @@ def put(archive, name, data, executable=False):
 
 
 def wheel(system, program, folder):
-    """Writes the wheel with the program for a system, and returns its file: https://packaging.python.org/specifications/binary-distribution-format."""
+    """Writes the wheel with the program for a system, after packaging.python.org/specifications/binary-distribution-format. Returns its file."""
     stem = f"{NAME.replace('-', '_')}-{version()}"
     tags = SYSTEMS[system]
     metadata = f"""Metadata-Version: 2.1

@@ -9,6 +9,7 @@ import io
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -93,6 +94,18 @@ class TestWheel(unittest.TestCase):
             self.assertIn("species:site", done.stdout)
             self.assertTrue((pathlib.Path(folder) / "supplement" / "index.html").is_file())
         self.assertLess(time.monotonic() - self.start, 60)
+
+    @unittest.skipUnless(shutil.which("Rscript"), "R is not at hand")
+    def test_r(self):
+        """R reads the folder of a report by the lines of notebooks/your-data.md."""
+        lines, = re.findall(r"```r\n(.*?)```", (release.ROOT / "notebooks" / "your-data.md").read_text(), re.DOTALL)
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([self.program, "report", DATA / "plethodon_12.csv", "--model", "species*site", "--permutations", "99", "--out",
+                            f"{folder}/heads-report"], check=True, stdout=subprocess.DEVNULL)
+            check = "\nstopifnot(coords[2, 1, 1] == 9.268400000000002, anova$p[1] == 0.01, is.na(anova$p[5]), is.numeric(anova$p))\n"
+            done = subprocess.run(["Rscript", "-e", lines + check], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertIn("12  2 40", done.stdout)
 
     def test_module(self):
         done = subprocess.run([self.python, "-I", str(release.HERE / "check_module.py"), str(DATA)], cwd=self.folder.name, text=True,

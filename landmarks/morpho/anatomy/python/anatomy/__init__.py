@@ -125,7 +125,7 @@ class Alignment:
 
 @dataclass
 class Anova:
-    """Procrustes analysis of variance. table has a row for each term, with df, SS, MS (squared centroid sizes), R2, F, Z and p; p and R2 are by term."""
+    """Procrustes analysis of variance. table has a row for each term: df, SS, MS (squared centroid sizes), R2, F, Z, p; p and R2 are by term."""
     table: Table
     p: dict[str, float]
     R2: dict[str, float]
@@ -238,14 +238,14 @@ def disparity(data, model=None, **options):
 
 
 def signal(data, tree, **options):
-    """Tests whether relatives resemble each other, by permutation, and returns a Signal. tree: a file (Newick or NEXUS) whose leaves are the specimens."""
+    """Tests by permutation whether relatives resemble each other: a Signal. tree: a file (Newick or NEXUS) whose leaves are the specimens."""
     table, = _tables(data, ["signal"], tree=tree, **options)
     (k, lam), (k_p, lam_p) = table["value"], table["p"]
     return Signal(float(k), float(k_p), float(lam), float(lam_p), table)
 
 
 def report(data, out, model=None, **options):
-    """Writes a page with tables, figures and methods into the folder `out`, and returns a Report. Options are those of anova, and title, author, unit, mesh."""
+    """Writes a page with tables, figures and methods into the folder `out`: a Report. Options are those of anova, and title, author, unit, mesh."""
     with _Call() as call:
         call.run("report", data, options={**options, "model": model, "out": os.fspath(out)})
     folder = pathlib.Path(out)
@@ -271,7 +271,7 @@ class _Call:
         if options.get("covariates") is not None and not isinstance(options["covariates"], (str, os.PathLike)):
             options["covariates"] = self.table(options["covariates"])
         flags = [flag for name, value in options.items() for flag in _flags(name, value)]
-        done = subprocess.run([program(), command, *flags, "--", path, *places], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        done = subprocess.run([program(), command, *flags, "--", path, *places], stdin=subprocess.DEVNULL, capture_output=True,
                               encoding="utf-8", errors="replace", check=False)
         if done.returncode:
             words = done.stderr.replace(self.folder.name + os.sep, "").replace("\nanatomy --help has examples", "")
