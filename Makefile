@@ -11,7 +11,7 @@ SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newe
 	$(PYTHON) kernels/jupyter/setup.py
 
 HOUSES := geom viz morpho surfaces landmarks
-.PHONY: setup setup-cuda gpu-check gpu-compile report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab test-cluster cluster soak binaries page bench bench-narrow calibrate strip clean
+.PHONY: setup setup-cuda gpu-check gpu-compile report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab test-cluster cluster soak page release wheel rename bench bench-narrow calibrate strip clean
 
 setup: # what the other targets do first
 	$(SETUP) run
@@ -104,7 +104,7 @@ cluster: # Snakemake in .anatomy/cluster, for studies on many machines: see dock
 test-cluster: cluster # a study by Snakemake on this machine's cores, with tasks and Snakemake itself killed on the way
 	@$(VENV)/python docker/cluster/test_snakefile.py
 
-test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports on a phone and about hostile data
+test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screenshots; there, too, reports on a phone and about hostile data, the wheel of the program in a new environment, and a renamed module
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/lab.py
 	@$(VENV)/python notebooks/report/pages.py
@@ -113,24 +113,30 @@ test-lab: # JupyterLab in a headless Chromium, screenshots in .anatomy/screensho
 	@$(MAKE) --no-print-directory page
 	@$(VENV)/python landmarks/morpho/anatomy/browse.py
 	@$(VENV)/python landmarks/morpho/anatomy/firefox.py
+	@$(VENV)/python landmarks/morpho/anatomy/python/test_release.py
+	@$(VENV)/python internal/test_rename.py
 
 soak: # 100 restarts of the kernel, 1000 cells, 20 killed reports, with what they leave behind; about 100 hostile files, with the memory and time of each; OPTIONS=race: instead the tests of all packages with Go's race detector
 	$(SETUP) test
 	@$(VENV)/python kernels/jupyter/soak.py $(OPTIONS)
 	@[ "$(OPTIONS)" = race ] || go test ./landmarks/morpho/anatomy -run '^TestHostile$$' -v -timeout 1h -hostile -table
 
-binaries: # the program anatomy in .anatomy/binaries, one file each for Linux, macOS and Windows, which need nothing else; equal sources give equal bytes
-	@mkdir -p .anatomy/binaries
-	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do \
-		os=$${target%/*} arch=$${target#*/}; file=.anatomy/binaries/anatomy-$$os-$$arch; [ $$os != windows ] || file=$$file.exe; \
-		echo $$file; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags='-s -w' -o $$file ./landmarks/morpho/anatomy || exit 1; \
-	done
-
 page: # .anatomy/page/anatomy.html: the program anatomy in one page for a browser, which needs no server and sends nothing
 	@mkdir -p .anatomy/page
 	@CGO_ENABLED=0 GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o .anatomy/page/anatomy.wasm ./landmarks/morpho/anatomy
 	@go run ./landmarks/morpho/anatomy/page -program .anatomy/page/anatomy.wasm -goroot "$$(go env GOROOT)" -out .anatomy/page/anatomy.html
 	@rm .anatomy/page/anatomy.wasm; echo .anatomy/page/anatomy.html
+
+release: page # .anatomy/release, a folder for upload: programs and Python wheels for Linux, macOS and Windows, the page, sources, checksums; equal sources give equal bytes
+	@$(PYTHON) landmarks/morpho/anatomy/python/release.py
+
+wheel: # .anatomy/wheel: the program and its Python module for this system alone
+	@$(PYTHON) landmarks/morpho/anatomy/python/release.py wheel
+
+override MODULE := $(value MODULE)
+export MODULE
+rename: # MODULE=example.org/name/anatomy: the Go module gets this path, in go.mod, imports, notebooks and pages; commit first
+	@$(PYTHON) internal/rename.py "$$MODULE"
 
 bench: # benchmarks of every package, and kernel sums beside JAX, KeOps and finufft where BENCH_PYTHON has them
 	$(SETUP) run

@@ -32,11 +32,14 @@ func rows(t *testing.T, heading string) []string {
 	return strings.Split(table, "\n")
 }
 
+// modulePath begins the paths of all packages; `make rename` writes another one.
+const modulePath = "anatomy/"
+
 // storeys returns the packages of the table of storeys in its order, and how many of them its first row has.
 func storeys(t *testing.T) (packages []string, plain int) {
 	for i, row := range rows(t, "Storeys") {
 		for _, name := range code.FindAllStringSubmatch(row, -1) {
-			packages = append(packages, path.Join("anatomy", name[1]))
+			packages = append(packages, path.Join(modulePath, name[1]))
 		}
 		if i == 0 {
 			plain = len(packages)
@@ -66,7 +69,7 @@ func imports(t *testing.T) map[string][]string {
 		if err != nil {
 			return err
 		}
-		name := "anatomy" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "..")
+		name := filepath.ToSlash(filepath.Join(modulePath, strings.TrimPrefix(filepath.Dir(path), "..")))
 		if found[name] == nil {
 			found[name] = []string{}
 		}
@@ -87,10 +90,10 @@ func houses(t *testing.T) map[string][]string {
 	found := map[string][]string{}
 	for _, row := range rows(t, "Houses") {
 		cells := strings.Split(row, "|")
-		house := path.Join("anatomy", code.FindStringSubmatch(cells[1])[1])
+		house := path.Join(modulePath, code.FindStringSubmatch(cells[1])[1])
 		found[house] = []string{house, "anatomy/landmarks/internal", "anatomy/landmarks/strain"}
 		for _, folder := range code.FindAllStringSubmatch(cells[3], -1) {
-			found[house] = append(found[house], path.Join("anatomy", folder[1]))
+			found[house] = append(found[house], path.Join(modulePath, folder[1]))
 		}
 	}
 	return found
@@ -100,7 +103,7 @@ func houses(t *testing.T) map[string][]string {
 func houseOf(path string, folders iter.Seq[string]) string {
 	best := ""
 	for f := range folders {
-		if (path == f || f != "anatomy" && strings.HasPrefix(path, f+"/")) && len(f) > len(best) {
+		if (path == f || f+"/" != modulePath && strings.HasPrefix(path, f+"/")) && len(f) > len(best) {
 			best = f
 		}
 	}

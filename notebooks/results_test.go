@@ -188,7 +188,7 @@ func TestTablesOfNames(t *testing.T) {
 func returned(t *testing.T) (names []string) {
 	var packages []string
 	for _, r := range results {
-		packages = append(packages, strings.TrimPrefix(reflect.TypeOf(r).Elem().PkgPath(), "anatomy/"))
+		packages = append(packages, strings.TrimPrefix(reflect.TypeOf(r).Elem().PkgPath(), modulePath))
 	}
 	slices.Sort(packages)
 	for _, folder := range slices.Compact(packages) {

@@ -67,12 +67,12 @@ var kept = map[string][]string{
 var measured = map[string]bool{"kernels.Gridded.Flops": true}
 
 // measuring are folders of programs that measure, and of helpers of tests.
-var measuring = regexp.MustCompile(`^anatomy/(notebooks/lab/(calibrate|bench|scanned)|geom/geomtest)\b`)
+var measuring = regexp.MustCompile(`^` + modulePath + `(notebooks/lab/(calibrate|bench|scanned)|geom/geomtest)\b`)
 
 // outside are folders whose exports are not the library's: helpers of tests, of lessons and of one package, and what compiled cells call.
 var outside = regexp.MustCompile(`/(geomtest|internal|lab|nb)\b`)
 
-func short(path string) string { return strings.TrimPrefix(path, "anatomy/") }
+func short(path string) string { return strings.TrimPrefix(path, modulePath) }
 
 // called is the name of an object in its package; of a method with that of its type.
 func called(o types.Object) string {

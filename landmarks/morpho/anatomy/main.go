@@ -1,5 +1,5 @@
 // Command anatomy compares shapes from the command line: it looks at files of landmarks, converts and aligns them, tests models of shape and writes
-// the statistical supplement of a paper. It is one file without XLA, for Linux, macOS and Windows: `make binaries` builds it.
+// the statistical supplement of a paper. It is one file without XLA, for Linux, macOS and Windows: `make release` builds it.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -241,7 +242,7 @@ Morphologika, NPY, the text of MorphoJ (.morphoj.txt), and for 3D Slicer a file 
 		}
 		return nil
 	}
-	root.AddCommand(report(), repeat(), inspect(), convert(), align(), test(), plot())
+	root.AddCommand(report(), repeat(), inspect(), convert(), align(), components(), test(), plot())
 	return root
 }
 
@@ -383,6 +384,7 @@ func convert() *cobra.Command {
 func align() *cobra.Command {
 	var q question
 	var keep bool
+	format := "text"
 	c := &cobra.Command{
 		Use:   "align FROM TO",
 		Short: "Write the shapes after generalised Procrustes alignment",
@@ -399,41 +401,54 @@ func align() *cobra.Command {
 			if a.Status != solve.Converged {
 				try.Do(fmt.Errorf("the alignment: %s", a.Status))
 			}
+			if format == "json" {
+				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(aligned(d, a)))
+			} else {
+				fmt.Fprintln(c.ErrOrStderr(), a)
+			}
 			for i := range d.Specimens {
 				d.Specimens[i].Points = a.Shapes[i]
 			}
-			fmt.Fprintln(c.ErrOrStderr(), a)
 			try.Do(morpho.Write(args[1], d))
 		}),
 	}
 	q.source.flags(c)
 	q.preparation(c)
 	c.Flags().BoolVar(&keep, "keep-size", false, "translate and rotate only")
+	c.Flags().Var(choice(&format, "text", "json"), "format", "of what is said about the alignment: text, or json with the mean and the centroid sizes")
 	return c
 }
 
 func test() *cobra.Command {
 	var q question
-	format, name := "text", "anova"
+	format, names := "text", []string{"anova"}
 	c := &cobra.Command{
 		Use:   "test DATA",
-		Short: "Print a table of the report: anova, or another one by its name",
+		Short: "Print tables of the report: anova, or others by their names",
 		Example: `  anatomy test heads.csv --model "size + species*site"
   anatomy test heads.csv --model "species*site" --table pairs-species-site --format csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: answers(func(c *cobra.Command, args []string) {
 			data := q.data(args[0])
-			var t *supplement.Table
-			if name == "anova" { // without the rest
-				t = try.Get(supplement.ANOVA(data, q.Question))
-			} else {
-				t = try.Get(try.Get(supplement.New(data, q.Question)).Table(name))
+			if slices.Equal(names, []string{"anova"}) { // without the rest
+				try.Do(print(c.OutOrStdout(), try.Get(supplement.ANOVA(data, q.Question)), format))
+				return
 			}
-			try.Do(print(c.OutOrStdout(), t, format))
+			document := try.Get(supplement.New(data, q.Question))
+			var tables []*supplement.Table
+			for _, name := range names {
+				tables = append(tables, try.Get(document.Table(name)))
+			}
+			for i, t := range tables {
+				if i > 0 && format != "json" {
+					fmt.Fprintln(c.OutOrStdout())
+				}
+				try.Do(print(c.OutOrStdout(), t, format))
+			}
 		}),
 	}
 	q.flags(c)
-	c.Flags().StringVar(&name, "table", name, "name of the table")
+	c.Flags().StringArrayVar(&names, "table", names, "name of a table, once for each; an empty line is between them, in json each has a line of its own")
 	c.Flags().Var(choice(&format, "text", "csv", "json"), "format", "text, csv or json")
 	return c
 }
@@ -479,24 +494,4 @@ func plot() *cobra.Command {
 	q.flags(c)
 	c.Flags().StringVar(&name, "figure", name, "name of the figure")
 	return c
-}
-
-// choiceValue is a flag with some values only.
-type choiceValue struct {
-	value   *string
-	allowed []string
-}
-
-func choice(value *string, allowed ...string) *choiceValue { return &choiceValue{value, allowed} }
-
-func (v *choiceValue) String() string { return *v.value }
-func (v *choiceValue) Type() string   { return "string" }
-func (v *choiceValue) Set(s string) error {
-	for _, a := range v.allowed {
-		if s == a {
-			*v.value = s
-			return nil
-		}
-	}
-	return fmt.Errorf("want %s", strings.Join(v.allowed, " or "))
 }

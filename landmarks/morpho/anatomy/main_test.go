@@ -3,13 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/morpho/shapestats"
 )
 
 func commandLine(args ...string) (state int, stdout, stderr string) {
@@ -54,6 +57,10 @@ func TestCommands(t *testing.T) {
 	var rows []map[string]string
 	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 4 || rows[0]["specimens"] != "10" {
 		t.Errorf("%v: %s", err, out)
+	}
+	_, both, _ := commandLine(with("test", heads, "--format", "json", "--table", "disparity", "--table", "disparity-pairs")...)
+	if lines := strings.Split(both, "\n"); len(lines) != 3 || lines[0]+"\n" != out || json.Unmarshal([]byte(lines[1]), &rows) != nil || len(rows) != 6 {
+		t.Error(both)
 	}
 	if _, out, _ = commandLine(with("test", heads)...); !strings.Contains(out, "species:site") {
 		t.Error(out)
@@ -101,6 +108,43 @@ func TestCommands(t *testing.T) {
 	}
 	if state, out, _ = commandLine("completion", "bash"); state != 0 || len(out) < 1000 {
 		t.Error("no completion")
+	}
+}
+
+// Numbers for other programs: those of the library, with all their digits.
+func TestJSON(t *testing.T) {
+	heads, _ := inFolder(t)
+	d := expect.Must(morpho.Read(heads))
+	state, out, errors := commandLine("align", heads, filepath.Join(t.TempDir(), "aligned.npy"), "--format", "json")
+	var about alignment
+	if err := json.Unmarshal([]byte(out), &about); state != 0 || err != nil || errors != "" {
+		t.Fatal(err, errors)
+	}
+	want := expect.Must(morpho.Procrustes(d.Shapes()))
+	expect.Abs(t, "mean", about.Mean, want.Mean, 0)
+	expect.Abs(t, "distances", about.Distances, want.Distances, 0)
+	for i, size := range expect.Must(d.LogSizes()) {
+		expect.Abs(t, "size", math.Log(about.Sizes[i]), size, 1e-12)
+	}
+
+	_, out, _ = commandLine("components", heads, "--format", "json")
+	var found struct {
+		Specimens []string
+		Shares    []float64
+		Scores    [][]float64
+		Axes      [][][]float64
+		Mean      [][]float64
+	}
+	if err := json.Unmarshal([]byte(out), &found); err != nil {
+		t.Fatal(err)
+	}
+	model := expect.Must(shapestats.Fit(d))
+	components := expect.Must(model.Components())
+	expect.Abs(t, "scores", found.Scores, components.Scores, 0)
+	expect.Abs(t, "shares", found.Shares, components.Shares, 0)
+	expect.Abs(t, "axis", slices.Concat(found.Axes[1]...), components.Axes[1], 0)
+	if _, out, _ = commandLine("components", heads); !strings.Contains(out, "1  0.3674  0.3674") {
+		t.Error(out)
 	}
 }
 

@@ -89,7 +89,7 @@ func (r *reference) add(importPath, dir string) error {
 	p.DocLinkURL = func(l *comment.DocLink) string {
 		parts := []string{pkg.Name, l.Recv, l.Name}
 		if l.ImportPath != "" {
-			if module, _, _ := strings.Cut(importPath, "/"); !strings.HasPrefix(l.ImportPath, module+"/") {
+			if !strings.HasPrefix(l.ImportPath, "anatomy/") {
 				return l.DefaultURL("https://pkg.go.dev/")
 			}
 			parts[0] = path.Base(l.ImportPath)

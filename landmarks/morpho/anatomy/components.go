@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/landmarks/morpho/supplement"
+)
+
+// alignment is what `align --format json` says about an alignment.
+type alignment struct {
+	Specimens  []string    `json:"specimens"`
+	Status     string      `json:"status"`
+	Iterations int         `json:"iterations"`
+	RMS        float64     `json:"rms"`
+	Mean       [][]float64 `json:"mean"`           // [n][d]
+	Distances  []float64   `json:"distances"`      // [N]
+	Sizes      []float64   `json:"centroid_sizes"` // [N], in the unit of the coordinates
+}
+
+// aligned describes the alignment of a data set.
+func aligned(d *morpho.Dataset, a *morpho.Alignment) alignment {
+	var sizes []float64
+	for _, s := range d.Specimens {
+		sizes = append(sizes, morpho.CentroidSize(s.Points))
+	}
+	return alignment{d.Names(), a.Status.String(), a.Iterations, a.RMS, a.Mean, a.Distances, sizes}
+}
+
+func components() *cobra.Command {
+	var q question
+	format := "text"
+	c := &cobra.Command{
+		Use:   "components DATA",
+		Short: "Print the principal components of the aligned shapes; in json with scores and axes",
+		Example: `  anatomy components heads.tps
+  anatomy components heads.tps --format json > components.json`,
+		Args: cobra.ExactArgs(1),
+		RunE: answers(func(c *cobra.Command, args []string) {
+			d := try.Get(supplement.Ready(q.data(args[0]), q.Question))
+			model := try.Get(shapestats.Fit(d))
+			found := try.Get(model.Components())
+			if format == "json" {
+				var axes [][][]float64
+				for _, axis := range found.Axes {
+					axes = append(axes, model.Shape(axis))
+				}
+				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(struct {
+					Specimens []string      `json:"specimens"`
+					Shares    []float64     `json:"shares"` // [k], of the variance
+					Scores    [][]float64   `json:"scores"` // [k][N], in centroid sizes
+					Axes      [][][]float64 `json:"axes"`   // [k][n][d], of length 1
+					Mean      [][]float64   `json:"mean"`   // [n][d], where all scores are 0
+				}{d.Names(), found.Shares, found.Scores, axes, model.Shape(model.Fitted[0])}))
+				return
+			}
+			lines, sum := []string{strings.Join([]string{"component", "share", "sum"}, "\t")}, 0.0
+			for k, share := range found.Shares {
+				sum += share
+				lines = append(lines, fmt.Sprintf("%d\t%.4f\t%.4f", k+1, share, sum))
+			}
+			fmt.Fprintln(c.OutOrStdout(), linear.Table(lines))
+		}),
+	}
+	q.source.flags(c)
+	q.preparation(c)
+	c.Flags().Var(choice(&format, "text", "json"), "format", "text or json")
+	return c
+}

@@ -1,0 +1,117 @@
+"""Builds the wheel of this system, installs it into a new environment with NumPy and pandas from the registry, and runs check_module.py there.
+
+    python landmarks/morpho/anatomy/python/test_release.py
+"""
+import base64
+import csv
+import hashlib
+import io
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+
+import release
+
+DATA = release.ROOT / "landmarks" / "morpho" / "data"
+
+
+class TestFiles(unittest.TestCase):
+    """Files of a release that no compiler makes."""
+
+    def test_wheels(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for system in release.SYSTEMS:
+                program = folder / "anatomy"
+                program.write_bytes(b"a program for " + system.encode())
+                file = release.wheel(system, program, folder)
+                first = file.read_bytes()
+                self.assertEqual(release.wheel(system, program, folder).read_bytes(), first, "equal sources, other bytes")
+                with zipfile.ZipFile(file) as archive:
+                    names = archive.namelist()
+                    record = next(n for n in names if n.endswith(".dist-info/RECORD"))
+                    rows = list(csv.reader(io.StringIO(archive.read(record).decode())))
+                    self.assertEqual([row[0] for row in rows], names)
+                    for name, checksum, size in rows[:-1]:
+                        data = archive.read(name)
+                        self.assertEqual(checksum, "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("="))
+                        self.assertEqual(int(size), len(data))
+                    executable = [i.filename for i in archive.infolist() if i.external_attr >> 16 & 0o111]
+                    want = "anatomy.exe" if system.startswith("windows") else "anatomy"
+                    self.assertEqual([pathlib.PurePosixPath(n).name for n in executable], [want])
+
+    def test_texts(self):
+        notes = release.notes()
+        self.assertTrue(notes.startswith(f"## {release.version()}"))
+        self.assertNotIn("](", notes)
+        made = release.metadata()
+        for name in ".zenodo.json", "codemeta.json":
+            self.assertEqual(made[name]["version"], release.version())
+        self.assertEqual(made[".zenodo.json"]["creators"], [{"name": "The anatomy authors"}])
+        self.assertEqual(made["codemeta.json"]["author"], [{"@type": "Organization", "name": "The anatomy authors"}])
+
+
+class TestWheel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(cls.folder.name)
+        cls.program = release.build(release.this_system(), folder)
+        wheel = release.wheel(release.this_system(), cls.program, folder)
+        cls.start = time.monotonic()
+        subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+        cls.python = folder / "venv" / "bin" / "python"
+        subprocess.run([cls.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[pandas]"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_bill(self):
+        found = release.bill([self.program])
+        self.assertIn("github.com/spf13/cobra", [c["name"] for c in found["components"]])
+        pinned = (release.ROOT / "go.sum").read_text()
+        for c in found["components"][1:]:
+            checksum = base64.b64encode(bytes.fromhex(c["hashes"][0]["content"])).decode()
+            self.assertIn(f"{c['name']} {c['version']} h1:{checksum}\n", pinned)
+        json.dumps(found)
+
+    def test_readme(self):
+        """The example of README.md runs as it is, less than a minute after the installation began."""
+        example, = re.findall(r"```python\n(.*?)```", (release.HERE / "README.md").read_text(), re.DOTALL)
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "heads.csv").write_bytes((DATA / "plethodon_12.csv").read_bytes())
+            done = subprocess.run([self.python, "-c", example], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertIn("(40, 12, 2) converged", done.stdout)
+            self.assertIn("species:site", done.stdout)
+            self.assertTrue((pathlib.Path(folder) / "supplement" / "index.html").is_file())
+        self.assertLess(time.monotonic() - self.start, 60)
+
+    @unittest.skipUnless(shutil.which("Rscript"), "R is not at hand")
+    def test_r(self):
+        """R reads the folder of a report by the lines of notebooks/your-data.md."""
+        lines, = re.findall(r"```r\n(.*?)```", (release.ROOT / "notebooks" / "your-data.md").read_text(), re.DOTALL)
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([self.program, "report", DATA / "plethodon_12.csv", "--model", "species*site", "--permutations", "99", "--out",
+                            f"{folder}/heads-report"], check=True, stdout=subprocess.DEVNULL)
+            check = "\nstopifnot(coords[2, 1, 1] == 9.268400000000002, anova$p[1] == 0.01, is.na(anova$p[5]), is.numeric(anova$p))\n"
+            done = subprocess.run(["Rscript", "-e", lines + check], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertIn("12  2 40", done.stdout)
+
+    def test_module(self):
+        done = subprocess.run([self.python, "-I", str(release.HERE / "check_module.py"), str(DATA)], cwd=self.folder.name, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
