@@ -20,6 +20,7 @@ type canvas struct {
 	rows   int    // y numbers rows, each so many points high
 	row    float64
 	err    error
+	tone   float64 // of the item whose colour was asked for last
 
 	surrounds bool // Hull, Ellipse and Hover mean something
 }
@@ -36,7 +37,7 @@ type markKind int
 const (
 	lineMark   markKind = iota
 	areaMark            // filled polygon
-	faceMark            // facet of a lit surface
+	faceMark            // lit surface of triangles
 	dotMark             // disc
 	arrowMark           // at[0] to at[1]
 	vectorMark          // at[1] from at[0], before the figure's scale of arrows is known
@@ -57,6 +58,9 @@ type mark struct {
 	glyph  [][]float64 // corners as offsets from at[0], in points; of a text how far it is moved, glyph[0]
 	layer  *Layer
 	name   string // that shows on a point
+	body   *body
+	tone   float64   // that its colour stands for, if its layer has several
+	tones  []float64 // likewise of the vertices of a surface
 }
 
 // line draws a line through the points and, if closed is true, back to the first.
@@ -69,9 +73,9 @@ func (c *canvas) area(points [][]float64, fill color.NRGBA) {
 	c.add(mark{kind: areaMark, at: points, fill: fill})
 }
 
-// face fills a flat facet of a surface in space. The more a facet faces the light, the brighter it is.
-func (c *canvas) face(points [][]float64, fill color.NRGBA) {
-	c.add(mark{kind: faceMark, at: points, fill: fill})
+// surface draws a lit surface of triangles in space, in the colours of their vertices.
+func (c *canvas) surface(vertices [][]float64, b *body) {
+	c.add(mark{kind: faceMark, at: vertices, body: b, fill: c.ink(0), tones: c.layer.tones()})
 }
 
 // dot draws a disc, its diameter in points. An edge of no width, pen{}, is not drawn.
@@ -125,16 +129,15 @@ func (c *canvas) ink(i int) color.NRGBA {
 	if !l.byValue {
 		return fade(*l.tint, l.opacity)
 	}
-	t := 0.5
-	switch {
-	case i < 0 || i >= len(l.values):
+	c.tone = 0.5
+	if i < 0 || i >= len(l.values) {
 		if c.err == nil {
 			c.err = fmt.Errorf("item %d is drawn, of %d that Items announced", i, len(l.values))
 		}
-	case l.hi > l.lo:
-		t = (l.values[i] - l.lo) / (l.hi - l.lo)
+	} else {
+		c.tone = l.tone(l.values[i])
 	}
-	return fade(rampColour(t), l.opacity)
+	return fade(l.colour(c.tone), l.opacity)
 }
 
 // width returns the width that Layer.Width set, or else the given one, in points.
@@ -166,7 +169,7 @@ func (c *canvas) stroke(i int, points float64) pen {
 }
 
 func (c *canvas) add(m mark) {
-	m.layer = c.layer
+	m.layer, m.tone = c.layer, c.tone
 	c.marks = append(c.marks, m)
 }
 

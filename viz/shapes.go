@@ -49,7 +49,7 @@ func Region(shapes ...[][]float64) *Layer {
 			c.area(s, fade(c.ink(k), cover))
 		}
 		return nil
-	}}).of(account{noun: plural("region")})
+	}}).of(account{noun: plural("region")}).fills(false)
 }
 
 // Points draws a dot at each point, [n][2] or [n][3]: the landmarks of a shape, or a sample. If there are many, the dots are
