@@ -22,7 +22,8 @@ type canvas struct {
 	err    error
 	tone   float64 // of the item whose colour was asked for last
 
-	surrounds bool // Hull, Ellipse and Hover mean something
+	surrounds bool // Hull and Ellipse mean something
+	hovers    bool // Hover means something
 }
 
 // A pen is the look of a line.
@@ -58,6 +59,7 @@ type mark struct {
 	glyph  [][]float64 // corners as offsets from at[0], in points; of a text how far it is moved, glyph[0]
 	layer  *Layer
 	name   string // that shows on a point
+	shape  int    // of a dot: see dotShapes
 	body   *body
 	tone   float64   // that its colour stands for, if its layer has several
 	tones  []float64 // likewise of the vertices of a surface
@@ -81,6 +83,22 @@ func (c *canvas) surface(vertices [][]float64, b *body) {
 // dot draws a disc, its diameter in points. An edge of no width, pen{}, is not drawn.
 func (c *canvas) dot(at []float64, diameter float64, fill color.NRGBA, edge pen) {
 	c.add(mark{kind: dotMark, at: [][]float64{at}, radius: diameter / 2, fill: fill, stroke: edge})
+}
+
+// dots draws discs at points, or other marks of the layer's shape, with the names that Hover gives them.
+func (c *canvas) dots(points [][]float64, diameter float64) error {
+	c.hovers = true
+	if names := c.layer.hover; names != nil && len(names) != len(points) {
+		return fmt.Errorf("Hover: %d names for %d points", len(names), len(points))
+	}
+	for i, p := range points {
+		c.dot(p, diameter, c.ink(i), pen{})
+		m := &c.marks[len(c.marks)-1]
+		if m.shape = c.layer.mark; c.layer.hover != nil {
+			m.name = c.layer.hover[i]
+		}
+	}
+	return nil
 }
 
 // arrow draws an arrow between two points.
@@ -193,8 +211,8 @@ func (l *Layer) record(t float64) (*canvas, error) {
 	if err == nil && l.scale > 0 && !c.scaled {
 		err = fmt.Errorf("Scale means nothing to this layer: it is for arrows, ellipses and the like")
 	}
-	if err == nil && (l.hull || l.ellipse || l.hover != nil) && !c.surrounds {
-		err = fmt.Errorf("Hull, Ellipse and Hover mean nothing to this layer: they are for Scatter")
+	if err == nil && ((l.hull || l.ellipse) && !c.surrounds || l.hover != nil && !c.hovers) {
+		err = fmt.Errorf("Hull and Ellipse are for Scatter, Hover is for Scatter, Points and Wireframe: they mean nothing to this layer")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, err)

@@ -6,7 +6,7 @@ import (
 )
 
 // The colours of Okabe & Ito (2008), which readers with every common form of colour blindness can tell apart, with white
-// and two greys. Layers that were given no colour take Blue, Vermilion, Green, Purple, Orange and Sky in this order, without
+// and two greys. Layers that were given no colour take Blue, Vermilion, Green, Sky, Orange and Purple in this order, without
 // those that another layer of the figure was given.
 var (
 	Black     = color.NRGBA{0x00, 0x00, 0x00, 0xff}
@@ -21,7 +21,7 @@ var (
 	LightGrey = color.NRGBA{0xbd, 0xbd, 0xbd, 0xff}
 )
 
-var palette = []color.NRGBA{Blue, Vermilion, Green, Purple, Orange, Sky}
+var palette = []color.NRGBA{Blue, Vermilion, Green, Sky, Orange, Purple} // the first four are 25 apart in CIELAB, also without red or green cones
 
 // rampColour is the colour map for time and other ordered values: t = 0 is dark blue, t = 1 yellow-green. Lightness rises
 // linearly in the perceptual space OKLab (Ottosson 2020), so that equal steps look equal, in colour and printed in grey;

@@ -37,7 +37,8 @@ type Layer struct {
 	account account // what the alternative text says of it
 
 	hull, ellipse bool     // about the points of a Scatter
-	hover         []string // their names
+	hover         []string // names of points
+	mark          int      // of the points of a Scatter: see dotShapes
 
 	drawn *canvas // in a scene: what it drew
 	err   error

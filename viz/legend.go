@@ -94,6 +94,7 @@ func (l *Layer) key(label string) (key, error) {
 	case kind == dotMark:
 		width /= 2
 		c.dot([]float64{0.5, 0.5}, 3.6, c.ink(0), pen{})
+		c.marks[0].shape = l.mark
 	case kind == areaMark || kind == faceMark:
 		c.area(strip(0, 1), fade(c.ink(0), 0.4))
 	default:

@@ -197,3 +197,60 @@ func TestPalettes(t *testing.T) {
 		}
 	}
 }
+
+// Landmarks without links are joined by the tree of least length, if none of its lines is long, and groups have marks that differ.
+func TestSpanningAndShapes(t *testing.T) {
+	links := spanning([][]float64{{0, 0, 0}, {3, 0, 0}, {1, 0, 0}, {2, 0.5, 0}, {2, 0, 0}})
+	length := 0
+	for _, l := range links {
+		length += l[0] + 10*l[1]
+	}
+	if len(links) != 4 || length != 0+20+2+40+4+30+4+10 {
+		t.Errorf("links %v", links)
+	}
+	if links := spanning([][]float64{{0, 0}, {1, 0}, {10, 0}, {11, 0}}); links != nil {
+		t.Errorf("over a gap: %v", links)
+	}
+	x := []float64{0, 1}
+	s := expect.Must(Fig(Scatter(x, x).Label("a"), Scatter(x, x).Label("b"), Scatter(x, x)).scene())
+	for i, want := range []int{0, 0, 1, 1, 0, 0} {
+		if s.marks[i].shape != want {
+			t.Errorf("mark %d has the shape %d", i, s.marks[i].shape)
+		}
+	}
+	if got := s.legend.keys[1].sample[0].shape; got != 1 {
+		t.Errorf("in the legend b has the shape %d", got)
+	}
+}
+
+// Meshes side by side have one scale, and scales of their own where one would hardly be seen.
+func TestBodiesHaveOneScale(t *testing.T) {
+	for _, c := range []struct{ size, want float64 }{{0.5, 1}, {0.1, 0.1}} {
+		vertices, triangles := ball(6)
+		var small [][]float64
+		for _, p := range vertices {
+			small = append(small, []float64{c.size * p[0], c.size * p[1], c.size * p[2]})
+		}
+		s := expect.Must(Row(Fig(Mesh(vertices, triangles)), Fig(Mesh(small, triangles))).sheet())
+		var units []float64
+		for _, p := range s.panels {
+			f := p.scene.frame(p.scene.inner(p.at))
+			units = append(units, (f.hi[0]-f.lo[0])/float64(f.area.Size().X))
+		}
+		expect.Abs(t, fmt.Sprint(c.size), units[1]/units[0], c.want, 1e-6)
+	}
+}
+
+// Of names in space that stand on one another the nearest is written.
+func TestNamesInSpace(t *testing.T) {
+	s := expect.Must(Fig(Names([][]float64{{0, 0, 0}, {5, 0, 0}, {0, 3, 3}}, []string{"behind", "before", "beside"})).Camera(0, 0).scene())
+	var got []string
+	for _, p := range s.stamps(s.frame(vg.Rectangle{Max: vg.Point{X: 200, Y: 200}})) {
+		if p.text != "" {
+			got = append(got, p.text)
+		}
+	}
+	if fmt.Sprint(got) != "[beside before]" {
+		t.Error(got)
+	}
+}

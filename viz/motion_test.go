@@ -73,6 +73,15 @@ func TestTurntable(t *testing.T) {
 			}
 		}
 	}
+	marks, err := Fig(Wireframe(curve, nil).Hover(make([]string, 30)...), Points(curve[:1]).Hover("the first")).sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text map[string]any
+	page := marks.extra.html()
+	if unpack(t, page, &text); text["bodies"] == nil || !strings.Contains(page, "<canvas data-names") || !strings.Contains(fmt.Sprint(text["styles"]), "the first") {
+		t.Errorf("a figure without surfaces: bodies %v, styles %v", text["bodies"], text["styles"])
+	}
 	if s, _ := flat.sheet(); s.extra != nil {
 		t.Error("a flat figure cannot be turned")
 	}

@@ -75,7 +75,9 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 	for _, indices := range c.texts {
 		repel(c.out, indices)
 	}
-	if !inSpace {
+	if inSpace {
+		thin(c.out, c.texts, page)
+	} else {
 		for _, indices := range c.texts {
 			sidestep(c.out, indices, page)
 		}
@@ -94,6 +96,15 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 		return sorted
 	}
 	return c.out
+}
+
+// dotShapes are those of the points of groups, in radii: disc, square, triangles, diamond and cross, which cover about the same area.
+var dotShapes = [][]vg.Point{nil,
+	{{X: -0.9, Y: -0.9}, {X: 0.9, Y: -0.9}, {X: 0.9, Y: 0.9}, {X: -0.9, Y: 0.9}},
+	{{X: -1.2, Y: -0.8}, {X: 1.2, Y: -0.8}, {X: 0, Y: 1.3}},
+	{{X: 0, Y: -1.3}, {X: 1.3, Y: 0}, {X: 0, Y: 1.3}, {X: -1.3, Y: 0}},
+	{{X: -1.2, Y: 0.8}, {X: 0, Y: -1.3}, {X: 1.2, Y: 0.8}},
+	{{X: -0.4, Y: -1.3}, {X: 0.4, Y: -1.3}, {X: 0.4, Y: -0.4}, {X: 1.3, Y: -0.4}, {X: 1.3, Y: 0.4}, {X: 0.4, Y: 0.4}, {X: 0.4, Y: 1.3}, {X: -0.4, Y: 1.3}, {X: -0.4, Y: 0.4}, {X: -1.3, Y: 0.4}, {X: -1.3, Y: -0.4}, {X: -0.4, Y: -0.4}},
 }
 
 // A carver makes stamps of marks.
@@ -163,7 +174,14 @@ func (c *carver) carve(m mark) {
 			c.add(stamp{at: at, closed: true, fill: m.fill})
 		}
 	case dotMark:
-		c.add(stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: c.depth(m.at...), name: m.name})
+		s := stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: c.depth(m.at...), name: m.name}
+		if shape := dotShapes[m.shape%len(dotShapes)]; shape != nil {
+			s.at, s.closed, s.radius = nil, true, 0
+			for _, p := range shape {
+				s.at = append(s.at, at[0].Add(vg.Point{X: p.X * vg.Points(m.radius), Y: p.Y * vg.Points(m.radius)}))
+			}
+		}
+		c.add(s)
 	case textMark:
 		c.add(stamp{at: at, text: m.text, fill: m.fill, depth: c.depth(m.at...)})
 		c.texts[m.layer] = append(c.texts[m.layer], len(c.out)-1)
@@ -241,6 +259,32 @@ func repel(all []stamp, texts []int) {
 		}
 		away := vg.Points(textAway) / vg.Length(math.Hypot(float64(push.X), float64(push.Y)))
 		all[t].foot, all[t].at = points[i], []vg.Point{points[i].Add(push.Scale(away))}
+	}
+}
+
+// thin puts long texts in space beside their points, and takes away those that would stand on another nearer to the reader.
+func thin(all []stamp, texts map[*Layer][]int, page vg.Rectangle) {
+	var order []int
+	for _, indices := range texts {
+		order = append(order, indices...)
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(all[j].depth, all[i].depth), i-j) })
+	var kept []vg.Rectangle
+	for _, t := range order {
+		half := textBox(all[t].text).Scale(0.5)
+		at := all[t].at[0].Add(vg.Point{X: (all[t].at[0].X - all[t].foot.X) / vg.Points(textAway) * max(0, half.X-textSize/2)})
+		if at.X-half.X < page.Min.X || at.X+half.X > page.Max.X {
+			at.X = 2*all[t].foot.X - at.X // on the other side
+		}
+		all[t].at = []vg.Point{at}
+		box := vg.Rectangle{Min: at.Sub(half), Max: at.Add(half)}
+		if slices.ContainsFunc(kept, func(o vg.Rectangle) bool {
+			return box.Min.X < o.Max.X && o.Min.X < box.Max.X && box.Min.Y < o.Max.Y && o.Min.Y < box.Max.Y
+		}) {
+			all[t].text, all[t].fill = "", color.NRGBA{}
+			continue
+		}
+		kept = append(kept, box)
 	}
 }
 

@@ -60,10 +60,7 @@ func Points(points [][]float64) *Layer {
 			return err
 		}
 		diameter := math.Min(4, math.Max(1.1, 40/math.Sqrt(float64(len(points)))))
-		for i, p := range points {
-			c.dot(p, c.width(diameter), c.ink(i), pen{})
-		}
-		return nil
+		return c.dots(points, c.width(diameter))
 	}}).of(account{detail: (*scene).cloud, shape: dots})
 }
 

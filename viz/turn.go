@@ -179,8 +179,12 @@ func (t *turntable) html() string {
 				below += hollow.strip(inside)
 			}
 			data := p.turnData(t.frames)
-			fmt.Fprintf(&out, "<canvas tabindex=\"0\" role=\"img\" aria-label=\"%s Drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets.\" style=\"position:absolute;inset:0;width:100%%;height:100%%;clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
-				escaped(seen), 100*above/page.Max.Y, 100*below/page.Max.Y, data)
+			names := ""
+			if slices.ContainsFunc(p.scene.marks, func(m mark) bool { return m.name != "" }) {
+				names = " data-names"
+			}
+			fmt.Fprintf(&out, "<canvas%s tabindex=\"0\" role=\"img\" aria-label=\"%s Drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets.\" style=\"position:absolute;inset:0;width:100%%;height:100%%;clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
+				names, escaped(seen), 100*above/page.Max.Y, 100*below/page.Max.Y, data)
 		}
 		out.WriteString("</div>\n")
 	}
@@ -259,7 +263,7 @@ func (p panel) turnData(a *animation) string {
 	unit := radius / fineness
 	d := turnData{
 		Azimuth: s.camera.azimuth, Elevation: s.camera.elevation,
-		Middle: onCanvas(f.place(middle)), Scale: unit / (f.hi[0] - f.lo[0]) * float64(f.area.Size().X) / width, Point: 1 / width, Reach: 2 * fineness,
+		Middle: onCanvas(f.place(middle)), Scale: unit / (f.hi[0] - f.lo[0]) * float64(f.area.Size().X) / width, Point: 1 / width, Reach: 2 * fineness, Bodies: []turnBody{},
 	}
 	if s.scaleBar() {
 		at := onCanvas(s.directionsAt(p.at))
@@ -302,11 +306,7 @@ func (p panel) turnData(a *animation) string {
 	for k, moment := range moments {
 		looks[k] = moment.styles(styles, &d.Styles)
 	}
-	rank := d.sortStyles()
 	for k, look := range looks {
-		for i := range look {
-			look[i] = rank[look[i]]
-		}
 		if a == nil {
 			continue
 		}
@@ -360,26 +360,6 @@ func bodyData(b *body, moments []*scene, i int) (d turnBody) {
 	return d
 }
 
-// sortStyles sorts the styles by how light they are, and returns where each went: of neighbours in order of colour the numbers differ little, and
-// pack well.
-func (d *turnData) sortStyles() (rank []int) {
-	order := make([]int, len(d.Styles))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		light := func(c [4]uint8) int { return int(c[0]) + int(c[1]) + int(c[2]) }
-		return light(d.Styles[i].Fill) - light(d.Styles[j].Fill)
-	})
-	sorted := make([]turnStyle, len(order))
-	rank = make([]int, len(order))
-	for i, from := range order {
-		sorted[i], rank[from] = d.Styles[from], i
-	}
-	d.Styles = sorted
-	return rank
-}
-
 // bends returns the second differences of numbers by the frames at frame k, before which they stand still.
 func bends(placed [][]int, k int) []int {
 	off := slices.Clone(placed[k])
@@ -415,7 +395,7 @@ func (s *scene) styles(known map[turnStyle]int, list *[]turnStyle) (numbers []in
 		case areaMark, faceMark:
 			style = turnStyle{Kind: "face"}
 		case dotMark:
-			style.Kind = "dot"
+			style.Kind, style.Text = "dot", m.name
 		case arrowMark:
 			style.Kind = "arrow"
 		case textMark:

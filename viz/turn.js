@@ -161,7 +161,8 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     if (d.bodies.length) outline(depth, out, W, H, .02 * unit * d.reach, Math.max(1, Math.round(.35 * point * fine)));
 
     // All else is drawn piece by piece: what a facet hides before the image, the rest after it.
-    const pieces = [], reach = unit * d.reach;
+    const pieces = [], reach = unit * d.reach, free = [];
+    view.dots = [];
     const piece = (s, x, y, z, put) => {
       const i = Math.round(fine * y) * W + Math.round(fine * x);
       pieces.push({hidden: depth[i] > z + unit * d.tolerance, order: z + .01 * s.level * reach, put});
@@ -205,16 +206,23 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       } else if (s.kind == "arrow") {
         arrow(s, ...p);
       } else if (s.kind == "dot") {
+        if (s.text) view.dots.push([...p[0], s.text]);
         piece(s, ...p[0], pen => {
           pen.beginPath(); pen.arc(p[0][0], p[0][1], s.radius * point, 0, 7);
           pen.fillStyle = css(s.fill); pen.fill();
           if (s.width) { pen.strokeStyle = css(s.stroke); pen.lineWidth = s.width * point; pen.stroke(); }
         });
       } else { // a text stands beside its point, away from the middle of the others
-        const m = middles[s.level], x = p[0][0] - m[0] / m[2], y = p[0][1] - m[1] / m[2], away = 5.5 * point / (Math.hypot(x, y) || 1);
-        piece(s, ...p[0], pen => write(pen, s.text, p[0][0] + away * x, p[0][1] + away * y, s.fill));
+        const m = middles[s.level], x = p[0][0] - m[0] / m[2], y = p[0][1] - m[1] / m[2], away = 1 / (Math.hypot(x, y) || 1);
+        const half = 1.8 * s.text.length * point; // a long one stands beside its point
+        const far = away * x * Math.max(5.5 * point, half + 2.2 * point), out = p[0][0] + far < half || p[0][0] + far > w - half;
+        free.push({s, p: p[0], x: p[0][0] + (out ? -far : far), y: p[0][1] + away * y * 5.5 * point, half});
       }
     }
+    free.sort((a, b) => b.p[2] - a.p[2]).forEach((t, i) => { // none stands on a nearer one
+      t.kept = !free.slice(0, i).some(o => o.kept && Math.abs(o.x - t.x) < o.half + t.half && Math.abs(o.y - t.y) < 6.5 * point);
+      if (t.kept) piece(t.s, ...t.p, pen => write(pen, t.s.text, t.x, t.y, t.s.fill));
+    });
     if (d.axes) {
       const [x, y] = [d.axes[0] * w, d.axes[1] * h], grey = [118, 118, 118, 255];
       "xyz".split("").forEach((name, k) => {
@@ -280,9 +288,14 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       held.set(e.pointerId, [e.clientX, e.clientY, e.pointerType != "touch"]);
       turn(0, 0);
     };
+    if ("names" in view.dataset) view.onpointerenter = () => turn(0, 0);
     view.onpointermove = e => {
       const last = held.get(e.pointerId);
-      if (!last) return;
+      if (!last) { // the name of the nearest point, of those together the foremost
+        const near = (view.dots || []).filter(([x, y]) => Math.hypot(x - e.offsetX, y - e.offsetY) < 8).sort((a, b) => b[2] - a[2])[0];
+        view.title = near ? near[3] : "";
+        return;
+      }
       const [dx, dy] = [e.clientX - last[0], e.clientY - last[1]].map(Math.abs);
       if (!last[2] && held.size == 1 && (dx + dy < 6 || dx < dy)) return; // a finger that moves up or down scrolls the page
       const before = held.size == 2 && spread();
