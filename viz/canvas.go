@@ -18,8 +18,10 @@ type canvas struct {
 	rows   int    // y numbers rows, each so many points high
 	row    float64
 	err    error
+	tone   float64 // of the item whose colour was asked for last
 
-	surrounds bool // Hull, Ellipse and Hover mean something
+	surrounds bool // Hull and Ellipse mean something
+	hovers    bool // Hover means something
 }
 
 // A pen is the look of a line.
@@ -34,7 +36,7 @@ type markKind int
 const (
 	lineMark   markKind = iota
 	areaMark            // filled polygon
-	faceMark            // facet of a lit surface
+	faceMark            // lit surface of triangles
 	dotMark             // disc
 	arrowMark           // at[0] to at[1]
 	vectorMark          // at[1] from at[0], before the figure's scale of arrows is known
@@ -55,6 +57,10 @@ type mark struct {
 	glyph  [][]float64 // corners as offsets from at[0], in points; of a text how far it is moved, glyph[0]
 	layer  *Layer
 	name   string // that shows on a point
+	shape  int    // of a dot: see dotShapes
+	body   *body
+	tone   float64   // that its colour stands for, if its layer has several
+	tones  []float64 // likewise of the vertices of a surface
 }
 
 // line draws a line through the points and, if closed is true, back to the first.
@@ -67,14 +73,30 @@ func (c *canvas) area(points [][]float64, fill color.NRGBA) {
 	c.add(mark{kind: areaMark, at: points, fill: fill})
 }
 
-// face fills a flat facet of a surface in space. The more a facet faces the light, the brighter it is.
-func (c *canvas) face(points [][]float64, fill color.NRGBA) {
-	c.add(mark{kind: faceMark, at: points, fill: fill})
+// surface draws a lit surface of triangles in space, in the colours of their vertices.
+func (c *canvas) surface(vertices [][]float64, b *body) {
+	c.add(mark{kind: faceMark, at: vertices, body: b, fill: c.ink(0), tones: c.layer.tones()})
 }
 
 // dot draws a disc, its diameter in points. An edge of no width, pen{}, is not drawn.
 func (c *canvas) dot(at []float64, diameter float64, fill color.NRGBA, edge pen) {
 	c.add(mark{kind: dotMark, at: [][]float64{at}, radius: diameter / 2, fill: fill, stroke: edge})
+}
+
+// dots draws discs at points, or other marks of the layer's shape, with the names that Hover gives them.
+func (c *canvas) dots(points [][]float64, diameter float64) error {
+	c.hovers = true
+	if names := c.layer.hover; names != nil && len(names) != len(points) {
+		return fmt.Errorf("Hover: %d names for %d points", len(names), len(points))
+	}
+	for i, p := range points {
+		c.dot(p, diameter, c.ink(i), pen{})
+		m := &c.marks[len(c.marks)-1]
+		if m.shape = c.layer.mark; c.layer.hover != nil {
+			m.name = c.layer.hover[i]
+		}
+	}
+	return nil
 }
 
 // arrow draws an arrow between two points.
@@ -123,16 +145,15 @@ func (c *canvas) ink(i int) color.NRGBA {
 	if !l.byValue {
 		return fade(*l.tint, l.opacity)
 	}
-	t := 0.5
-	switch {
-	case i < 0 || i >= len(l.values):
+	c.tone = 0.5
+	if i < 0 || i >= len(l.values) {
 		if c.err == nil {
 			c.err = fmt.Errorf("item %d is drawn, of %d that Items announced", i, len(l.values))
 		}
-	case l.hi > l.lo:
-		t = (l.values[i] - l.lo) / (l.hi - l.lo)
+	} else {
+		c.tone = l.tone(l.values[i])
 	}
-	return fade(rampColour(t), l.opacity)
+	return fade(l.colour(c.tone), l.opacity)
 }
 
 // width returns the width that Layer.Width set, or else the given one, in points.
@@ -164,7 +185,7 @@ func (c *canvas) stroke(i int, points float64) pen {
 }
 
 func (c *canvas) add(m mark) {
-	m.layer = c.layer
+	m.layer, m.tone = c.layer, c.tone
 	c.marks = append(c.marks, m)
 }
 
@@ -188,8 +209,8 @@ func (l *Layer) record(t float64) (*canvas, error) {
 	if err == nil && l.scale > 0 && !c.scaled {
 		err = fmt.Errorf("Scale means nothing to this layer: it is for arrows, ellipses and the like")
 	}
-	if err == nil && (l.hull || l.ellipse || l.hover != nil) && !c.surrounds {
-		err = fmt.Errorf("Hull, Ellipse and Hover mean nothing to this layer: they are for Scatter")
+	if err == nil && ((l.hull || l.ellipse) && !c.surrounds || l.hover != nil && !c.hovers) {
+		err = fmt.Errorf("Hull and Ellipse are for Scatter, Hover is for Scatter, Points and Wireframe: they mean nothing to this layer")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, err)

@@ -22,7 +22,7 @@ func Series(x, y []float64) *Layer {
 	})).of(account{noun: called("curve"), detail: (*scene).course})
 }
 
-// Scatter draws y against x as dots; both have the same length. Hull and Ellipse draw the outline of the cloud.
+// Scatter draws y against x as dots; both have the same length. Several in one figure that have labels have marks of different shapes. Hull and Ellipse draw the outline of the cloud.
 func Scatter(x, y []float64) *Layer {
 	return newLayer("Scatter", each{len(x), func(c *canvas) error {
 		c.isChart()
@@ -30,19 +30,10 @@ func Scatter(x, y []float64) *Layer {
 		if err != nil {
 			return err
 		}
-		if c.layer.hover != nil && len(c.layer.hover) != len(points) {
-			return fmt.Errorf("Hover: %d names for %d points", len(c.layer.hover), len(points))
-		}
-		for i, p := range points {
-			c.dot(p, c.width(3), c.ink(i), pen{})
-			if c.layer.hover != nil {
-				c.marks[len(c.marks)-1].name = c.layer.hover[i]
-			}
-		}
-		if err := c.surround(points); err != nil {
+		if err := c.dots(points, c.width(3)); err != nil {
 			return err
 		}
-		return nil
+		return c.surround(points)
 	}}).of(account{noun: plural("point"), detail: (*scene).cloud})
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // The colours of Okabe & Ito (2008), which readers with every common form of colour blindness can tell apart, with white
-// and two greys. Layers that were given no colour take Blue, Vermilion, Green, Purple, Orange and Sky in this order, without
+// and two greys. Layers that were given no colour take Blue, Vermilion, Green, Sky, Orange and Purple in this order, without
 // those that another layer of the figure was given.
 var (
 	Black     = color.NRGBA{0x00, 0x00, 0x00, 0xff}
@@ -21,20 +21,78 @@ var (
 	LightGrey = color.NRGBA{0xbd, 0xbd, 0xbd, 0xff}
 )
 
-var palette = []color.NRGBA{Blue, Vermilion, Green, Purple, Orange, Sky}
+var palette = []color.NRGBA{Blue, Vermilion, Green, Sky, Orange, Purple} // the first four are 25 apart in CIELAB, also without red or green cones
 
 // rampColour is the colour map for time and other ordered values: t = 0 is dark blue, t = 1 yellow-green. Lightness rises
 // linearly in the perceptual space OKLab (Ottosson 2020), so that equal steps look equal, in colour and printed in grey;
 // the light end is still dark enough for lines on white. A t outside [0, 1] is moved to its nearer end.
 func rampColour(t float64) color.NRGBA {
 	t = math.Min(1, math.Max(0, t))
-	lightness, hue := 0.34+0.49*t, (285-175*t)*math.Pi/180
-	for chroma := 0.17; ; chroma -= 0.005 {
-		c, inside := oklch(lightness, chroma, hue)
+	return within(0.34+0.49*t, 0.17, 285-175*t)
+}
+
+// levelColour is the colour map for values on a surface, whose form light shows: from blue over green to orange, of nearly even lightness
+// in OKLab.
+func levelColour(t float64) color.NRGBA { return within(0.66+0.12*t, 0.14, 265-205*t) }
+
+// signedColour is the colour map for values with a sign on surfaces and areas: blue at t = 0, white in the middle, vermilion at t = 1.
+func signedColour(t float64) color.NRGBA {
+	strength, hue := math.Abs(2*t-1), 250.0
+	if t > 0.5 {
+		hue = 45
+	}
+	return within(0.98-0.38*strength, 0.17*strength, hue)
+}
+
+// within returns a colour of OKLab, as strong as sRGB has it; the hue is in degrees.
+func within(lightness, chroma, hue float64) color.NRGBA {
+	for ; ; chroma -= 0.005 {
+		c, inside := oklch(lightness, math.Max(0, chroma), hue*math.Pi/180)
 		if inside || chroma <= 0 {
 			return c
 		}
 	}
+}
+
+// signed reports whether the layer's colours are those of values of both signs.
+func (l *Layer) signed() bool { return l.filled && l.lo < 0 && l.hi > 0 }
+
+// tone returns where a value is in the layer's colour map, from 0 to 1: a value of 0 in the middle, if values have both signs.
+func (l *Layer) tone(v float64) float64 {
+	switch {
+	case l.signed():
+		return 0.5 + 0.5*v/math.Max(-l.lo, l.hi)
+	case l.hi > l.lo:
+		return (v - l.lo) / (l.hi - l.lo)
+	}
+	return 0.5
+}
+
+// tones returns those of all values, or nil if the layer has one colour.
+func (l *Layer) tones() (all []float64) {
+	if l.byValue {
+		for _, v := range l.values {
+			all = append(all, l.tone(v))
+		}
+	}
+	return all
+}
+
+// colour returns a colour of the layer's map.
+func (l *Layer) colour(t float64) color.NRGBA {
+	switch t = math.Min(1, math.Max(0, t)); {
+	case l.signed():
+		return signedColour(t)
+	case l.form:
+		return levelColour(t)
+	}
+	return rampColour(t)
+}
+
+// fills says that the layer fills areas, or surfaces that have a form.
+func (l *Layer) fills(form bool) *Layer {
+	l.filled, l.form = true, form
+	return l
 }
 
 // oklch converts lightness, chroma and hue of OKLab to sRGB and says whether the colour lies in sRGB's gamut.

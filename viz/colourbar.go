@@ -14,8 +14,9 @@ import (
 // on the sphere, a curvature, a distance. Write the unit with the quantity, "density (1/sr)": both stand at the colour bar,
 // at whose ticks lines of equal value are drawn on the surface. Tessellate makes the mesh of a surface f(u, v).
 func Density(vertices [][]float64, triangles [][3]int, quantity string, values []float64) *Layer {
+	body := surface{vertices: vertices, triangles: triangles}
 	l := newLayer("Density", each{len(vertices), func(c *canvas) error {
-		if err := facets(c, vertices, triangles); err != nil {
+		if err := body.draw(c); err != nil {
 			return err
 		}
 		line := pen{Color: fade(paper, 0.6), Width: c.width(0.6)}
@@ -27,7 +28,7 @@ func Density(vertices [][]float64, triangles [][3]int, quantity string, values [
 			}
 		}
 		return nil
-	}}).of(account{noun: counted("density on %d vertices")})
+	}}).of(account{noun: counted("density on %d vertices")}).fills(true)
 	if len(values) == 0 {
 		l.fail("no values")
 		return l
@@ -63,7 +64,7 @@ func (l *Layer) barLabel() string {
 
 // sameBar reports whether one colour bar explains both layers.
 func (l *Layer) sameBar(m *Layer) bool {
-	return l.barLabel() == m.barLabel() && l.quantity == m.quantity && l.lo == m.lo && l.hi == m.hi && l.opacity == m.opacity
+	return l.barLabel() == m.barLabel() && l.signed() == m.signed() && l.form == m.form && l.quantity == m.quantity && l.lo == m.lo && l.hi == m.hi && l.opacity == m.opacity
 }
 
 // barHeight returns the height of a colour bar with its ticks and its name.
@@ -169,7 +170,7 @@ func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
 	var all []stamp
 	for i := range steps {
 		from, to := place(float64(i)/steps), place(math.Min(1, (float64(i)+1.3)/steps)) // no hairline between
-		all = append(all, stamp{at: []vg.Point{{X: from, Y: top - thickness}, {X: to, Y: top - thickness}, {X: to, Y: top}, {X: from, Y: top}}, closed: true, fill: fade(rampColour((float64(i)+0.5)/steps), l.opacity)})
+		all = append(all, stamp{at: []vg.Point{{X: from, Y: top - thickness}, {X: to, Y: top - thickness}, {X: to, Y: top}, {X: from, Y: top}}, closed: true, fill: fade(l.colour(l.tone(l.lo+(l.hi-l.lo)*(float64(i)+0.5)/steps)), l.opacity)})
 	}
 	sty.YAlign = text.YCenter
 	c.FillText(sty, vg.Point{X: place(1) + beside, Y: top - thickness/2}, unit)
@@ -186,6 +187,10 @@ func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
 	}
 	for _, level := range l.levels() {
 		foot(level, tick/2)
+	}
+	if l.signed() { // zero goes through the bar
+		p := foot(0, tick)
+		all = append(all, stamp{at: []vg.Point{p, {X: p.X, Y: top + tick}}, stroke: pen{Color: black.Color, Width: 0.8}})
 	}
 	for _, t := range l.labels(width) {
 		p := foot(t.Value, tick)

@@ -145,7 +145,7 @@ func (f *Figure) coloured(r ranges) ([]*Layer, error) {
 	if len(free) == 0 {
 		free = palette
 	}
-	next := 0
+	next, groups := 0, 0
 	out := make([]*Layer, len(f.layers))
 	for i, l := range f.layers {
 		own := *l
@@ -156,6 +156,10 @@ func (f *Figure) coloured(r ranges) ([]*Layer, error) {
 		} else if own.tint == nil {
 			own.tint = &free[next%len(free)]
 			next++
+		}
+		if own.name == "Scatter" && own.label != "" && !own.byValue {
+			own.mark = groups
+			groups++
 		}
 		out[i] = &own
 	}

@@ -29,11 +29,14 @@ type Layer struct {
 	values   []float64
 	byValue  bool
 	lo, hi   float64 // range of the ramp: of the values, in a scene of all that have the quantity's name
+	filled   bool    // surfaces and areas: signed values have a palette with white at 0
+	form     bool    // lit surfaces: light carries their form, so their palette is of even lightness
 
 	account account // what the alternative text says of it
 
 	hull, ellipse bool     // about the points of a Scatter
-	hover         []string // their names
+	hover         []string // names of points
+	mark          int      // of the points of a Scatter: see dotShapes
 
 	drawn *canvas // in a scene: what it drew
 	err   error

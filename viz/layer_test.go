@@ -87,7 +87,7 @@ func TestAutomaticColours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *layers[0].tint != Green || *layers[1].tint != Vermilion || *layers[3].tint != Purple {
+	if *layers[0].tint != Green || *layers[1].tint != Vermilion || *layers[3].tint != Sky {
 		t.Errorf("%v, %v, %v", *layers[0].tint, *layers[1].tint, *layers[3].tint)
 	}
 	var all []*Layer

@@ -89,11 +89,12 @@ func (l *Layer) key(label string) (key, error) {
 		width *= 1.6
 		const steps = 24
 		for i := range steps {
-			c.area(strip(float64(i)/steps, math.Min(1, (float64(i)+1.3)/steps)), rampColour((float64(i)+0.5)/steps))
+			c.area(strip(float64(i)/steps, math.Min(1, (float64(i)+1.3)/steps)), l.colour(l.tone(l.lo+(l.hi-l.lo)*(float64(i)+0.5)/steps)))
 		}
 	case kind == dotMark:
 		width /= 2
 		c.dot([]float64{0.5, 0.5}, 3.6, c.ink(0), pen{})
+		c.marks[0].shape = l.mark
 	case kind == areaMark || kind == faceMark:
 		c.area(strip(0, 1), fade(c.ink(0), 0.4))
 	default:
@@ -346,6 +347,14 @@ func stainOf(area vg.Rectangle, all []stamp) *stain {
 		case st.radius > 0:
 			r := vg.Point{X: st.radius, Y: st.radius}
 			s.fill(vg.Rectangle{Min: st.at[0].Sub(r), Max: st.at[0].Add(r)})
+			continue
+		case st.solid != nil:
+			b := st.solid.depths
+			for i, z := range b.depth {
+				if !math.IsInf(z, -1) {
+					s.mark(b.low.Add(vg.Point{X: vg.Length(float64(i%b.w) / b.dot), Y: vg.Length(float64(b.h-i/b.w) / b.dot)}))
+				}
+			}
 			continue
 		}
 		n := len(st.at)

@@ -22,7 +22,7 @@ func (l *Layer) Ellipse() *Layer {
 	return l
 }
 
-// Hover names the points of a Scatter, one name each: where an SVG stands in a page, a name shows when the mouse is on its point.
+// Hover names the points of a Scatter, of Points or of a Wireframe, one name each: in a page a name shows when the mouse is on its point.
 func (l *Layer) Hover(names ...string) *Layer {
 	l.hover = names
 	return l
@@ -91,7 +91,7 @@ func (s *sheet) hovers() string {
 		f := p.scene.frame(p.scene.inner(p.at)) // where draw drew it
 		for _, stamp := range p.scene.stamps(f) {
 			if stamp.name != "" {
-				at := stamp.at[0]
+				at := middle(stamp.at)
 				fmt.Fprintf(&out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"none\" pointer-events=\"all\"><title>%s</title></circle>\n",
 					float64(at.X), float64(s.size.Y-at.Y), math.Max(3, float64(stamp.radius)), escaped(stamp.name))
 			}
@@ -100,7 +100,8 @@ func (s *sheet) hovers() string {
 	return out.String()
 }
 
-// Wireframe draws a shape as its landmarks and the lines that link pairs of them. Links are data as the landmarks are: the same for all shapes.
+// Wireframe draws a shape as its landmarks and the lines that link pairs of them. Links are data as the landmarks are: the same for all
+// shapes. Without them, nil, the lines are those of the tree of least length that joins all landmarks, if its longest is short.
 func Wireframe(shape [][]float64, links [][2]int) *Layer {
 	return newLayer("Wireframe", drawFunc(func(c *canvas) error {
 		if err := checkPoints("shape", shape); err != nil {
@@ -109,14 +110,46 @@ func Wireframe(shape [][]float64, links [][2]int) *Layer {
 		if err := checkLinks(links, len(shape)); err != nil {
 			return err
 		}
-		for _, l := range links {
+		joins := links
+		if joins == nil {
+			joins = spanning(shape)
+		}
+		for _, l := range joins {
 			c.line([][]float64{shape[l[0]], shape[l[1]]}, false, c.stroke(0, 1))
 		}
-		for _, p := range shape {
-			c.dot(p, 2.5*c.width(1), c.ink(0), pen{})
+		return c.dots(shape, 2.5*c.width(1))
+	})).of(account{shape: dots})
+}
+
+// shortLink is the longest link of a tree that is drawn, in extents of the shape: longer ones would join parts that nobody sees together.
+const shortLink = 0.4
+
+// spanning returns the links of the tree of least length that joins points (Prim, Bell System Technical Journal 36, 1957); nil if one is
+// longer than shortLink.
+func spanning(points [][]float64) (links [][2]int) {
+	near, from := slices.Repeat([]float64{math.Inf(1)}, len(points)), make([]int, len(points)) // of each point outside, to the tree
+	limit := shortLink * 2 * boxOf(points).radius(len(points[0]))
+	for last, n := 0, 1; n < len(points); n++ {
+		near[last] = -1 // inside
+		next := -1
+		for i, p := range points {
+			if near[i] < 0 {
+				continue
+			}
+			if d := distance(p, points[last]); d < near[i] {
+				near[i], from[i] = d, last
+			}
+			if next < 0 || near[i] < near[next] {
+				next = i
+			}
 		}
-		return nil
-	}))
+		if near[next] > limit {
+			return nil
+		}
+		links = append(links, [2]int{from[next], next})
+		last = next
+	}
+	return links
 }
 
 func checkLinks(links [][2]int, n int) error {

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dop251/goja"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/plot/vg"
 
@@ -73,6 +72,15 @@ func TestTurntable(t *testing.T) {
 				t.Fatalf("point %d: %v, want %v", i, got[i][k]-got[0][k], want)
 			}
 		}
+	}
+	marks, err := Fig(Wireframe(curve, nil).Hover(make([]string, 30)...), Points(curve[:1]).Hover("the first")).sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text map[string]any
+	page := marks.extra.html()
+	if unpack(t, page, &text); text["bodies"] == nil || !strings.Contains(page, "<canvas data-names") || !strings.Contains(fmt.Sprint(text["styles"]), "the first") {
+		t.Errorf("a figure without surfaces: bodies %v, styles %v", text["bodies"], text["styles"])
 	}
 	if s, _ := flat.sheet(); s.extra != nil {
 		t.Error("a flat figure cannot be turned")
@@ -303,23 +311,6 @@ func TestDrag(t *testing.T) {
 	}
 }
 
-// The page fills a region that is not convex as the picture does: all of it, and nothing else.
-func TestCover(t *testing.T) {
-	function := regexp.MustCompile(`(?s)const cover = (.*?\n  });?\n`).FindStringSubmatch(turnScript)[1]
-	for name, c := range map[string]struct{ corners, want string }{
-		"a bay":           {"[[1,1],[5,1],[5,5],[4,5],[4,2],[2,2],[2,5],[1,5]]", "...... .####. .#..#. .#..#. .#..#."},
-		"backwards":       {"[[1,5],[2,5],[2,2],[4,2],[4,5],[5,5],[5,1],[1,1]]", "...... .####. .#..#. .#..#. .#..#."},
-		"beyond the page": {"[[-9,3],[9,3],[9,9],[-9,9]]", "...... ...... ...... ###### ######"},
-		"a segment":       {"[[1,1],[5,4]]", "...... ...... ...... ...... ......"},
-	} {
-		draw := "const rows = Array.from({length: 5}, () => Array(6).fill('.')); (" + function + ")(" + c.corners +
-			", 6, 5, (x, y) => rows[y][x] = rows[y][x] == '.' ? '#' : '2'); rows.map(r => r.join('')).join(' ')"
-		if got := expect.Must(goja.New().RunString(draw)).String(); got != c.want {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
-	}
-}
-
 func TestCameraBack(t *testing.T) {
 	c, p := camera{0.7, -1.1}, []float64{1, -2, 3}
 	if d := distance(c.back(c.view(p)), p); d > 1e-12 {
@@ -431,8 +422,8 @@ func TestSliderInSpace(t *testing.T) {
 	}
 	var d turnData
 	unpack(t, html, &d)
-	if len(d.Frames) != len(values) || len(d.Looks) != len(values) {
-		t.Fatalf("%d frames, %d looks", len(d.Frames), len(d.Looks))
+	if len(d.Frames) != len(values) || len(d.Bodies) != 1 || len(d.Bodies[0].Tones) != len(values) {
+		t.Fatalf("%d frames, %d bodies", len(d.Frames), len(d.Bodies))
 	}
 	sum := func(x []int, width int) {
 		for i := width; i < len(x); i++ {
@@ -475,9 +466,11 @@ func TestSliderInSpace(t *testing.T) {
 				}
 			}
 		}
-		sum(d.Looks[k], 1)
-		if got := d.Styles[d.Looks[k][len(d.Looks[k])-1]].Kind; got != "line" {
-			t.Errorf("frame %d: the last mark is a %s", k, got)
+		tones := d.Bodies[0].Tones[k]
+		sum(tones, 1)
+		low, high := at(k, vertices[0])[2], at(k, vertices[8])[2] // the ends of the line
+		if got := tones[0] - tones[8]; got <= 0 || low <= high {
+			t.Errorf("frame %d: from %v to %v tones fall by %d", k, low, high, got)
 		}
 	}
 

@@ -21,6 +21,7 @@ type stamp struct {
 	stroke pen         // of no width: not drawn
 	radius vg.Length   // of a disc about at[0]
 	text   string
+	solid  *solid   // an image of surfaces, about which at is the rectangle
 	foot   vg.Point // beside which a text stands
 	depth  float64
 	name   string // that shows on it
@@ -44,7 +45,13 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 		}
 		c.reach = 2 * b.radius(3)
 	}
-	solid := newScreen(marks, place, c.reach)
+	var solid *solid
+	if inSpace {
+		if solid = newSolid(marks, place, c.reach); solid != nil {
+			low, high := solid.low, solid.high
+			c.add(stamp{at: []vg.Point{low, {X: high.X, Y: low.Y}, high, {X: low.X, Y: high.Y}}, closed: true, solid: solid, depth: solid.facets[0].depth[0]})
+		}
+	}
 	var layer *Layer
 	level := 0.0
 	for _, m := range marks {
@@ -53,12 +60,12 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 		}
 		first := len(c.out)
 		c.carve(m)
-		if inSpace && m.kind != faceMark && m.kind != areaMark {
+		if solid != nil {
 			for i := first; i < len(c.out); i++ {
 				// What no facet hides comes after all facets; of what lies together the later layer comes last.
-				// The rest comes before the facets on which it lies, so that they dim it evenly if they let it through.
+				// The rest comes before the facets, so that they dim it if they let it through.
 				if s := &c.out[i]; solid.hides(middle(s.at), s.depth) {
-					s.depth -= solid.longest
+					s.depth -= 10 * c.reach
 				} else {
 					s.depth += (10 + 0.01*level) * c.reach
 				}
@@ -68,7 +75,9 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 	for _, indices := range c.texts {
 		repel(c.out, indices)
 	}
-	if !inSpace {
+	if inSpace {
+		thin(c.out, c.texts, page)
+	} else {
 		for _, indices := range c.texts {
 			sidestep(c.out, indices, page)
 		}
@@ -87,6 +96,15 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 		return sorted
 	}
 	return c.out
+}
+
+// dotShapes are those of the points of groups, in radii: disc, square, triangles, diamond and cross, which cover about the same area.
+var dotShapes = [][]vg.Point{nil,
+	{{X: -0.9, Y: -0.9}, {X: 0.9, Y: -0.9}, {X: 0.9, Y: 0.9}, {X: -0.9, Y: 0.9}},
+	{{X: -1.2, Y: -0.8}, {X: 1.2, Y: -0.8}, {X: 0, Y: 1.3}},
+	{{X: 0, Y: -1.3}, {X: 1.3, Y: 0}, {X: 0, Y: 1.3}, {X: -1.3, Y: 0}},
+	{{X: -1.2, Y: 0.8}, {X: 0, Y: -1.3}, {X: 1.2, Y: 0.8}},
+	{{X: -0.4, Y: -1.3}, {X: 0.4, Y: -1.3}, {X: 0.4, Y: -0.4}, {X: 1.3, Y: -0.4}, {X: 1.3, Y: 0.4}, {X: 0.4, Y: 0.4}, {X: 0.4, Y: 1.3}, {X: -0.4, Y: 1.3}, {X: -0.4, Y: 0.4}, {X: -1.3, Y: 0.4}, {X: -1.3, Y: -0.4}, {X: -0.4, Y: -0.4}},
 }
 
 // A carver makes stamps of marks.
@@ -152,11 +170,18 @@ func (c *carver) carve(m mark) {
 			c.line(m.at, m.stroke)
 		}
 	case areaMark:
-		c.add(stamp{at: at, closed: true, fill: m.fill, depth: c.depth(m.at...)})
-	case faceMark:
-		c.face(m, at)
+		if !c.inSpace { // there it is a surface
+			c.add(stamp{at: at, closed: true, fill: m.fill})
+		}
 	case dotMark:
-		c.add(stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: c.depth(m.at...), name: m.name})
+		s := stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: c.depth(m.at...), name: m.name}
+		if shape := dotShapes[m.shape%len(dotShapes)]; shape != nil {
+			s.at, s.closed, s.radius = nil, true, 0
+			for _, p := range shape {
+				s.at = append(s.at, at[0].Add(vg.Point{X: p.X * vg.Points(m.radius), Y: p.Y * vg.Points(m.radius)}))
+			}
+		}
+		c.add(s)
 	case textMark:
 		c.add(stamp{at: at, text: m.text, fill: m.fill, depth: c.depth(m.at...)})
 		c.texts[m.layer] = append(c.texts[m.layer], len(c.out)-1)
@@ -189,22 +214,6 @@ func (c *carver) carve(m mark) {
 	}
 }
 
-func (c *carver) face(m mark, at []vg.Point) {
-	ink := m.fill
-	if c.inSpace {
-		bright := light(m.at)
-		if m.layer.byValue { // the colour carries a value: it may not change much
-			bright = 0.8 + 0.2*bright
-		}
-		ink = shade(ink, bright)
-	}
-	s := stamp{at: at, closed: true, fill: ink, depth: c.depth(m.at...)}
-	if ink.A == 0xff {
-		s.stroke = pen{Color: ink, Width: 0.6} // covers the hairline between neighbours
-	}
-	c.add(s)
-}
-
 func (c *carver) arrow(m mark, at []vg.Point) {
 	head := arrow(at[0], at[1], m.stroke.Width)
 	if head.corners == nil {
@@ -219,78 +228,6 @@ func (c *carver) arrow(m mark, at []vg.Point) {
 		c.add(stamp{at: []vg.Point{at[0], tail}, stroke: shaft})
 	}
 	c.add(stamp{at: head.corners, closed: true, fill: shaft.Color, depth: c.depth(m.at[1])})
-}
-
-// A screen knows the facets that stand over each place of the page.
-type screen struct {
-	facets    []facet
-	cells     map[[2]int][]int
-	longest   float64 // edge of a facet, in data units
-	tolerance float64 // what lies this little behind a facet lies on it
-}
-
-// A facet is a triangle on the page with the depth of its corners.
-type facet struct {
-	at    [3]vg.Point
-	depth [3]float64
-}
-
-const screenCell = vg.Length(6)
-
-func newScreen(marks []mark, place func(p []float64) vg.Point, reach float64) *screen {
-	s := &screen{cells: map[[2]int][]int{}}
-	for _, m := range marks {
-		if m.kind != faceMark || len(m.at[0]) != 3 {
-			continue
-		}
-		for k := 2; k < len(m.at); k++ {
-			var f facet
-			for i, p := range [3][]float64{m.at[0], m.at[k-1], m.at[k]} {
-				f.at[i], f.depth[i] = place(p), p[2]
-				s.longest = math.Max(s.longest, distance(p, m.at[0]))
-			}
-			low, high := extremes(f.at[:])
-			for i := int(low.X / screenCell); i <= int(high.X/screenCell); i++ {
-				for j := int(low.Y / screenCell); j <= int(high.Y/screenCell); j++ {
-					s.cells[[2]int{i, j}] = append(s.cells[[2]int{i, j}], len(s.facets))
-				}
-			}
-			s.facets = append(s.facets, f)
-		}
-	}
-	if reach > 0 {
-		// A curved surface leaves its facets by about length²/8 radius; a line on it has width besides.
-		s.tolerance = 0.01*reach + s.longest*s.longest/(4*reach)
-	}
-	return s
-}
-
-// hides reports whether a facet lies before a point on the page at the given depth.
-func (s *screen) hides(p vg.Point, depth float64) bool {
-	for _, i := range s.cells[[2]int{int(p.X / screenCell), int(p.Y / screenCell)}] {
-		f := &s.facets[i]
-		a, b, q := f.at[1].Sub(f.at[0]), f.at[2].Sub(f.at[0]), p.Sub(f.at[0])
-		area := float64(a.X*b.Y - a.Y*b.X)
-		if area == 0 {
-			continue // seen edge on
-		}
-		u, v := float64(q.X*b.Y-q.Y*b.X)/area, float64(a.X*q.Y-a.Y*q.X)/area
-		if u >= 0 && v >= 0 && u+v <= 1 &&
-			f.depth[0]+u*(f.depth[1]-f.depth[0])+v*(f.depth[2]-f.depth[0]) > depth+s.tolerance {
-			return true
-		}
-	}
-	return false
-}
-
-// extremes returns the corners of the rectangle about points.
-func extremes(at []vg.Point) (low, high vg.Point) {
-	low, high = at[0], at[0]
-	for _, p := range at {
-		low = vg.Point{X: min(low.X, p.X), Y: min(low.Y, p.Y)}
-		high = vg.Point{X: max(high.X, p.X), Y: max(high.Y, p.Y)}
-	}
-	return low, high
 }
 
 // middle returns the mean of points.
@@ -322,6 +259,32 @@ func repel(all []stamp, texts []int) {
 		}
 		away := vg.Points(textAway) / vg.Length(math.Hypot(float64(push.X), float64(push.Y)))
 		all[t].foot, all[t].at = points[i], []vg.Point{points[i].Add(push.Scale(away))}
+	}
+}
+
+// thin puts long texts in space beside their points, and takes away those that would stand on another nearer to the reader.
+func thin(all []stamp, texts map[*Layer][]int, page vg.Rectangle) {
+	var order []int
+	for _, indices := range texts {
+		order = append(order, indices...)
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(all[j].depth, all[i].depth), i-j) })
+	var kept []vg.Rectangle
+	for _, t := range order {
+		half := textBox(all[t].text).Scale(0.5)
+		at := all[t].at[0].Add(vg.Point{X: (all[t].at[0].X - all[t].foot.X) / vg.Points(textAway) * max(0, half.X-textSize/2)})
+		if at.X-half.X < page.Min.X || at.X+half.X > page.Max.X {
+			at.X = 2*all[t].foot.X - at.X // on the other side
+		}
+		all[t].at = []vg.Point{at}
+		box := vg.Rectangle{Min: at.Sub(half), Max: at.Add(half)}
+		if slices.ContainsFunc(kept, func(o vg.Rectangle) bool {
+			return box.Min.X < o.Max.X && o.Min.X < box.Max.X && box.Min.Y < o.Max.Y && o.Min.Y < box.Max.Y
+		}) {
+			all[t].text, all[t].fill = "", color.NRGBA{}
+			continue
+		}
+		kept = append(kept, box)
 	}
 }
 
@@ -481,6 +444,9 @@ func ink(c vg.Canvas, all []stamp) {
 		switch {
 		case s.text != "":
 			write(c, s)
+			continue
+		case s.solid != nil:
+			s.solid.draw(c)
 			continue
 		case len(s.at) == 1 && s.radius == 0:
 			continue // a line of one point

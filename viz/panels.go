@@ -2,6 +2,7 @@ package viz
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/plot/vg"
@@ -9,8 +10,8 @@ import (
 )
 
 // Panels are figures side by side in rows, whatever Figure.Size says. Shapes in one row are as wide as makes them equally high, between
-// 0.7 and 1.5 of the mean width. Other panels are equally wide: in several rows, with SharedAxes, in space, and beside a chart. A legend
-// that all have in common stands once beneath them.
+// 0.7 and 1.5 of the mean width. Other panels are equally wide: in several rows, with SharedAxes, in space, and beside a chart. Meshes in one
+// unit have one scale, unless one is much larger (likeSize). A legend that all have in common stands once beneath them.
 type Panels struct {
 	columns int
 	figures []*Figure
@@ -199,11 +200,26 @@ func (l *layout) sheet() (*sheet, error) {
 		out.panels = append(out.panels, panel{s, vg.Rectangle{Min: vg.Point{X: left, Y: top - heights[row]}, Max: vg.Point{X: left + width, Y: top}}})
 		left += width + gap
 	}
-	if l.shared && !l.scenes[0].chart {
+	if l.shared && !l.scenes[0].chart || l.bodies() {
 		oneScale(out.panels)
 	}
 	return out, nil
 }
+
+// bodies reports whether the scenes are meshes of like size, which are drawn in one scale.
+func (l *layout) bodies() bool {
+	low, high := math.Inf(1), 0.0
+	for _, s := range l.scenes {
+		low, high = math.Min(low, s.extent), math.Max(high, s.extent)
+		if !s.inSpace || s.unit != l.scenes[0].unit || !slices.ContainsFunc(s.layers, func(l *Layer) bool { return l.form }) {
+			return false
+		}
+	}
+	return high <= likeSize*low
+}
+
+// likeSize is the ratio of two meshes beyond which they have scales of their own: the smaller would not be seen.
+const likeSize = 4
 
 // widths returns those of the columns, whose mean is given: in one row those with which the scenes, without their legends, are equally
 // high, within limits.

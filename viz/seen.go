@@ -432,36 +432,36 @@ func (s *scene) listed(l *Layer) string {
 	return strings.Join(names, ", ")
 }
 
-// extremes says where the values are highest and lowest that colours stand for. The lightness of the ramp rises with them.
+// extremes says where the values are highest and lowest that colours stand for.
 func (s *scene) extremes(l *Layer) string {
 	kind := l.drawn.kind()
-	light := func(c color.NRGBA) float64 { return 0.3*float64(c.R) + 0.59*float64(c.G) + 0.11*float64(c.B) }
-	var high, low *mark
-	bright, dark := math.Inf(-1), math.Inf(1)
-	for i, m := range l.drawn.marks {
-		if m.kind != kind {
-			continue
+	var high, low [][]float64
+	top, bottom := math.Inf(-1), math.Inf(1)
+	consider := func(tone float64, at [][]float64) {
+		if tone > top {
+			high, top = at, tone
 		}
-		shade := light(m.fill)
-		if kind == lineMark || kind == arrowMark {
-			shade = light(m.stroke.Color)
-		}
-		if shade > bright {
-			high, bright = &l.drawn.marks[i], shade
-		}
-		if shade < dark {
-			low, dark = &l.drawn.marks[i], shade
+		if tone < bottom {
+			low, bottom = at, tone
 		}
 	}
-	if high == nil || bright == dark {
+	for _, m := range l.drawn.marks {
+		if m.kind == kind && m.tones == nil {
+			consider(m.tone, m.at)
+		}
+		for i, tone := range m.tones {
+			consider(tone, m.at[i:i+1])
+		}
+	}
+	if high == nil || top == bottom {
 		return ""
 	}
-	return "its highest value " + s.placedMark(high) + ", its lowest " + s.placedMark(low)
+	return "its highest value " + s.placedMiddle(high) + ", its lowest " + s.placedMiddle(low)
 }
 
-// placedMark is where the middle of a mark lies: of a facet that looks away from the reader, on the far side.
-func (s *scene) placedMark(m *mark) string {
-	middle := centroid(m.at)
+// placedMiddle is where the middle of points lies, if it looks away from the reader on the far side.
+func (s *scene) placedMiddle(points [][]float64) string {
+	middle := centroid(points)
 	if s.inSpace {
 		centre := blend(s.reach.lo[:], s.reach.hi[:], 0.5)
 		if s.camera.view(middle)[2] < s.camera.view(centre)[2]-0.05*s.extent {

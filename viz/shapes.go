@@ -49,7 +49,7 @@ func Region(shapes ...[][]float64) *Layer {
 			c.area(s, fade(c.ink(k), cover))
 		}
 		return nil
-	}}).of(account{noun: plural("region")})
+	}}).of(account{noun: plural("region")}).fills(false)
 }
 
 // Points draws a dot at each point, [n][2] or [n][3]: the landmarks of a shape, or a sample. If there are many, the dots are
@@ -60,10 +60,7 @@ func Points(points [][]float64) *Layer {
 			return err
 		}
 		diameter := math.Min(4, math.Max(1.1, 40/math.Sqrt(float64(len(points)))))
-		for i, p := range points {
-			c.dot(p, c.width(diameter), c.ink(i), pen{})
-		}
-		return nil
+		return c.dots(points, c.width(diameter))
 	}}).of(account{detail: (*scene).cloud, shape: dots})
 }
 

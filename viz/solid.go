@@ -12,9 +12,10 @@ var porcelain = color.NRGBA{0xd3, 0xde, 0xea, 0xff}
 // hides what lies behind it, unless Layer.Opacity lets that shine through.
 func Surface(f func(u, v float64) []float64, u, v [2]float64) *Layer {
 	const n, rule = 72, 6 // facets a side; every sixth line of the grid is drawn
+	vertices, triangles := Tessellate(f, u, v, n, n)
+	body := surface{vertices: vertices, triangles: triangles}
 	return newLayer("Surface", drawFunc(func(c *canvas) error {
-		vertices, triangles := Tessellate(f, u, v, n, n)
-		if err := facets(c, vertices, triangles); err != nil {
+		if err := body.draw(c); err != nil {
 			return err
 		}
 		line := pen{Color: fade(shade(c.ink(0), 0.72), 0.8), Width: c.width(0.3)}
@@ -43,7 +44,8 @@ func Ellipsoid(a, b, c float64) *Layer {
 // Mesh draws a triangle mesh in space, shaded. Each triangle holds the indices of its three vertices, from 0.
 // Layer.ColorBy takes one value a vertex: a density on a sphere, a distance between two brains.
 func Mesh(vertices [][]float64, triangles [][3]int) *Layer {
-	return newLayer("Mesh", each{len(vertices), func(c *canvas) error { return facets(c, vertices, triangles) }}).of(account{noun: counted("mesh on %d vertices")}).Color(porcelain)
+	body := surface{vertices: vertices, triangles: triangles}
+	return newLayer("Mesh", each{len(vertices), body.draw}).of(account{noun: counted("mesh on %d vertices")}).Color(porcelain).fills(true)
 }
 
 // Tessellate returns a mesh of the surface f(u, v), as Mesh takes it: the points on a grid of nu by nv cells over the ranges
@@ -64,7 +66,15 @@ func Tessellate(f func(u, v float64) []float64, u, v [2]float64, nu, nv int) (ve
 	return vertices, triangles
 }
 
-func facets(c *canvas, vertices [][]float64, triangles [][3]int) error {
+// A surface draws a mesh. Its body is made once.
+type surface struct {
+	vertices  [][]float64
+	triangles [][3]int
+	body      *body
+}
+
+func (s *surface) draw(c *canvas) error {
+	vertices, triangles := s.vertices, s.triangles
 	if err := checkPoints("surface", vertices); err != nil {
 		return err
 	}
@@ -75,48 +85,17 @@ func facets(c *canvas, vertices [][]float64, triangles [][3]int) error {
 		return fmt.Errorf("no triangles: give at least one")
 	}
 	for k, t := range triangles {
-		corners := make([][]float64, 3)
-		for i, v := range t {
+		for _, v := range t {
 			if v < 0 || v >= len(vertices) {
 				return fmt.Errorf("triangle %d: vertex %d of %d does not exist", k, v, len(vertices))
 			}
-			corners[i] = vertices[v]
 		}
-		if !c.layer.byValue {
-			c.face(corners, c.ink(t[0]))
-			continue
-		}
-		c.gradient(corners, [3]color.NRGBA{c.ink(t[0]), c.ink(t[1]), c.ink(t[2])}, min(4, int(math.Sqrt(40000/float64(len(triangles))))))
 	}
+	if s.body == nil {
+		s.body = newBody(vertices, triangles)
+	}
+	c.surface(vertices, s.body)
 	return nil
-}
-
-// gradient draws a triangle whose colour runs between those of its corners, in n² small ones.
-func (c *canvas) gradient(corners [][]float64, inks [3]color.NRGBA, n int) {
-	n = max(n, 1)
-	at := func(i, j float64) []float64 { // barycentric: i/n towards corner 1, j/n towards corner 2
-		p := make([]float64, 3)
-		for k := range p {
-			p[k] = corners[0][k] + (i*(corners[1][k]-corners[0][k])+j*(corners[2][k]-corners[0][k]))/float64(n)
-		}
-		return p
-	}
-	ink := func(i, j float64) color.NRGBA {
-		mix := func(a, b, c uint8) uint8 {
-			return uint8(math.Round(float64(a) + (i*(float64(b)-float64(a))+j*(float64(c)-float64(a)))/float64(n)))
-		}
-		a, b, c := inks[0], inks[1], inks[2]
-		return color.NRGBA{mix(a.R, b.R, c.R), mix(a.G, b.G, c.G), mix(a.B, b.B, c.B), mix(a.A, b.A, c.A)}
-	}
-	for i := range n {
-		for j := range n - i {
-			x, y := float64(i), float64(j)
-			c.face([][]float64{at(x, y), at(x+1, y), at(x, y+1)}, ink(x+1.0/3, y+1.0/3))
-			if i+j < n-1 {
-				c.face([][]float64{at(x+1, y), at(x+1, y+1), at(x, y+1)}, ink(x+2.0/3, y+2.0/3))
-			}
-		}
-	}
 }
 
 // camera looks at the origin from azimuth (about z, from x towards y) and elevation, in radians, without perspective.
@@ -131,22 +110,4 @@ func (c camera) view(p []float64) []float64 {
 		-se*ca*p[0] - se*sa*p[1] + ce*p[2],
 		ce*ca*p[0] + ce*sa*p[1] + se*p[2],
 	}
-}
-
-// light returns how bright a facet is, given its corners in the camera's frame: the light stands above the camera's
-// left shoulder, and both sides of a surface are lit.
-func light(at [][]float64) float64 {
-	var a, b [3]float64
-	for k := range 3 {
-		a[k], b[k] = at[1][k]-at[0][k], at[2][k]-at[0][k]
-	}
-	n := [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
-	length := math.Sqrt(n[0]*n[0] + n[1]*n[1] + n[2]*n[2])
-	if length == 0 {
-		return 1
-	}
-	if n[2] < 0 {
-		length = -length
-	}
-	return 0.68 + 0.36*(-0.35*n[0]+0.5*n[1]+0.79*n[2])/length
 }

@@ -189,7 +189,8 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 	}}).of(account{noun: counted("tree of %d nodes in morphospace"), detail: (*scene).listed})
 }
 
-// Names writes a name beside each point of the plane, where it covers least of what the figure draws; an empty one is not written.
+// Names writes a name beside each point of the plane, where it covers least of what the figure draws, or of space, unless it would stand on
+// a nearer one; an empty one is not written.
 func Names(points [][]float64, names []string) *Layer {
 	return newLayer("Names", drawFunc(func(c *canvas) error {
 		if err := checkPoints("points", points); err != nil {
@@ -199,7 +200,11 @@ func Names(points [][]float64, names []string) *Layer {
 			return fmt.Errorf("%d names for %d points", len(names), len(points))
 		}
 		for i, p := range points {
-			if names[i] != "" {
+			switch {
+			case names[i] == "":
+			case len(p) == 3:
+				c.write(p, names[i], c.ink(0))
+			default:
 				c.nameAt(p, names[i], c.ink(0))
 			}
 		}

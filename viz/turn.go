@@ -42,11 +42,7 @@ func (l *layout) turnable() (*turntable, error) {
 		if s.inSpace {
 			any = true
 			own.turning(sphere(s))
-			for _, m := range s.marks {
-				if m.kind == faceMark {
-					facets++
-				}
-			}
+			facets += s.facets()
 		}
 	}
 	if !any || facets > maxFacets {
@@ -59,6 +55,16 @@ func (l *layout) turnable() (*turntable, error) {
 		return nil, err
 	}
 	return &turntable{sheet: s}, nil
+}
+
+// facets is the number of triangles of the scene's surfaces.
+func (s *scene) facets() (n int) {
+	for _, m := range s.marks {
+		if m.body != nil {
+			n += len(m.body.triangles)
+		}
+	}
+	return n
 }
 
 // turning gives the scene the range of a sphere about its data, and puts the legend where nothing comes by.
@@ -97,7 +103,7 @@ const maxMoving = 4000000
 // seen from several sides, or have other marks, another title, unit or legend from one to the next.
 func (a *animation) turned(first int) *turntable {
 	scenes := a.scenes()
-	facets, points := 0, 0
+	points := 0
 	for _, s := range scenes {
 		if !s.inSpace || s.camera != scenes[0].camera || len(s.marks) != len(scenes[0].marks) {
 			return nil
@@ -107,16 +113,13 @@ func (a *animation) turned(first int) *turntable {
 		}
 		for i, m := range s.marks {
 			one := scenes[0].marks[i]
-			if m.kind != one.kind || len(m.at) != len(one.at) || m.closed != one.closed || m.text != one.text {
+			if m.kind != one.kind || len(m.at) != len(one.at) || m.closed != one.closed || m.text != one.text || m.body != nil && !slices.Equal(m.body.triangles, one.body.triangles) {
 				return nil
 			}
 			points += len(m.at)
-			if m.kind == faceMark && s == scenes[0] {
-				facets++
-			}
 		}
 	}
-	if facets > maxFacets || points > maxMoving {
+	if scenes[0].facets() > maxFacets || points > maxMoving {
 		return nil
 	}
 	own := *scenes[first]
@@ -176,8 +179,12 @@ func (t *turntable) html() string {
 				below += hollow.strip(inside)
 			}
 			data := p.turnData(t.frames)
-			fmt.Fprintf(&out, "<canvas tabindex=\"0\" role=\"img\" aria-label=\"%s Drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets.\" style=\"position:absolute;inset:0;width:100%%;height:100%%;clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
-				escaped(seen), 100*above/page.Max.Y, 100*below/page.Max.Y, data)
+			names := ""
+			if slices.ContainsFunc(p.scene.marks, func(m mark) bool { return m.name != "" }) {
+				names = " data-names"
+			}
+			fmt.Fprintf(&out, "<canvas%s tabindex=\"0\" role=\"img\" aria-label=\"%s Drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets.\" style=\"position:absolute;inset:0;width:100%%;height:100%%;clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
+				names, escaped(seen), 100*above/page.Max.Y, 100*below/page.Max.Y, data)
 		}
 		out.WriteString("</div>\n")
 	}
@@ -215,6 +222,16 @@ type turnData struct {
 	Looks     [][]int     `json:"looks"`     // the styles of the marks in every frame; none: those of Marks
 	Styles    []turnStyle `json:"styles"`
 	Marks     []int       `json:"marks"` // style, count, points
+	Bodies    []turnBody  `json:"bodies"`
+}
+
+// A turnBody is the surface of a mark of the kind "face".
+type turnBody struct {
+	Triangles []int      `json:"triangles"` // their corners, numbers of the mark's points, each less that of the same corner before
+	Normals   []int      `json:"normals"`   // corners, each less the one before, whose normal is not that of their point, and which it is
+	Open      []int      `json:"open"`      // of the sky, in 255ths: see light
+	Colours   [][4]uint8 `json:"colours"`
+	Tones     [][]int    `json:"tones"` // the colour of each point in every frame, each less the one before; none: the first
 }
 
 type turnStyle struct {
@@ -225,7 +242,6 @@ type turnStyle struct {
 	Radius float64  `json:"radius"`
 	Dashed bool     `json:"dashed"`
 	Closed bool     `json:"closed"`
-	Lit    int      `json:"lit"` // 1: shaded, 2: shaded little, because the colour carries a value
 	Level  int      `json:"level"`
 	Text   string   `json:"text"`
 }
@@ -247,7 +263,7 @@ func (p panel) turnData(a *animation) string {
 	unit := radius / fineness
 	d := turnData{
 		Azimuth: s.camera.azimuth, Elevation: s.camera.elevation,
-		Middle: onCanvas(f.place(middle)), Scale: unit / (f.hi[0] - f.lo[0]) * float64(f.area.Size().X) / width, Point: 1 / width, Reach: 2 * fineness,
+		Middle: onCanvas(f.place(middle)), Scale: unit / (f.hi[0] - f.lo[0]) * float64(f.area.Size().X) / width, Point: 1 / width, Reach: 2 * fineness, Bodies: []turnBody{},
 	}
 	if s.scaleBar() {
 		at := onCanvas(s.directionsAt(p.at))
@@ -262,9 +278,6 @@ func (p panel) turnData(a *animation) string {
 			var at []int
 			for _, moment := range moments {
 				q := moment.marks[i].at[j]
-				if m.kind == faceMark {
-					longest = math.Max(longest, distance(q, moment.marks[i].at[0])/unit)
-				}
 				for _, x := range s.camera.back([]float64{q[0] - middle[0], q[1] - middle[1], q[2] - middle[2]}) {
 					at = append(at, int(math.Round(x/unit)))
 				}
@@ -281,17 +294,19 @@ func (p panel) turnData(a *animation) string {
 			d.Marks = append(d.Marks, number-lastPoint)
 			lastPoint = number
 		}
+		if b := m.surface(); b != nil {
+			d.Bodies = append(d.Bodies, bodyData(b, moments, i))
+			for _, t := range b.triangles {
+				longest = math.Max(longest, math.Max(distance(m.at[t[0]], m.at[t[1]]), distance(m.at[t[0]], m.at[t[2]]))/unit)
+			}
+		}
 	}
 	d.Points = steps(placed[0], 3)
 	looks := make([][]int, len(moments))
 	for k, moment := range moments {
 		looks[k] = moment.styles(styles, &d.Styles)
 	}
-	rank := d.sortStyles()
 	for k, look := range looks {
-		for i := range look {
-			look[i] = rank[look[i]]
-		}
 		if a == nil {
 			continue
 		}
@@ -310,24 +325,39 @@ func (p panel) turnData(a *animation) string {
 	return pack(d)
 }
 
-// sortStyles sorts the styles by how light they are, and returns where each went: of neighbours in order of colour the numbers differ little, and
-// pack well.
-func (d *turnData) sortStyles() (rank []int) {
-	order := make([]int, len(d.Styles))
-	for i := range order {
-		order[i] = i
+// bodyData returns the surface of mark i of the scenes of an animation, or of one scene.
+func bodyData(b *body, moments []*scene, i int) (d turnBody) {
+	for t, corners := range b.triangles {
+		d.Triangles = append(d.Triangles, corners[:]...)
+		for k, v := range corners {
+			if b.open != nil && b.normals[t][k] != v {
+				d.Normals = append(d.Normals, 3*t+k, b.normals[t][k])
+			}
+		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		light := func(c [4]uint8) int { return int(c[0]) + int(c[1]) + int(c[2]) }
-		return light(d.Styles[i].Fill) - light(d.Styles[j].Fill)
-	})
-	sorted := make([]turnStyle, len(order))
-	rank = make([]int, len(order))
-	for i, from := range order {
-		sorted[i], rank[from] = d.Styles[from], i
+	d.Triangles, d.Normals = steps(d.Triangles, 3), steps(d.Normals, 2)
+	for _, open := range b.open {
+		d.Open = append(d.Open, int(math.Round(255*open)))
 	}
-	d.Styles = sorted
-	return rank
+	d.Open = steps(d.Open, 1)
+	m := moments[0].marks[i]
+	d.Colours = [][4]uint8{channels(m.fill)}
+	if m.tones == nil {
+		return d
+	}
+	const finest = 255
+	d.Colours = nil
+	for k := range finest + 1 {
+		d.Colours = append(d.Colours, channels(fade(m.layer.colour(float64(k)/finest), m.layer.opacity)))
+	}
+	for _, moment := range moments {
+		var tones []int
+		for _, t := range moment.marks[i].tones {
+			tones = append(tones, int(math.Round(finest*t)))
+		}
+		d.Tones = append(d.Tones, steps(tones, 1))
+	}
+	return d
 }
 
 // bends returns the second differences of numbers by the frames at frame k, before which they stand still.
@@ -363,19 +393,9 @@ func (s *scene) styles(known map[turnStyle]int, list *[]turnStyle) (numbers []in
 		case lineMark:
 			style.Kind = "line"
 		case areaMark, faceMark:
-			const shade = 4 // finer ones than this are not seen
-			style = turnStyle{Kind: "face", Fill: style.Fill}
-			for k, v := range style.Fill[:3] {
-				style.Fill[k] = v / shade * shade
-			}
-			if m.kind == faceMark {
-				style.Lit = 1
-				if m.layer.byValue {
-					style.Lit = 2
-				}
-			}
+			style = turnStyle{Kind: "face"}
 		case dotMark:
-			style.Kind = "dot"
+			style.Kind, style.Text = "dot", m.name
 		case arrowMark:
 			style.Kind = "arrow"
 		case textMark:

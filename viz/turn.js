@@ -20,6 +20,13 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     });
     (data.looks || []).forEach(look => sum(look, 1));
     data.faces = [];
+    for (const b of data.bodies) {
+      sum(b.triangles, 3);
+      b.corners = Int32Array.from(b.triangles);
+      sum(b.normals || [], 2).forEach((v, i, all) => { if (i % 2) b.corners[all[i - 1]] = v; });
+      sum(b.open || [], 1);
+      (b.tones || []).forEach(tones => sum(tones, 1));
+    }
     data.others = [];
     data.all = [];
     let last = 0;
@@ -28,38 +35,103 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       for (let k = 0; k < n; k++) at.push(last += data.marks[i++]);
       const s = data.styles[style];
       const mark = {s, at};
+      if (s.kind == "face") Object.assign(data.bodies[data.faces.length], {at: Int32Array.from(at), tone: (data.bodies[data.faces.length].tones || [])[0]});
       (s.kind == "face" ? data.faces : data.others).push(mark);
       data.all.push(mark);
     }
     data.show = k => {
       data.points = data.frames[k];
+      for (const b of data.bodies) if (b.tones) b.tone = b.tones[k];
       if (data.looks) data.all.forEach((mark, i) => mark.s = data.styles[data.looks[k][i]]);
     };
     if (range) data.show(range.value);
     data.home = {azimuth: data.azimuth, elevation: data.elevation, zoom: 1};
     data.zoom = 1;
-    data.clear = data.faces.some(f => f.s.fill[3] < 255);
+    data.clear = data.bodies.some(b => b.colours[0][3] < 255);
     view.data = data;
   };
   const inverted = view => getComputedStyle(view).filter != "none";
   const css = c => `rgba(${c[0]},${c[1]},${c[2]},${c[3] / 255})`;
 
-  // cover calls put(x, y) for the pixels of a page of W by H inside a polygon, which need not be convex: where its corners wind around
-  // the pixel's middle.
-  const cover = (corners, W, H, put) => {
-    const ys = corners.map(c => c[1]), bottom = Math.min(H - 1, Math.floor(Math.max(...ys)));
-    for (let y = Math.max(0, Math.floor(Math.min(...ys))); y <= bottom; y++) {
-      const level = y + .5, cuts = [];
-      corners.forEach(([bx, by], k) => {
-        const [ax, ay] = corners.at(k - 1);
-        if ((ay <= level) != (by <= level)) cuts.push([ax + (level - ay) / (by - ay) * (bx - ax), ay < by ? 1 : -1]);
-      });
-      cuts.sort((a, b) => a[0] - b[0]);
-      let turns = 0;
-      cuts.slice(1).forEach(([end], k) => {
-        turns += cuts[k][1];
-        if (turns) for (let x = Math.max(0, Math.ceil(cuts[k][0] - .5)); x < Math.min(W, end - .5); x++) put(x, y);
-      });
+  // light is that of the package, for a unit normal towards the reader: a lamp above the left shoulder, a weak one from the right, and soft
+  // light that is stronger from above.
+  const light = (x, y, z, open) => (.1 + .9 * open) * (.57 + .1 * y) + (.55 + .45 * open) *
+    (.42 * Math.max(0, -.45 * x + .55 * y + .7 * z) + .14 * Math.max(0, .7 * x + .1 * y + .7 * z));
+
+  // shade finds how bright both sides of a body are at its normals, the means of those of the triangles.
+  const shade = (b, X, Y, Z, dark) => {
+    const {at, triangles, corners, open} = b, n = open ? open.length : 0;
+    b.front ||= new Float32Array(n);
+    b.back ||= new Float32Array(n);
+    const sums = new Float32Array(3 * n);
+    if (n) for (let i = 0; i < triangles.length; i += 3) {
+      const p = at[triangles[i]], q = at[triangles[i + 1]], r = at[triangles[i + 2]];
+      const ux = X[q] - X[p], uy = Y[p] - Y[q], uz = Z[q] - Z[p], vx = X[r] - X[p], vy = Y[p] - Y[r], vz = Z[r] - Z[p];
+      const x = uy * vz - uz * vy, y = uz * vx - ux * vz, z = ux * vy - uy * vx;
+      for (let k = i; k < i + 3; k++) {
+        const c = 3 * corners[k];
+        sums[c] += x; sums[c + 1] += y; sums[c + 2] += z;
+      }
+    }
+    for (let i = 0; i < n; i++) {
+      const length = Math.hypot(sums[3 * i], sums[3 * i + 1], sums[3 * i + 2]) || 1;
+      const [x, y, z] = [sums[3 * i] / length, sums[3 * i + 1] / length, sums[3 * i + 2] / length];
+      b.front[i] = light(x, y, z, open[i] / 255);
+      b.back[i] = light(-x, -y, -z, open[i] / 255);
+      if (dark) { b.front[i] = 1.25 - .55 * b.front[i]; b.back[i] = 1.25 - .55 * b.back[i]; } // the page turns light and dark over
+    }
+  };
+
+  // fill draws the pixels whose middles a triangle covers, row by row, each once where triangles meet.
+  const fill = (b, i, X, Y, Z, fine, W, H, depth, out) => {
+    const {at, triangles, corners, colours, tone, front, back, open} = b;
+    const v = [triangles[i], triangles[i + 1], triangles[i + 2]], [p, q, r] = [at[v[0]], at[v[1]], at[v[2]]];
+    const x = [fine * X[p], fine * X[q], fine * X[r]], y = [fine * Y[p], fine * Y[q], fine * Y[r]];
+    const ux = x[1] - x[0], uy = y[1] - y[0], vx = x[2] - x[0], vy = y[2] - y[0], area = ux * vy - uy * vx;
+    if (!area) return;
+    const side = area < 0 ? front : back, lit = k => open ? side[corners[i + k]] : 1, ink = k => colours[tone ? tone[v[k]] : 0];
+    const [A, B, C] = [ink(0), ink(1), ink(2)], [a, c, e] = [lit(0), lit(1), lit(2)];
+    const R = A[0] * a, G = A[1] * a, F = A[2] * a; // at the first corner, and the slopes to the others
+    const Rs = B[0] * c - R, Gs = B[1] * c - G, Fs = B[2] * c - F, Rt = C[0] * e - R, Gt = C[1] * e - G, Ft = C[2] * e - F;
+    const z0 = Z[p], zs = Z[q] - z0, zt = Z[r] - z0, alpha = A[3] / 255;
+    let top = 0, mid = 1, low = 2;
+    if (y[top] > y[mid]) [top, mid] = [mid, top];
+    if (y[mid] > y[low]) [mid, low] = [low, mid];
+    if (y[top] > y[mid]) [top, mid] = [mid, top];
+    const cross = (j, k, level) => x[j] + (level - y[j]) * ((x[k] - x[j]) / (y[k] - y[j])); // from the upper end of an edge
+    const end = Math.min(H, Math.ceil(y[low] - .5));
+    for (let row = Math.max(0, Math.ceil(y[top] - .5)); row < end; row++) {
+      const level = row + .5, one = cross(top, low, level), two = level < y[mid] ? cross(top, mid, level) : cross(mid, low, level);
+      const to = Math.min(W, Math.ceil(Math.max(one, two) - .5)), py = level - y[0];
+      for (let col = Math.max(0, Math.ceil(Math.min(one, two) - .5)); col < to; col++) {
+        const px = col + .5 - x[0], s = (px * vy - py * vx) / area, t = (ux * py - uy * px) / area;
+        const j = row * W + col, z = z0 + s * zs + t * zt;
+        if (alpha == 1) {
+          if (z <= depth[j]) continue;
+          out[4 * j] = R + s * Rs + t * Rt; out[4 * j + 1] = G + s * Gs + t * Gt; out[4 * j + 2] = F + s * Fs + t * Ft; out[4 * j + 3] = 255;
+        } else {
+          const under = out[4 * j + 3] / 255 * (1 - alpha), sum = alpha + under;
+          out[4 * j] = (alpha * (R + s * Rs + t * Rt) + under * out[4 * j]) / sum;
+          out[4 * j + 1] = (alpha * (G + s * Gs + t * Gt) + under * out[4 * j + 1]) / sum;
+          out[4 * j + 2] = (alpha * (F + s * Fs + t * Ft) + under * out[4 * j + 2]) / sum;
+          out[4 * j + 3] = 255 * sum;
+        }
+        if (z > depth[j]) depth[j] = z;
+      }
+    }
+  };
+
+  // outline darkens the pixels at whose side the surface ends or jumps back, more than a steep surface falls, the nearer they are the more.
+  const outline = (depth, out, W, H, jump, step) => {
+    let near = -Infinity, far = Infinity;
+    for (const z of depth) if (z > -Infinity) { if (z > near) near = z; if (z < far) far = z; }
+    for (let y = 0, i = 0; y < H; y++) for (let x = 0; x < W; x++, i++) {
+      const z = depth[i], level = (one, two) => one >= z - jump - Math.max(0, two - z) && two >= z - jump - Math.max(0, one - z);
+      if (z == -Infinity) continue;
+      if (x >= step && x < W - step && y >= step && y < H - step &&
+        level(depth[i - step], depth[i + step]) && level(depth[i - step * W], depth[i + step * W])) continue;
+      const dim = .8 - .4 * (z - far) / (near - far || 1);
+      out[4 * i] *= dim; out[4 * i + 1] *= dim; out[4 * i + 2] *= dim;
     }
   };
 
@@ -76,66 +148,21 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       X[i] = d.middle[0] * w + unit * x; Y[i] = d.middle[1] * h - unit * y; Z[i] = unit * z;
     }
 
-    // The facets go into an image with the depth of each pixel, the farthest first where some let others shine through.
+    // The surfaces go into an image with the depth of each pixel, the farthest triangle first where some let others shine through.
     const depth = new Float32Array(W * H).fill(-Infinity), image = new ImageData(W, H), out = image.data;
-    const put = (i, z, r, g, b, alpha) => {
-      if (alpha == 255) {
-        if (z <= depth[i]) return;
-        out[4 * i] = r; out[4 * i + 1] = g; out[4 * i + 2] = b; out[4 * i + 3] = 255;
-      } else {
-        const over = alpha / 255, under = out[4 * i + 3] / 255 * (1 - over), sum = over + under;
-        [r, g, b].forEach((v, k) => out[4 * i + k] = (v * over + out[4 * i + k] * under) / sum);
-        out[4 * i + 3] = 255 * sum;
-      }
-      depth[i] = Math.max(depth[i], z);
-    };
-    const triangle = (a, b, c, ...ink) => {
-      const ax = fine * X[a], ay = fine * Y[a], ux = fine * X[b] - ax, uy = fine * Y[b] - ay, vx = fine * X[c] - ax, vy = fine * Y[c] - ay;
-      const area = ux * vy - uy * vx;
-      if (!area) return;
-      const left = Math.max(0, Math.floor(ax + Math.min(0, ux, vx))), right = Math.min(W - 1, Math.ceil(ax + Math.max(0, ux, vx)));
-      const top = Math.max(0, Math.floor(ay + Math.min(0, uy, vy))), bottom = Math.min(H - 1, Math.ceil(ay + Math.max(0, uy, vy)));
-      for (let y = top; y <= bottom; y++) {
-        for (let x = left; x <= right; x++) {
-          const px = x + .5 - ax, py = y + .5 - ay, s = (px * vy - py * vx) / area, t = (ux * py - uy * px) / area;
-          if (s < -1e-3 || t < -1e-3 || s + t > 1.001) continue;
-          put(y * W + x, Z[a] + s * (Z[b] - Z[a]) + t * (Z[c] - Z[a]), ...ink);
-        }
-      }
-    };
-    const region = (at, ...ink) => { // of more corners than three, at the depth of the plane that fits them
-      const low = Math.min(...at.map(i => Z[i])), high = Math.max(...at.map(i => Z[i]));
-      const [mx, my, mz] = [X, Y, Z].map(v => at.reduce((sum, i) => sum + v[i], 0) / at.length);
-      let nx = 0, ny = 0, nz = 0;
-      at.forEach((i, k) => {
-        const j = at.at(k - 1);
-        nx += (Y[j] - Y[i]) * (Z[j] + Z[i]); ny += (Z[j] - Z[i]) * (X[j] + X[i]); nz += (X[j] - X[i]) * (Y[j] + Y[i]);
-      });
-      cover(at.map(i => [fine * X[i], fine * Y[i]]), W, H, (x, y) => {
-        const z = nz ? mz - (nx * ((x + .5) / fine - mx) + ny * ((y + .5) / fine - my)) / nz : mz;
-        put(y * W + x, Math.max(low, Math.min(high, z)), ...ink);
-      });
-    };
-    if (d.clear) {
-      for (const f of d.faces) f.z = f.at.reduce((sum, i) => sum + Z[i], 0) / f.at.length;
-      d.faces.sort((f, g) => f.z - g.z);
-    }
-    const dark = inverted(view);
-    for (const {s, at} of d.faces) {
-      let light = 1;
-      if (s.lit) { // as the package draws it: from above the left shoulder, on both sides
-        const [a, b, c] = at, ux = X[b] - X[a], uy = Y[a] - Y[b], uz = Z[b] - Z[a], vx = X[c] - X[a], vy = Y[a] - Y[c], vz = Z[c] - Z[a];
-        const nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx, length = Math.hypot(nx, ny, nz) * (nz < 0 ? -1 : 1);
-        if (length) light = .68 + .36 * (-.35 * nx + .5 * ny + .79 * nz) / length;
-        if (dark) light = 1.32 - .45 * light; // the page turns light and dark over: what faces the light is bright there, too, but darker than grey lines
-        if (s.lit == 2) light = .8 + .2 * light;
-      }
-      const [r, g, b] = s.fill.slice(0, 3).map(v => Math.min(255, v * light));
-      (at.length == 3 ? triangle(...at, r, g, b, s.fill[3]) : region(at, r, g, b, s.fill[3]));
-    }
+    const facets = [], dark = inverted(view);
+    for (const b of d.bodies) shade(b, X, Y, Z, dark);
+    d.bodies.forEach(b => {
+      const t = b.triangles;
+      if (!d.clear) for (let i = 0; i < t.length; i += 3) fill(b, i, X, Y, Z, fine, W, H, depth, out);
+      else for (let i = 0; i < t.length; i += 3) facets.push([Z[b.at[t[i]]] + Z[b.at[t[i + 1]]] + Z[b.at[t[i + 2]]], b, i]);
+    });
+    facets.sort((f, g) => f[0] - g[0]).forEach(f => fill(f[1], f[2], X, Y, Z, fine, W, H, depth, out));
+    if (d.bodies.length) outline(depth, out, W, H, .02 * unit * d.reach, Math.max(1, Math.round(.35 * point * fine)));
 
     // All else is drawn piece by piece: what a facet hides before the image, the rest after it.
-    const pieces = [], reach = unit * d.reach;
+    const pieces = [], reach = unit * d.reach, free = [];
+    view.dots = [];
     const piece = (s, x, y, z, put) => {
       const i = Math.round(fine * y) * W + Math.round(fine * x);
       pieces.push({hidden: depth[i] > z + unit * d.tolerance, order: z + .01 * s.level * reach, put});
@@ -179,16 +206,23 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       } else if (s.kind == "arrow") {
         arrow(s, ...p);
       } else if (s.kind == "dot") {
+        if (s.text) view.dots.push([...p[0], s.text]);
         piece(s, ...p[0], pen => {
           pen.beginPath(); pen.arc(p[0][0], p[0][1], s.radius * point, 0, 7);
           pen.fillStyle = css(s.fill); pen.fill();
           if (s.width) { pen.strokeStyle = css(s.stroke); pen.lineWidth = s.width * point; pen.stroke(); }
         });
       } else { // a text stands beside its point, away from the middle of the others
-        const m = middles[s.level], x = p[0][0] - m[0] / m[2], y = p[0][1] - m[1] / m[2], away = 5.5 * point / (Math.hypot(x, y) || 1);
-        piece(s, ...p[0], pen => write(pen, s.text, p[0][0] + away * x, p[0][1] + away * y, s.fill));
+        const m = middles[s.level], x = p[0][0] - m[0] / m[2], y = p[0][1] - m[1] / m[2], away = 1 / (Math.hypot(x, y) || 1);
+        const half = 1.8 * s.text.length * point; // a long one stands beside its point
+        const far = away * x * Math.max(5.5 * point, half + 2.2 * point), out = p[0][0] + far < half || p[0][0] + far > w - half;
+        free.push({s, p: p[0], x: p[0][0] + (out ? -far : far), y: p[0][1] + away * y * 5.5 * point, half});
       }
     }
+    free.sort((a, b) => b.p[2] - a.p[2]).forEach((t, i) => { // none stands on a nearer one
+      t.kept = !free.slice(0, i).some(o => o.kept && Math.abs(o.x - t.x) < o.half + t.half && Math.abs(o.y - t.y) < 6.5 * point);
+      if (t.kept) piece(t.s, ...t.p, pen => write(pen, t.s.text, t.x, t.y, t.s.fill));
+    });
     if (d.axes) {
       const [x, y] = [d.axes[0] * w, d.axes[1] * h], grey = [118, 118, 118, 255];
       "xyz".split("").forEach((name, k) => {
@@ -254,9 +288,14 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       held.set(e.pointerId, [e.clientX, e.clientY, e.pointerType != "touch"]);
       turn(0, 0);
     };
+    if ("names" in view.dataset) view.onpointerenter = () => turn(0, 0);
     view.onpointermove = e => {
       const last = held.get(e.pointerId);
-      if (!last) return;
+      if (!last) { // the name of the nearest point, of those together the foremost
+        const near = (view.dots || []).filter(([x, y]) => Math.hypot(x - e.offsetX, y - e.offsetY) < 8).sort((a, b) => b[2] - a[2])[0];
+        view.title = near ? near[3] : "";
+        return;
+      }
       const [dx, dy] = [e.clientX - last[0], e.clientY - last[1]].map(Math.abs);
       if (!last[2] && held.size == 1 && (dx + dy < 6 || dx < dy)) return; // a finger that moves up or down scrolls the page
       const before = held.size == 2 && spread();

@@ -946,7 +946,7 @@ func TestConstant(t *testing.T) {
 			}
 			surface := expect.Must(Fig(Mesh([][]float64{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, [][3]int{{0, 1, 2}}).ColorBy("curvature", values...)).scene())
 			bar := surface.legend.bars[0].labels(100)
-			if len(bar) != 1 || bar[0].Label != c.want || surface.marks[0].fill != rampColour(0.5) {
+			if len(bar) != 1 || bar[0].Label != c.want || surface.marks[0].fill != levelColour(0.5) {
 				t.Errorf("colours of %v: ticks %v, want %s, of the colour %v", values, bar, c.want, surface.marks[0].fill)
 			}
 		}

@@ -322,11 +322,14 @@ func (a *analysis) describe() *Section {
 	if estimated != nil {
 		layers = append(layers, viz.Points(estimated).Label("estimated"))
 	}
-	if n := len(aligned.Mean); n <= 60 && !a.data.Closed && len(aligned.Mean[0]) == 2 {
-		names := make([]string, n)
-		for l := range names {
-			names[l] = a.data.Landmark(l)
-		}
+	names := make([]string, len(aligned.Mean))
+	for l := range names {
+		names[l] = a.data.Landmark(l)
+	}
+	if len(aligned.Mean[0]) == 3 {
+		layers[1] = viz.Wireframe(aligned.Mean, a.links).Hover(names...).Color(viz.Black).Label("mean")
+	}
+	if len(names) <= 60 && !a.data.Closed {
 		layers = append(layers, viz.Names(aligned.Mean, names).Color(viz.Grey))
 	}
 	s.add(&Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean; " + a.data.Counting() + ".", Drawing: viz.Fig(layers...).Unit("centroid sizes")})
@@ -376,6 +379,13 @@ func (a *analysis) between(from, to [][]float64, names ...string) *viz.Figure {
 	}
 	if a.data.Closed {
 		return viz.Fig(viz.Outline(from).Label(names[0]), viz.Outline(to).Label(names[1])).Unit("centroid sizes")
+	}
+	if len(from[0]) == 3 { // a tree joins the landmarks
+		way := make([][]float64, len(from))
+		for i := range from {
+			way[i] = floats.SubTo(make([]float64, 3), to[i], from[i])
+		}
+		return viz.Fig(viz.Wireframe(from, nil).Label(names[0]), viz.Arrows(from, way).Label("to "+names[1])).Unit("centroid sizes")
 	}
 	var lines [][][]float64
 	for i := range from {

@@ -1,0 +1,255 @@
+package viz
+
+import (
+	"cmp"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// A body is what a surface has from every side: its triangles, which of their corners share a normal, and how much of the sky each normal's
+// point sees.
+type body struct {
+	triangles [][3]int  // vertices
+	normals   [][3]int  // of the corners of each triangle
+	points    []int     // the vertex of each normal: normal i < number of vertices is that of vertex i
+	open      []float64 // of each normal, from 0 to 1; nil: the body is not lit
+}
+
+// sharpEdge is the cosine of the angle between two triangles beyond which their common edge stays sharp: 60°. An icosahedron, with 42°, is
+// round, a cube is not.
+const sharpEdge = 0.5
+
+// newBody joins the triangles of a surface: corners at one place share a normal where no sharp edge parts them.
+func newBody(vertices [][]float64, triangles [][3]int) *body {
+	b := &body{triangles: triangles, normals: make([][3]int, len(triangles)), points: make([]int, len(vertices))}
+	box := boxOf(vertices)
+	type place [3]int
+	first, weld := map[place]int{}, make([]int, len(vertices)) // the first vertex at the place of each: a seam leaves no mark
+	grid := 1e7 / math.Max(2*box.radius(3), 1e-300)
+	for i, p := range vertices {
+		var at place
+		for k := range 3 {
+			at[k] = int(math.Round(grid * (p[k] - box.lo[k])))
+		}
+		if _, known := first[at]; !known {
+			first[at] = i
+		}
+		weld[i], b.points[i] = first[at], i
+	}
+	var none [3]float64
+	flat := make([][3]float64, len(triangles)) // unit normals
+	around := make([][][2]int, len(vertices))  // triangle and corner
+	for t, corners := range triangles {
+		flat[t] = unit3(across(vertices, corners))
+		for k, v := range corners {
+			around[weld[v]] = append(around[weld[v]], [2]int{t, k})
+		}
+	}
+	for v, corners := range around {
+		group := make([]int, len(corners))
+		for i := range group {
+			group[i] = i
+		}
+		for i, a := range corners {
+			for j, c := range corners[:i] {
+				p, q := flat[a[0]], flat[c[0]]
+				sharp := dot3(p, q) <= sharpEdge && p != none && q != none // a triangle without area has no normal
+				if group[i] == group[j] || sharp || !neighbours(triangles[a[0]], triangles[c[0]], weld) {
+					continue
+				}
+				for k, from := 0, group[i]; k <= i; k++ {
+					if group[k] == from {
+						group[k] = group[j]
+					}
+				}
+			}
+		}
+		number := map[int]int{}
+		for i, c := range corners {
+			if _, known := number[group[i]]; !known {
+				number[group[i]] = v
+				if len(number) > 1 {
+					number[group[i]] = len(b.points)
+					b.points = append(b.points, v)
+				}
+			}
+			b.normals[c[0]][c[1]] = number[group[i]]
+		}
+	}
+	b.open = b.openness(vertices)
+	return b
+}
+
+// neighbours reports whether two triangles share an edge.
+func neighbours(a, b [3]int, weld []int) bool {
+	shared := 0
+	for _, v := range a {
+		for _, w := range b {
+			if weld[v] == weld[w] {
+				shared++
+			}
+		}
+	}
+	return shared > 1
+}
+
+// normalsAt returns the unit normals: the means of those of the triangles, by their areas.
+func (b *body) normalsAt(at [][]float64) [][3]float64 {
+	sums := make([][3]float64, len(b.points))
+	for t, corners := range b.triangles {
+		n := across(at, corners)
+		for _, i := range b.normals[t] {
+			for k := range 3 {
+				sums[i][k] += n[k]
+			}
+		}
+	}
+	for i, n := range sums {
+		sums[i] = unit3(n)
+	}
+	return sums
+}
+
+// openness returns the share of the sky that the point of each normal sees, a ray by the cosine of its angle with the normal: the ambient
+// occlusion (Zhukov, Iones & Kronin, Rendering Techniques 1998) on the more open side of the surface. Rays run through a grid of cells
+// that the surface fills.
+func (b *body) openness(at [][]float64) []float64 {
+	const cells, rays = 96, 200 // along the longest side; over the whole sphere, half of them for each side
+	box := boxOf(at)
+	side := math.Max(2*box.radius(3)/cells, 1e-300)
+	var size [3]int
+	for k := range 3 {
+		size[k] = int(box.size(k)/side) + 3
+	}
+	cell := func(x, y, z float64) int { // with an empty cell around; -1: outside
+		i, j, k := int((x-box.lo[0])/side+1), int((y-box.lo[1])/side+1), int((z-box.lo[2])/side+1)
+		if i < 0 || j < 0 || k < 0 || i >= size[0] || j >= size[1] || k >= size[2] {
+			return -1
+		}
+		return (i*size[1]+j)*size[2] + k
+	}
+	full := make([]bool, size[0]*size[1]*size[2])
+	for _, t := range b.triangles {
+		p, q, r := at[t[0]], at[t[1]], at[t[2]]
+		n := int(2*math.Max(distance(p, q), math.Max(distance(q, r), distance(p, r)))/side) + 1
+		for i := range n + 1 {
+			for j := range n - i + 1 {
+				s, t := float64(i)/float64(n), float64(j)/float64(n)
+				x := [3]float64{}
+				for k := range 3 {
+					x[k] = p[k] + s*(q[k]-p[k]) + t*(r[k]-p[k])
+				}
+				full[cell(x[0], x[1], x[2])] = true
+			}
+		}
+	}
+	var sky [rays][3]float64 // evenly over the sphere
+	for i := range sky {
+		z := 1 - (2*float64(i)+1)/rays
+		sin, cos := math.Sincos(float64(i) * math.Pi * (3 - math.Sqrt(5)))
+		sky[i] = [3]float64{math.Sqrt(1-z*z) * cos, math.Sqrt(1-z*z) * sin, z}
+	}
+	normals, open := b.normalsAt(at), make([]float64, len(b.points))
+	look := func(i int) {
+		p, n := at[b.points[i]], normals[i]
+		var seen, all [2]float64 // outside, inside
+		for _, d := range sky {
+			way, face := dot3(d, n), 0
+			from := 1.8 * side // a flat surface does not hide itself: the diagonal of a cell is √3
+			if way < 0 {
+				way, face, from = -way, 1, -from
+			}
+			all[face] += way
+			x, y, z := p[0]+from*n[0], p[1]+from*n[1], p[2]+from*n[2]
+			for {
+				c := cell(x, y, z)
+				if c < 0 {
+					seen[face] += way
+					break
+				}
+				if full[c] {
+					break
+				}
+				x, y, z = x+side*d[0], y+side*d[1], z+side*d[2]
+			}
+		}
+		open[i] = math.Max(seen[0]/math.Max(all[0], 1e-300), seen[1]/math.Max(all[1], 1e-300))
+	}
+	var wait sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := w; i < len(open); i += workers {
+				look(i)
+			}
+		}()
+	}
+	wait.Wait()
+	mean, count := make([]float64, len(open)), make([]float64, len(open)) // with the neighbours: the grid leaves no steps
+	for _, corners := range b.normals {
+		all := (open[corners[0]] + open[corners[1]] + open[corners[2]]) / 3
+		for _, i := range corners {
+			mean[i], count[i] = mean[i]+all, count[i]+1
+		}
+	}
+	for i := range mean {
+		mean[i] /= math.Max(count[i], 1)
+	}
+	return mean
+}
+
+// light returns how bright a surface is whose unit normal, towards the reader, is n in the camera's frame, and which sees a share of the sky:
+// by a lamp above the reader's left shoulder, a weak one from the right, and soft light that is stronger from above. turn.js has the same.
+func light(n [3]float64, open float64) float64 {
+	lamp := 0.42*math.Max(0, -0.45*n[0]+0.55*n[1]+0.7*n[2]) + 0.14*math.Max(0, 0.7*n[0]+0.1*n[1]+0.7*n[2])
+	return (0.1+0.9*open)*(0.57+0.1*n[1]) + (0.55+0.45*open)*lamp
+}
+
+// across is the normal of a triangle, as long as twice its area.
+func across(at [][]float64, t [3]int) [3]float64 {
+	var a, b [3]float64
+	for k := range 3 {
+		a[k], b[k] = at[t[1]][k]-at[t[0]][k], at[t[2]][k]-at[t[0]][k]
+	}
+	return [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+}
+
+func dot3(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
+
+func unit3(n [3]float64) [3]float64 {
+	length := cmp.Or(math.Sqrt(dot3(n, n)), 1)
+	return [3]float64{n[0] / length, n[1] / length, n[2] / length}
+}
+
+// patch returns the triangles of a polygon in space: its ears, cut off one after the other, as seen along the normal of the plane that fits it.
+func patch(at [][]float64) *body {
+	var n [3]float64
+	left := make([]int, len(at))
+	for i := range at {
+		left[i] = i
+		a, b := at[i], at[(i+1)%len(at)]
+		for k := range 3 {
+			u, v := (k+1)%3, (k+2)%3
+			n[k] += (a[u] - b[u]) * (a[v] + b[v])
+		}
+	}
+	turns := func(a, b, c int) float64 { return dot3(across(at, [3]int{a, b, c}), n) }
+	out := &body{}
+	for len(left) > 2 {
+		ear := slices.IndexFunc(left, func(v int) bool {
+			i := slices.Index(left, v)
+			a, c := left[(i+len(left)-1)%len(left)], left[(i+1)%len(left)]
+			return turns(a, v, c) >= 0 && !slices.ContainsFunc(left, func(p int) bool {
+				return p != a && p != v && p != c && turns(a, v, p) > 0 && turns(v, c, p) > 0 && turns(c, a, p) > 0
+			})
+		})
+		i := max(ear, 0) // an outline that crosses itself has none
+		out.triangles = append(out.triangles, [3]int{left[(i+len(left)-1)%len(left)], left[i], left[(i+1)%len(left)]})
+		left = slices.Delete(left, i, i+1)
+	}
+	return out
+}

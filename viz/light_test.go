@@ -1,0 +1,256 @@
+package viz
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"testing"
+
+	"github.com/dop251/goja"
+	"gonum.org/v1/plot/vg"
+
+	"anatomy/geom/geomtest/expect"
+)
+
+// ball is a sphere of triangles, with a seam.
+func ball(n int) ([][]float64, [][3]int) {
+	return Tessellate(func(u, v float64) []float64 {
+		sin, cos := math.Sincos(v)
+		return []float64{sin * math.Cos(u), sin * math.Sin(u), cos}
+	}, [2]float64{0, 2 * math.Pi}, [2]float64{0, math.Pi}, 2*n, n)
+}
+
+// Triangles share a normal over blunt edges and over a seam, and not over sharp ones.
+func TestNormals(t *testing.T) {
+	vertices, triangles := ball(24)
+	for i, n := range newBody(vertices, triangles).normalsAt(vertices) {
+		if n == ([3]float64{}) {
+			continue // of the seam's second side, which has those of the first
+		}
+		if off := 1 - math.Abs(dot3(n, [3]float64(vertices[i]))); off > 0.005 {
+			t.Errorf("normal %d is off by %v", i, off)
+		}
+	}
+	var corners [][]float64
+	for i := range 8 {
+		corners = append(corners, []float64{float64(i & 1), float64(i >> 1 & 1), float64(i >> 2)})
+	}
+	var cube [][3]int
+	for _, q := range [][4]int{{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4}, {2, 6, 7, 3}, {0, 4, 6, 2}, {1, 3, 7, 5}} {
+		cube = append(cube, [3]int{q[0], q[1], q[2]}, [3]int{q[0], q[2], q[3]})
+	}
+	b := newBody(corners, cube)
+	if len(b.points) != 24 {
+		t.Errorf("a cube has %d normals", len(b.points))
+	}
+	for k, n := range b.normals {
+		if got, want := b.normalsAt(corners)[n[0]], unit3(across(corners, cube[k])); dot3(got, want) < 1-1e-12 {
+			t.Errorf("triangle %d of the cube: normal %v, want %v", k, got, want)
+		}
+	}
+}
+
+// A sphere sees all of the sky, and a floor beside a long wall (1 + cos φ)/2 of it, where φ is the elevation of the wall's top.
+func TestOpenness(t *testing.T) {
+	vertices, triangles := ball(20)
+	for i, open := range newBody(vertices, triangles).open {
+		if open < 0.999 && open != 0 { // 0: a normal without a triangle
+			t.Errorf("at %v a sphere sees %v", vertices[i], open)
+		}
+	}
+	profile := [][2]float64{{-1, -1}, {4, -1}, {4, 0}, {3, 0}, {2, 0}, {1.5, 0}, {1, 0}, {0.75, 0}, {0.5, 0}, {0.25, 0}, {0, 0}, {0, 1}, {-1, 1}}
+	var wall, front, back [][]float64
+	n := len(profile)
+	for _, y := range []float64{-8, 0, 8} {
+		for _, p := range profile {
+			wall = append(wall, []float64{p[0], y, p[1]})
+		}
+	}
+	front, back = wall[:n], wall[2*n:]
+	var faces [][3]int
+	for k := range 2 {
+		for i := range n {
+			a, b := k*n+i, k*n+(i+1)%n
+			faces = append(faces, [3]int{a, b, b + n}, [3]int{a, b + n, a + n})
+		}
+	}
+	for _, f := range patch(front).triangles {
+		faces = append(faces, [3]int{f[0], f[2], f[1]})
+	}
+	for _, f := range patch(back).triangles {
+		faces = append(faces, [3]int{2*n + f[0], 2*n + f[1], 2*n + f[2]})
+	}
+	open := (&body{triangles: faces}).smooth(wall)
+	for _, i := range []int{4, 5, 6} {
+		want := (1 + math.Cos(math.Atan(1/profile[i][0]))) / 2
+		expect.Abs(t, fmt.Sprintf("a floor %v from a wall", profile[i][0]), open[n+i], want, 0.05)
+	}
+}
+
+// smooth is openness with one normal a vertex.
+func (b *body) smooth(at [][]float64) []float64 {
+	b.normals = b.triangles
+	for i := range at {
+		b.points = append(b.points, i)
+	}
+	return b.openness(at)
+}
+
+// A polygon in space is its ears: they have its area, and none reaches into a bay.
+func TestPatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		corners [][]float64
+		area    float64
+	}{
+		"a bay":      {[][]float64{{1, 1, 0}, {5, 1, 4}, {5, 5, 4}, {4, 5, 3}, {4, 2, 3}, {2, 2, 1}, {2, 5, 1}, {1, 5, 0}}, 10 * math.Sqrt2},
+		"backwards":  {[][]float64{{1, 5, 0}, {2, 5, 1}, {2, 2, 1}, {4, 2, 3}, {4, 5, 3}, {5, 5, 4}, {5, 1, 4}, {1, 1, 0}}, 10 * math.Sqrt2},
+		"a segment":  {[][]float64{{1, 1, 0}, {5, 4, 1}}, 0},
+		"a triangle": {[][]float64{{0, 0, 1}, {2, 0, 1}, {0, 3, 1}}, 3},
+	} {
+		area := 0.0
+		for _, f := range patch(c.corners).triangles {
+			n := across(c.corners, f)
+			area += math.Sqrt(dot3(n, n)) / 2
+		}
+		expect.Abs(t, name, area, c.area, 1e-12)
+	}
+}
+
+// The page that turns draws the pixels of the picture on paper.
+func TestPageDrawsThePicture(t *testing.T) {
+	vertices, triangles := ball(7)
+	var values []float64
+	for i, p := range vertices {
+		vertices[i] = []float64{p[0], p[1] * (1.5 + p[0]), p[2]}
+		values = append(values, p[2]+0.5*p[0])
+	}
+	for name, l := range map[string]*Layer{"grey": Mesh(vertices, triangles), "colours": Mesh(vertices, triangles).ColorBy("z", values...), "glass": Mesh(vertices, triangles).Opacity(0.6)} {
+		s := expect.Must(Fig(l).scene())
+		const scale, shift, size = 20, 60, 120
+		place := func(p []float64) vg.Point {
+			return vg.Point{X: vg.Length(shift + scale*p[0]), Y: vg.Length(shift + scale*p[1])}
+		}
+		want := newSolid(s.marks, place, s.extent)
+		b := want.buffer(1, vg.Point{}, vg.Point{X: size - 1, Y: size - 1})
+		b.outline(s.extent)
+		m := s.marks[0]
+		data := bodyData(m.body, []*scene{s}, 0)
+		text := expect.Must(json.Marshal(data))
+		code := "let sum = (p, width) => { for (let i = width; i < p.length; i++) p[i] += p[i - width]; return p; };\n"
+		for _, function := range []string{"light", "shade", "fill", "outline"} {
+			code += regexp.MustCompile(`(?s)  const ` + function + ` = .*?;\n\n`).FindString(turnScript)
+		}
+		read := regexp.MustCompile(`(?s)for \(const b of data.bodies\) \{.*?\n    }`).FindString(turnScript)
+		var x, y, z []float64
+		var at []int
+		for i, p := range m.at {
+			x, y, z, at = append(x, shift+scale*p[0]), append(y, size-shift-scale*p[1]), append(z, scale*p[2]), append(at, i)
+		}
+		numbers := func(v any) string { return string(expect.Must(json.Marshal(v))) }
+		code += fmt.Sprintf("const data = {bodies: [%s]}; %s\nconst b = data.bodies[0], X = %s, Y = %s, Z = %s, W = %d; b.at = %s; b.tone = (b.tones || [])[0];\n", text, read, numbers(x), numbers(y), numbers(z), size, numbers(at))
+		code += fmt.Sprintf(`const depth = Array(W * W).fill(-Infinity), out = new Uint8ClampedArray(4 * W * W), order = [];
+shade(b, X, Y, Z, false);
+for (let i = 0; i < b.triangles.length; i += 3) order.push(i);
+if (b.colours[0][3] < 255) { const far = i => [0, 1, 2].reduce((sum, k) => sum + Z[b.triangles[i + k]], 0); order.sort((i, j) => far(i) - far(j)); }
+order.forEach(i => fill(b, i, X, Y, Z, 1, W, W, depth, out));
+outline(depth, out, W, W, %v, 1);
+Array.from(out)`, 0.02*scale*s.extent)
+		var got []float64
+		if err := goja.New().ExportTo(expect.Must(goja.New().RunString(code)), &got); err != nil {
+			t.Fatal(err)
+		}
+		wrong, covered := 0, 0
+		for i, c := range b.colour {
+			if c[3] == 0 && got[4*i+3] == 0 {
+				continue
+			}
+			covered++
+			for k := range 3 {
+				if math.Abs(got[4*i+k]-c[k]/math.Max(c[3], 1e-9)) > 4 {
+					wrong++
+					break
+				}
+			}
+		}
+		if covered < 1500 || wrong > covered/100 {
+			t.Errorf("%s: %d of %d pixels differ", name, wrong, covered)
+		}
+	}
+}
+
+// Signed values on surfaces and areas have white at 0 and equal strength at equal distance from it; what light shapes has nearly even lightness.
+func TestPalettes(t *testing.T) {
+	square := [][]float64{{0, 0}, {1, 0}, {1, 1}}
+	s := expect.Must(Fig(Region(square, square, square).ColorBy("change", -1, 0, 4)).scene())
+	l := s.layers[0]
+	if c := l.colour(l.tone(0)); min(c.R, c.G, c.B) < 0xf4 {
+		t.Errorf("0 is %v", c)
+	}
+	if l.tone(4) != 1 || l.tone(-1) != 0.375 {
+		t.Errorf("-1 and 4 are at %v and %v", l.tone(-1), l.tone(4))
+	}
+	for i := range 101 {
+		c := levelColour(float64(i) / 100)
+		if light := 0.3*float64(c.R) + 0.59*float64(c.G) + 0.11*float64(c.B); light < 120 || light > 190 {
+			t.Errorf("at %d %% the palette of surfaces has lightness %.0f of 255", i, light)
+		}
+	}
+}
+
+// Landmarks without links are joined by the tree of least length, if none of its lines is long, and groups have marks that differ.
+func TestSpanningAndShapes(t *testing.T) {
+	links := spanning([][]float64{{0, 0, 0}, {3, 0, 0}, {1, 0, 0}, {2, 0.5, 0}, {2, 0, 0}})
+	length := 0
+	for _, l := range links {
+		length += l[0] + 10*l[1]
+	}
+	if len(links) != 4 || length != 0+20+2+40+4+30+4+10 {
+		t.Errorf("links %v", links)
+	}
+	if links := spanning([][]float64{{0, 0}, {1, 0}, {10, 0}, {11, 0}}); links != nil {
+		t.Errorf("over a gap: %v", links)
+	}
+	x := []float64{0, 1}
+	s := expect.Must(Fig(Scatter(x, x).Label("a"), Scatter(x, x).Label("b"), Scatter(x, x)).scene())
+	for i, want := range []int{0, 0, 1, 1, 0, 0} {
+		if s.marks[i].shape != want {
+			t.Errorf("mark %d has the shape %d", i, s.marks[i].shape)
+		}
+	}
+	if got := s.legend.keys[1].sample[0].shape; got != 1 {
+		t.Errorf("in the legend b has the shape %d", got)
+	}
+}
+
+// Meshes side by side have one scale, and scales of their own where one would hardly be seen.
+func TestBodiesHaveOneScale(t *testing.T) {
+	for _, c := range []struct{ size, want float64 }{{0.5, 1}, {0.1, 0.1}} {
+		vertices, triangles := ball(6)
+		var small [][]float64
+		for _, p := range vertices {
+			small = append(small, []float64{c.size * p[0], c.size * p[1], c.size * p[2]})
+		}
+		s := expect.Must(Row(Fig(Mesh(vertices, triangles)), Fig(Mesh(small, triangles))).sheet())
+		var units []float64
+		for _, p := range s.panels {
+			f := p.scene.frame(p.scene.inner(p.at))
+			units = append(units, (f.hi[0]-f.lo[0])/float64(f.area.Size().X))
+		}
+		expect.Abs(t, fmt.Sprint(c.size), units[1]/units[0], c.want, 1e-6)
+	}
+}
+
+// Of names in space that stand on one another the nearest is written.
+func TestNamesInSpace(t *testing.T) {
+	s := expect.Must(Fig(Names([][]float64{{0, 0, 0}, {5, 0, 0}, {0, 3, 3}}, []string{"behind", "before", "beside"})).Camera(0, 0).scene())
+	var got []string
+	for _, p := range s.stamps(s.frame(vg.Rectangle{Max: vg.Point{X: 200, Y: 200}})) {
+		if p.text != "" {
+			got = append(got, p.text)
+		}
+	}
+	if fmt.Sprint(got) != "[beside before]" {
+		t.Error(got)
+	}
+}
