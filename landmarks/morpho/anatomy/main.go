@@ -396,11 +396,11 @@ func print(w io.Writer, t *supplement.Table, format string) error {
 		_, err := w.Write(t.CSV())
 		return err
 	case "json":
-		rows := []map[string]string{}
+		rows, columns := []map[string]supplement.Cell{}, t.Columns()
 		for _, cells := range t.Rows {
-			row := map[string]string{}
+			row := map[string]supplement.Cell{}
 			for i, cell := range cells {
-				row[t.Header[i]] = cell
+				row[columns[i]] = cell
 			}
 			rows = append(rows, row)
 		}
@@ -408,7 +408,11 @@ func print(w io.Writer, t *supplement.Table, format string) error {
 	}
 	lines := []string{strings.Join(t.Header, "\t")}
 	for _, row := range t.Rows {
-		lines = append(lines, strings.Join(row, "\t"))
+		var words []string
+		for _, cell := range row {
+			words = append(words, cell.String())
+		}
+		lines = append(lines, strings.Join(words, "\t"))
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s\n", t.Caption, linear.Table(lines))
 	return err

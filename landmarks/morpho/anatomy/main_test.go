@@ -47,12 +47,12 @@ func TestCommands(t *testing.T) {
 	with := func(args ...string) []string { return append(args, model...) }
 
 	state, out, errors := commandLine(with("test", heads, "--format", "csv")...)
-	if want := "term,df,SS,MS,R²,F,Z,p,error of p\nspecies,1,0.029258,"; state != 0 || !strings.HasPrefix(out, want) {
+	if want := "term,df,SS,MS,R2,F,Z,p,error_of_p\nspecies,1,0.0292578376"; state != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("state %d: %s%s", state, out, errors)
 	}
 	_, out, _ = commandLine(with("test", heads, "--format", "json", "--table", "disparity")...)
-	var rows []map[string]string
-	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 4 || rows[0]["specimens"] != "10" {
+	var rows []map[string]any
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 4 || rows[0]["specimens"] != 10. || rows[0]["variance"] == nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	if _, out, _ = commandLine(with("test", heads)...); !strings.Contains(out, "species:site") {

@@ -46,14 +46,6 @@ type Paragraph string
 // List is lines of text.
 type List []string
 
-// Table is rows of cells under a header.
-type Table struct {
-	Name    string // of its file, without extension
-	Caption string
-	Header  []string
-	Rows    [][]string
-}
-
 // Figure is a drawing.
 type Figure struct {
 	Name    string // of its files, without extension

@@ -34,7 +34,7 @@ func (a *analysis) measured() *Section {
 	s.add(a.anovaTable("repeatability", fmt.Sprintf("Procrustes analysis of variance by %s and replicate. The residuals are the random error of measurement.", what), found.Table))
 	t := &Table{Name: "repeatability-landmarks", Caption: "Standard deviations of the landmarks within and between specimens, in centroid sizes.", Header: []string{"landmark", "error", "between specimens"}}
 	for l := range found.Noise {
-		t.Rows = append(t.Rows, []string{fmt.Sprint(l), number(found.Noise[l]), number(found.Spread[l])})
+		t.Add(l, found.Noise[l], found.Spread[l])
 	}
 	s.add(t)
 	if len(a.pca.Scores) > 1 {

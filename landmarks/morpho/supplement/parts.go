@@ -96,7 +96,7 @@ func (a *analysis) integrate() *Section {
 	var effects []*shapestats.Integration
 	var figure *viz.Figure
 	add := func(name string, n int, found *shapestats.Integration) {
-		t.Rows = append(t.Rows, []string{name, fmt.Sprint(n), number(found.R), fmt.Sprintf("%.3g", found.Effect.Z()), pValue(found.P)})
+		t.Add(name, n, found.R, Number(found.Effect.Z(), "%.3g"), PValue(found.P))
 		names, effects = append(names, name), append(effects, found)
 		if figure == nil {
 			figure = viz.Fig(viz.Scatter(found.Scores[0][0], found.Scores[1][0])).XLabel(parts[0].name + " score").YLabel("score of the others")
@@ -128,7 +128,7 @@ func (a *analysis) integrate() *Section {
 		pairs := &Table{Name: "integration-pairs", Caption: "Comparison of groups by the integration of their parts: by how much more the inverse hyperbolic tangent of r is above its mean over permutations, in standard errors of the difference, and its p-value by the normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
 		for i, j := range linear.Twos(len(effects)) {
 			z, p := effects[i].Difference(effects[j])
-			pairs.Rows = append(pairs.Rows, []string{names[i], names[j], fmt.Sprintf("%.3g", z), pValue(p)})
+			pairs.Add(names[i], names[j], Number(z, "%.3g"), PValue(p))
 		}
 		s.add(pairs)
 		a.method("Integrations of groups were compared by the inverse hyperbolic tangents of their correlations, less the means over permutations, in standard errors of the difference. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")

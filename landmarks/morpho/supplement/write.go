@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"embed"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anatomy"
@@ -169,23 +167,6 @@ func checkFolder(folder string) {
 var prolog = regexp.MustCompile(`(?s)^.*?(<svg)`)
 
 func inline(svg []byte) []byte { return prolog.ReplaceAll(svg, []byte("$1")) }
-
-// CSV returns the table as comma-separated values. A text that a spreadsheet would compute, as =1+1 or @SUM(A1), begins with an apostrophe.
-func (t *Table) CSV() []byte {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	for _, row := range append([][]string{t.Header}, t.Rows...) {
-		row = slices.Clone(row)
-		for i, cell := range row {
-			if _, err := strconv.ParseFloat(cell, 64); cell != "" && (strings.Contains("=+@\t\r", cell[:1]) || cell[0] == '-' && err != nil) {
-				row[i] = "'" + cell
-			}
-		}
-		_ = w.Write(row) // to memory
-	}
-	w.Flush()
-	return b.Bytes()
-}
 
 //go:embed page.html
 var pages embed.FS
