@@ -1308,6 +1308,8 @@ class Report(unittest.TestCase):
             self.assertEqual(rgba[middle:middle + 3] == b"\xff\0\0", red)
             small = report.coarser(data)
             self.assertLess(len(small), len(data) + 1000)
+        several = new_code_cell("y", metadata={"tags": ["cover-2", "figure-3"]}, outputs=[picture(), picture(), panels])
+        self.assertIs(report.covering(self.notebook(first, several))[1].metadata, panels.metadata)
         panels.data[report.COVERED] = tall  # what viz draws for it is shown as it is
         self.assertEqual(report.pixels(report.cover(self.notebook(new_code_cell("y", metadata={"tags": ["cover-2"]}, outputs=[panels]))))[:2], (640, 320))
         self.assertEqual(report.cover(self.notebook()), b"")
@@ -1330,6 +1332,12 @@ class Report(unittest.TestCase):
             self.assertEqual(sorted(f.name for f in pathlib.Path(folder, "name", "tables").iterdir()), ["table-1.csv", "table-2.csv"])
             with open(pathlib.Path(folder, "name", "tables", "table-2.csv"), newline="") as file:
                 self.assertEqual(list(csv.reader(file)), [["name", "value"], ['a, “b”', "5e-07"]])
+        # A table of which the cell gives the file, with all digits.
+        sheet = 'name,value\n"a, ""b""",5.000000001e-07\nc,\n'
+        nb = self.notebook(new_code_cell("x", outputs=[new_output("display_data", {"text/markdown": table, "text/csv": sheet})]))
+        with tempfile.TemporaryDirectory() as folder:
+            report.write_files(nb, self.html(nb), pathlib.Path(folder))
+            self.assertEqual(pathlib.Path(folder, "tables", "table-1.csv").read_text(), sheet)
 
     def test_numbers_in_tables_stand_to_the_right(self):
         for rows, right in (("|a|-1.5e-07|\n|b|86.9 %|", 1), ("|a|1.5|\n|b|none|", 0)):

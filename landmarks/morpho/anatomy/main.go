@@ -18,7 +18,6 @@ import (
 
 	"anatomy"
 	"anatomy/geom/solve"
-	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/geom/watch"
@@ -151,14 +150,16 @@ func (q *question) data(path string) *morpho.Dataset {
 	if q.tree != "" {
 		q.Tree = try.Get(tree.Read(q.tree)).Newick()
 	}
-	if q.mesh != "" {
-		q.Question = try.Get(q.ReadMesh(q.mesh))
-	}
+	q.Question = try.Get(q.ReadMesh(q.mesh))
 	return q.read(path)
 }
 
-// document answers the question about the data of a file.
+// document answers the question about the landmarks or the mesh of a file.
 func (q *question) document(path string) *supplement.Document {
+	if info, err := os.Stat(path); mesh.Readable(path) && (err != nil || !info.IsDir()) {
+		q.Mesh, q.Surface, q.Question.Unit = try.Get(mesh.Read(path)), base(path), q.unit
+		return try.Get(supplement.New(nil, q.Question))
+	}
 	return try.Get(supplement.New(q.data(path), q.Question))
 }
 
@@ -390,31 +391,15 @@ func test() *cobra.Command {
 }
 
 // print writes a table in a format.
-func print(w io.Writer, t *supplement.Table, format string) error {
+func print(w io.Writer, t *supplement.Table, format string) (err error) {
 	switch format {
 	case "csv":
-		_, err := w.Write(t.CSV())
-		return err
+		_, err = w.Write(t.CSV())
 	case "json":
-		rows, columns := []map[string]supplement.Cell{}, t.Columns()
-		for _, cells := range t.Rows {
-			row := map[string]supplement.Cell{}
-			for i, cell := range cells {
-				row[columns[i]] = cell
-			}
-			rows = append(rows, row)
-		}
-		return json.NewEncoder(w).Encode(rows)
+		_, err = w.Write(t.JSON())
+	default:
+		_, err = fmt.Fprintln(w, t)
 	}
-	lines := []string{strings.Join(t.Header, "\t")}
-	for _, row := range t.Rows {
-		var words []string
-		for _, cell := range row {
-			words = append(words, cell.String())
-		}
-		lines = append(lines, strings.Join(words, "\t"))
-	}
-	_, err := fmt.Fprintf(w, "%s\n%s\n", t.Caption, linear.Table(lines))
 	return err
 }
 

@@ -33,14 +33,14 @@ func (a *analysis) allometry() *Section {
 	try.Do(err)
 	rows := found.Table.Rows
 	verdict := "The dependence of shape on size is not significant"
-	if rows[0].P <= significant {
+	if rows[0].P <= Significant {
 		verdict = "Shape depends on size"
 	}
 	text := fmt.Sprintf("%s: the logarithm of centroid size explains %s of the variation (p = %s).", verdict, percent(rows[0].R2), pValue(rows[0].P))
 	groups := d.Groups()
 	if len(groups) > 1 {
 		same := "do not differ significantly, so one slope may describe all groups"
-		if rows[2].P <= significant {
+		if rows[2].P <= Significant {
 			same = "differ significantly, so one slope does not describe all groups"
 		}
 		text += fmt.Sprintf(" The slopes of the groups %s (p = %s).", same, pValue(rows[2].P))

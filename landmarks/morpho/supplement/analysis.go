@@ -38,10 +38,11 @@ type Question struct {
 	Parts        string   `json:"parts,omitempty"`   // of the shapes, all landmarks counted from 0: "jaw: 0-4, 7; skull: 5, 6, 8-11"
 
 	Mesh *mesh.Mesh `json:"-"` // surface of that specimen, in the coordinates of its landmarks, or nil; figures warp it
+	Unit string     `json:"-"` // of the coordinates of a mesh without landmarks
 }
 
-// significant is the p-value up to which a sentence says that there is an effect.
-const significant = 0.05
+// Significant is the p-value up to which a sentence says that there is an effect.
+const Significant = 0.05
 
 // analysis is a document as it grows.
 type analysis struct {
@@ -61,19 +62,31 @@ type analysis struct {
 	sums      linear.SumsOfSquares
 	anova     *linear.ANOVA
 	pca       *shapestats.Components
+	aligned   *morpho.Alignment // without weights, or nil
 	methods   []string
 	cited     []string
 }
 
 // New returns the document that answers a question about a data set. Missing landmarks are estimated (morpho.EstimateMissing), and the
-// document says which. With a tree the specimens are species, and models are those of phylogenetic generalised least squares.
+// document says which. Without data it is the document of the Mesh of the question: its measures, its defects and their repair. With a tree the specimens are species, and models are those of phylogenetic generalised least squares.
 //
 // The errors are those of morpho.Dataset.Validate but for missing landmarks, of morpho.EstimateMissing, shapestats.Parse and shapestats.Fit.
 func New(d *morpho.Dataset, q Question) (*Document, error) {
 	document := &Document{}
-	if err := try.Run(func() { document.analyse(d, q) }); err != nil {
+	err := try.Run(func() {
+		switch {
+		case d != nil:
+			document.analyse(d, q)
+		case q.Mesh != nil:
+			document.describeMesh(q)
+		default:
+			try.Fail("neither landmarks nor a mesh: give one of them")
+		}
+	})
+	if err != nil {
 		return nil, err
 	}
+	document.again = true
 	return document, nil
 }
 
@@ -85,13 +98,15 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	if a.model != nil {
 		a.anova = try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
 	}
-	document.Title, document.Authors, document.Model, document.ANOVA = a.Title, a.Authors, a.Model, a.anova
+	document.Title, document.Authors, document.Model, document.ANOVA, document.Data = a.Title, a.Authors, a.Model, a.anova, a.data
+	document.LeftOut = leftOut("the mean, the modes and the model of deformations, which move the landmarks together with the space between them")
 	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
 	for _, step := range steps {
 		if s := step(); s != nil {
 			document.Sections = append(document.Sections, *s)
 		}
 	}
+	document.Aligned = a.aligned
 	document.Sections = slices.Insert(document.Sections, 0, *a.summary())
 	document.Sections = append(document.Sections, *a.describeMethods(), *a.specimens())
 	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, Name: d.Name, data: d}
@@ -207,7 +222,7 @@ func (a *analysis) summary() *Section {
 			continue
 		}
 		verdict := "has no significant effect"
-		if row.P <= significant {
+		if row.P <= Significant {
 			verdict = "has a significant effect"
 		}
 		found = append(found, fmt.Sprintf("%s %s: it explains %s of the squared Procrustes distances (F = %.3g, p = %s).", row.Term, verdict, percent(row.R2), row.F, pValue(row.P)))
@@ -233,6 +248,9 @@ func (a *analysis) describe() *Section {
 		weights = a.fit(a.data).Design.Weights
 	}
 	aligned := try.Get(morpho.WeightedProcrustes(a.data.Shapes(), weights))
+	if weights == nil {
+		a.aligned = aligned
+	}
 	if aligned.Status != solve.Converged {
 		try.Do(fmt.Errorf("the alignment of the shapes: %s", aligned.Status))
 	}

@@ -24,7 +24,7 @@ func (a *analysis) measured() *Section {
 	found := try.Get(shapestats.MeasureRepeatability(d, linear.Factor("group"), a.draws(), linear.Factor("replicate")))
 	s := &Section{Title: "How exact the measurements are"}
 	verdict := "show no systematic difference"
-	if found.Table.Rows[1].P <= significant {
+	if found.Table.Rows[1].P <= Significant {
 		verdict = "differ systematically"
 	}
 	s.add(Paragraph(fmt.Sprintf("The repeatability of one measurement is %.3f. This is the share of the variance that is due to differences by %s and not to measurement error. Replicates %s (p = %s).",

@@ -84,7 +84,7 @@ func (a *analysis) integrate() *Section {
 	}
 	modular := try.Get(base.Modularity(modules, a.draws()))
 	verdict := "The parts are not significant modules"
-	if modular.P <= significant {
+	if modular.P <= Significant {
 		verdict = "The parts are modules: landmarks covary less between the parts than within them"
 	}
 	s.add(Paragraph(fmt.Sprintf("%s (covariance ratio %.3g, p = %s; compared with random sets of landmarks p = %s, compared with the same pattern turned over the shape p = %s).", verdict, modular.CR, pValue(modular.P), pValue(modular.Random.P), pValue(modular.Turned.P))))

@@ -15,7 +15,7 @@ func (a *analysis) phylogeny() *Section {
 	signal := try.Get(shapestats.PhylogeneticSignal(a.data, a.tree, a.draws()))
 	s := &Section{Title: "What the phylogeny explains"}
 	verdict := "The phylogenetic signal is not significant"
-	if signal.P <= significant {
+	if signal.P <= Significant {
 		verdict = "Relatives resemble each other"
 	}
 	likely := try.Get(shapestats.PhylogeneticLambda(a.data, a.tree, a.draws()))

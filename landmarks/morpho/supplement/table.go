@@ -1,6 +1,8 @@
 package supplement
 
 import (
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -59,6 +61,49 @@ func (t *Table) Add(row ...any) {
 	t.Rows = append(t.Rows, cells)
 }
 
+// cells are the header and the rows as pages show them.
+func (t *Table) cells() [][]string {
+	out := [][]string{t.Header}
+	for _, row := range t.Rows {
+		var words []string
+		for _, c := range row {
+			words = append(words, c.String())
+		}
+		out = append(out, words)
+	}
+	return out
+}
+
+// String is the table with its caption, in columns for a terminal.
+func (t *Table) String() string {
+	var lines []string
+	for _, row := range t.cells() {
+		lines = append(lines, strings.Join(row, "\t"))
+	}
+	return t.Caption + "\n" + linear.Table(lines)
+}
+
+// JSON returns a list of the rows, each with its cells under the names of the Columns: numbers with all their digits, null for a missing one, and Inf as a
+// text, as JSON has no such number.
+func (t *Table) JSON() []byte {
+	rows, columns := []map[string]any{}, t.Columns()
+	for _, cells := range t.Rows {
+		row := map[string]any{}
+		for i, c := range cells {
+			switch plain := c.plain(); {
+			case c.form == "" || math.IsInf(c.number, 0):
+				row[columns[i]] = plain
+			case plain == "":
+				row[columns[i]] = nil
+			default:
+				row[columns[i]] = c.number
+			}
+		}
+		rows = append(rows, row)
+	}
+	return append(try.Get(json.Marshal(rows)), '\n') // it has no other values
+}
+
 // Value returns the number of a cell as it was computed, NaN where it is missing or a text.
 func (c Cell) Value() float64 {
 	if c.form == "" {
@@ -82,20 +127,6 @@ func (c Cell) String() string {
 		return fmt.Sprintf(c.form, 100*x)
 	default:
 		return fmt.Sprintf(c.form, x)
-	}
-}
-
-// MarshalJSON writes a number with all its digits, null for a missing one, and what JSON has no number for as text, Inf.
-func (c Cell) MarshalJSON() ([]byte, error) {
-	switch plain := c.plain(); {
-	case c.form == "":
-		return json.Marshal(c.text)
-	case plain == "":
-		return []byte("null"), nil
-	case math.IsInf(c.number, 0):
-		return json.Marshal(plain)
-	default:
-		return []byte(plain), nil
 	}
 }
 

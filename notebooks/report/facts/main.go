@@ -138,7 +138,7 @@ func (f *facts) add(text string) cell {
 			if s, ok := s.(*ast.ExprStmt); ok {
 				if call, ok := s.X.(*ast.CallExpr); ok {
 					switch name := called(call); name {
-					case "viz.Show", "nb.Check", "nb.True", "nb.Printf":
+					case "viz.Show", "nb.Check", "nb.True", "nb.Printf", "nb.Report":
 						c.Shows++
 					case "fmt.Print", "fmt.Printf", "fmt.Println":
 						c.Prints = true
