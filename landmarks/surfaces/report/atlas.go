@@ -134,7 +134,11 @@ func (a *atlas) modes() *supplement.Section {
 	s := &supplement.Section{Title: "How the subjects vary"}
 	modes := try.Get(a.found.PCA(a.own.Model))
 	c := []float64{-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2}
-	mode := try.Get(a.found.Mode(a.own.Model, modes, 0, c...))
+	mode, err := a.found.Mode(a.own.Model, modes, 0, c...)
+	if err != nil { // deformations of a template that is none are too large to be followed
+		add(s, "The modes cannot be shown: %s.", err)
+		return s
+	}
 	left := try.Get(a.found.Reconstruction(a.own.Model, modes, a.own.Subjects)) // squared distances that remain after k modes
 	add(s, "The modes are the principal components of the deformations. The first mode explains %.0f %% of the variance.", 100*modes.Explained[0])
 	figure(s, supplement.Figure{Name: "mode", Caption: "The first mode, from c = −2 to 2 standard deviations. Colours are distances from the mean shape, c = 0.",
