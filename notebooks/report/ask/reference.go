@@ -1,11 +1,6 @@
-// Reference prints the documentation of the packages of this module, as JSON for the reports:
-//
-//	page     HTML; each exported name has its place, "landmarks.Space.Log", and a package its name and its path
-//	names    their declarations on one line, by the names of these places
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -23,35 +18,31 @@ import (
 	"strings"
 )
 
+// reference is the documentation of the packages of this module.
 type reference struct {
-	page  strings.Builder
-	names map[string]string
+	page  strings.Builder   // HTML; each exported name has its place, "landmarks.Space.Log", and a package its name and its path
+	names map[string]string // their declarations on one line, by the names of these places
 }
 
-func main() {
+func documentation() (map[string]any, error) {
 	r := reference{names: map[string]string{}}
 	// With -e programs that do not compile yet are listed, too, and passed over below.
 	list := exec.Command("go", "list", "-e", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}", "./...")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
-	if err == nil {
-		for line := range strings.Lines(string(out)) {
-			field := strings.Split(strings.TrimSpace(line), "\t")
-			if field[0] == "main" || inside(field[1]) {
-				continue
-			}
-			if err = r.add(field[1], field[2]); err != nil {
-				break
-			}
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out)) {
+		field := strings.Split(strings.TrimSpace(line), "\t")
+		if field[0] == "main" || inside(field[1]) {
+			continue
+		}
+		if err := r.add(field[1], field[2]); err != nil {
+			return nil, err
 		}
 	}
-	if err == nil {
-		err = json.NewEncoder(os.Stdout).Encode(map[string]any{"page": r.page.String(), "names": r.names})
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	return map[string]any{"page": r.page.String(), "names": r.names}, nil
 }
 
 // inside reports whether a package is of no use to others: what tests share, what computes in C for another package, what simulates for a

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -64,7 +63,8 @@ func TestHopelessData(t *testing.T) {
 		return fmt.Sprintf("%g,%g", 10*c+noise*r.NormFloat64(), 7*s+noise*r.NormFloat64())
 	}
 	read := func(reader, path string) error {
-		return look(strings.NewReader(string(expect.Must(json.Marshal(question{Reader: reader, Path: path})))), io.Discard)
+		_, err := look(strings.NewReader(string(expect.Must(json.Marshal(question{Reader: reader, Path: path})))))
+		return err
 	}
 	population := func() string { // what notebook 14 says
 		if err := read("study.Read", "bones"); err != nil {
