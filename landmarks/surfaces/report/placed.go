@@ -49,7 +49,16 @@ func Placed(own *study.Study, o Placing) (_ *supplement.Document, _ *population.
 	try.Do(own.Start(o.Deformation, o.Detail, true))
 	p.found = try.Get(own.Place())
 	p.table = own.PlacedData("placed landmarks", p.found)
-	p.errors = try.Get(p.table.Numbers(morpho.ErrorColumn))
+	for i, marks := range p.found.Placed {
+		var expected []float64
+		for _, mark := range marks {
+			expected = append(expected, mark.StandardError())
+		}
+		p.errors = append(p.errors, RMS(expected)) // NaN where there are none
+		if slices.Contains(p.found.Templates, i) {
+			p.errors[i] = 0
+		}
+	}
 	if o.File != "" {
 		try.Do(morpho.Write(o.File, p.table))
 	}

@@ -54,13 +54,10 @@ var standards = map[string]func() data{
 // readersOf returns the readers that may read the data of a path, the likeliest first. A folder may hold a landmark file per specimen; where
 // study.Read finds something in it, meshes, .csv or a study, that is what it is for unless notebooks read landmarks alone.
 func readersOf(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.IsDir() && mesh.Readable(path):
-		return []string{"mesh.Read"}, nil
-	case !info.IsDir():
+	if info, err := os.Stat(path); err != nil || !info.IsDir() { // a file that is not there is told of when it is copied
+		if mesh.Readable(path) {
+			return []string{"mesh.Read"}, nil
+		}
 		return []string{"morpho.Read"}, nil
 	}
 	entries, err := os.ReadDir(path)
