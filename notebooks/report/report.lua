@@ -76,7 +76,8 @@ local function aligned(t)
     local numbers = #t.bodies > 0 and #t.bodies[1].body > 0
     for _, body in ipairs(t.bodies) do
       for _, r in ipairs(body.body) do
-        numbers = numbers and stringify(r.cells[k].contents):match('^[-−]?%d[%d.,]*[e%d+-]*%s*%%?$')
+        local value = stringify(r.cells[k].contents)
+        numbers = numbers and (value == '–' or value == '∞' or value:match('^[-−]?%d[%d.,]*[e%d+-]*%s*%%?$'))
       end
     end
     if numbers and spec[1] == 'AlignDefault' then specs[k] = {'AlignRight', spec[2]} end

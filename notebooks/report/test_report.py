@@ -1363,7 +1363,7 @@ class Report(unittest.TestCase):
             self.assertEqual(pathlib.Path(folder, "tables", "table-1.csv").read_text(), sheet)
 
     def test_numbers_in_tables_stand_to_the_right(self):
-        for rows, right in (("|a|-1.5e-07|\n|b|86.9 %|", 1), ("|a|1.5|\n|b|none|", 0)):
+        for rows, right in (("|a|-1.5e-07|\n|b|86.9 %|", 1), ("|a|1.5|\n|b|–|", 1), ("|a|1.5|\n|b|none|", 0)):
             nb = self.notebook(new_code_cell("x", outputs=[new_output("display_data", {"text/markdown": f"|name|value|\n|---|---|\n{rows}\n"})]))
             self.assertEqual(self.html(nb).count('<th style="text-align: right;">value'), right)
             self.assertTrue(self.pdf(nb).startswith(b"%PDF"))

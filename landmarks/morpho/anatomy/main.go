@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -156,9 +157,14 @@ func (q *question) data(path string) *morpho.Dataset {
 
 // document answers the question about the landmarks or the mesh of a file.
 func (q *question) document(path string) *supplement.Document {
-	if info, err := os.Stat(path); mesh.Readable(path) && (err != nil || !info.IsDir()) {
+	info, err := os.Stat(path)
+	if folder := err == nil && info.IsDir(); mesh.Readable(path) && !folder {
 		q.Mesh, q.Surface, q.Question.Unit = try.Get(mesh.Read(path)), base(path), q.unit
 		return try.Get(supplement.New(nil, q.Question))
+	} else if folder && slices.ContainsFunc(try.Get(os.ReadDir(path)), func(e os.DirEntry) bool { return mesh.Readable(e.Name()) }) {
+		if _, err := morpho.Read(path); err != nil {
+			try.Fail("%s: a folder of meshes: its template, modes and placed landmarks need XLA: make report DATA=%[1]s of the project anatomy reports them; here give one mesh, or landmarks", path)
+		}
 	}
 	return try.Get(supplement.New(q.data(path), q.Question))
 }
@@ -205,7 +211,7 @@ func report() *cobra.Command {
 	var out []string
 	c := &cobra.Command{
 		Use:   "report DATA",
-		Short: "Write a page with tables, figures and methods, and a record to make it again",
+		Short: "Write a page about landmarks or a mesh, with tables, figures and methods, and a record to make it again",
 		Example: `  anatomy report heads.tps --covariates specimens.csv --model "size + species*site" --out supplement
   anatomy report skulls/ --unit mm --title "Skulls of great apes" --author "A. Name" --author "B. Name"
   anatomy report skulls.csv --mesh gorilla7=scans/g7.ply`,

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/surfaces/mesh"
 )
 
 func commandLine(args ...string) (state int, stdout, stderr string) {
@@ -98,6 +99,23 @@ func TestCommands(t *testing.T) {
 	expect.Abs(t, "aligned", expect.Must(morpho.Read(at("aligned.csv"))).Shapes()[5], expect.Must(morpho.Procrustes(morpho.Plethodon().Shapes())).Shapes[5], 1e-12)
 	if state, _, errors = commandLine("convert", at("nothing.stl"), at("mesh.ply")); state != failed {
 		t.Error(state, errors)
+	}
+	ball := at("bones/ball.ply")
+	if err := os.Mkdir(filepath.Dir(ball), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := mesh.Write(ball, mesh.Icosphere(2)); err != nil {
+		t.Fatal(err)
+	}
+	if state, _, errors = commandLine("report", ball, "--out", at("ball"), "--unit", "mm"); state != 0 {
+		t.Error(errors)
+	}
+	if state, _, errors = commandLine("repeat", at("ball"), "--out", at("ball again")); state != 0 ||
+		!bytes.Equal(expect.Must(os.ReadFile(at("ball/index.html"))), expect.Must(os.ReadFile(at("ball again/index.html")))) {
+		t.Error("another page about the mesh", errors)
+	}
+	if state, _, errors = commandLine("report", filepath.Dir(ball)); state != failed || !strings.Contains(errors, "a folder of meshes: its template") {
+		t.Error(errors)
 	}
 	if state, out, _ = commandLine("completion", "bash"); state != 0 || len(out) < 1000 {
 		t.Error("no completion")
