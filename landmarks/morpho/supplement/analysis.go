@@ -279,6 +279,12 @@ func (a *analysis) describe() *Section {
 	if n := len(found.Unsearched); n > 0 {
 		s.add(Paragraph(fmt.Sprintf("The search for exchanged landmarks was not finished: %s with too many landmarks.", text.Counted(n, "specimens"))))
 	}
+	s.add(a.alignedFigure(aligned))
+	return s
+}
+
+// alignedFigure has all specimens after alignment with their mean.
+func (a *analysis) alignedFigure(aligned *morpho.Alignment) *Figure {
 	var cloud [][]float64
 	for _, shape := range aligned.Shapes {
 		cloud = append(cloud, shape...)
@@ -300,8 +306,7 @@ func (a *analysis) describe() *Section {
 	if n := len(aligned.Mean); n <= 60 && !a.data.Closed && len(aligned.Mean[0]) == 2 {
 		layers = append(layers, viz.Numbers(aligned.Mean))
 	}
-	s.add(&Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean.", Drawing: viz.Fig(layers...).Unit("centroid sizes")})
-	return s
+	return &Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean.", Drawing: viz.Fig(layers...).Unit("centroid sizes")}
 }
 
 func landmarksWord(n int) string {

@@ -125,13 +125,18 @@ func (a *analysis) integrate() *Section {
 	}
 	a.method("The covariation of parts was measured by two-block partial least squares. The effect size Z is that of the correlation to the power with which its permutations are most like normal numbers.", "G. Box and D. Cox, An analysis of transformations, J. R. Statist. Soc. B 26, 1964", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
 	if len(effects) > 1 {
-		pairs := &Table{Name: "integration-pairs", Caption: "Comparison of groups by the integration of their parts: by how much more the inverse hyperbolic tangent of r is above its mean over permutations, in standard errors of the difference, and its p-value by the normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
-		for i, j := range linear.Twos(len(effects)) {
-			z, p := effects[i].Difference(effects[j])
-			pairs.Add(names[i], names[j], Number(z, "%.3g"), PValue(p))
-		}
-		s.add(pairs)
-		a.method("Integrations of groups were compared by the inverse hyperbolic tangents of their correlations, less the means over permutations, in standard errors of the difference. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
+		s.add(a.integrationPairs(names, effects))
 	}
 	return s
+}
+
+// integrationPairs compares groups by how much their parts covary.
+func (a *analysis) integrationPairs(names []string, effects []*shapestats.Integration) *Table {
+	pairs := &Table{Name: "integration-pairs", Caption: "Comparison of groups by the integration of their parts: by how much more the inverse hyperbolic tangent of r is above its mean over permutations, in standard errors of the difference, and its p-value by the normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
+	for i, j := range linear.Twos(len(effects)) {
+		z, p := effects[i].Difference(effects[j])
+		pairs.Add(names[i], names[j], Number(z, "%.3g"), PValue(p))
+	}
+	a.method("Integrations of groups were compared by the inverse hyperbolic tangents of their correlations, less the means over permutations, in standard errors of the difference. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
+	return pairs
 }

@@ -56,37 +56,48 @@ func inside(importPath string) bool {
 	return false
 }
 
-// add writes the documentation of the package in a folder.
-func (r *reference) add(importPath, dir string) error {
+// documented reads the package in a folder; nil where there are only tests.
+func documented(set *token.FileSet, importPath, dir string) (*doc.Package, error) {
 	b, err := build.ImportDir(dir, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	set := token.NewFileSet()
 	var files []*ast.File
 	for _, name := range slices.Concat(b.GoFiles, b.CgoFiles) {
 		f, err := parser.ParseFile(set, filepath.Join(dir, name), nil, parser.ParseComments)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		files = append(files, f)
 	}
-	pkg, err := doc.NewFromFiles(set, files, importPath)
-	if err != nil || len(files) == 0 { // only tests
+	if len(files) == 0 {
+		return nil, nil
+	}
+	return doc.NewFromFiles(set, files, importPath)
+}
+
+// linked is the place of a name: on the page, if it is of this module, else where Go documents it.
+func linked(pkg *doc.Package, l *comment.DocLink) string {
+	parts := []string{pkg.Name, l.Recv, l.Name}
+	if l.ImportPath != "" {
+		if module, _, _ := strings.Cut(pkg.ImportPath, "/"); !strings.HasPrefix(l.ImportPath, module+"/") {
+			return l.DefaultURL("https://pkg.go.dev/")
+		}
+		parts[0] = path.Base(l.ImportPath)
+	}
+	return "#" + strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ".")
+}
+
+// add writes the documentation of the package in a folder.
+func (r *reference) add(importPath, dir string) error {
+	set := token.NewFileSet()
+	pkg, err := documented(set, importPath, dir)
+	if err != nil || pkg == nil {
 		return err
 	}
 	p := pkg.Printer()
 	p.HeadingLevel, p.HeadingID = 4, func(*comment.Heading) string { return "" }
-	p.DocLinkURL = func(l *comment.DocLink) string {
-		parts := []string{pkg.Name, l.Recv, l.Name}
-		if l.ImportPath != "" {
-			if module, _, _ := strings.Cut(importPath, "/"); !strings.HasPrefix(l.ImportPath, module+"/") {
-				return l.DefaultURL("https://pkg.go.dev/")
-			}
-			parts[0] = path.Base(l.ImportPath)
-		}
-		return "#" + strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ".")
-	}
+	p.DocLinkURL = func(l *comment.DocLink) string { return linked(pkg, l) }
 	text := func(s string) { r.page.Write(p.HTML(pkg.Parser().Parse(s))) }
 	source := func(n ast.Node) string {
 		var out strings.Builder
