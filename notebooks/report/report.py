@@ -489,15 +489,14 @@ def coarser(data):
 
 
 def covering(notebook):
-    """The output that stands for a notebook, with the tags of its cell: the first picture, or that of the cell with the tag "cover", of which
-    the tag "figure-3" names the third one."""
+    """The output that stands for a notebook, with the tags of its cell: the first picture, or that of the cell with the tag "cover", of several
+    the one that viz drew as a cover."""
     best = None
     for cell in notebook["cells"]:
         tags = [t for t in cell["metadata"].get("tags", []) if re.fullmatch(r"cover(-[1-9])?", t)]
         pictures = [out for out in cell.get("outputs", []) if {"image/svg+xml", "image/png"} & out.get("data", {}).keys()]
         if pictures and (best is None or tags and not best[0]):
-            which = [int(t[7:]) for t in cell["metadata"].get("tags", []) if re.fullmatch(r"figure-[0-9]+", t)]
-            best = tags, pictures[min(which[0] if which else 1, len(pictures)) - 1]
+            best = tags, next((out for out in pictures if COVERED in out["data"]), pictures[0])
     return best
 
 

@@ -12,6 +12,7 @@ package supplement
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -75,6 +76,7 @@ type Figure struct {
 	Name    string // of its files, without extension
 	Caption string
 	Drawing viz.Drawing
+	Cover   bool // it stands for the document in a gallery; without such a figure the first one does
 }
 
 func (Paragraph) part() {}
@@ -87,6 +89,10 @@ func (*Figure) part()   {}
 // Show shows the document in a notebook: say prints a paragraph as nb.Printf does, table a table with its caption, its cells below their header,
 // and its file, and claim a check. See nb.Report.
 func (d *Document) Show(say func(format string, args ...any), table func(caption string, cells [][]string, csv []byte), claim func(what, object string, holds bool)) {
+	const cover = "ANATOMY_COVER" // asks viz.Show for a cover of the next figure
+	panel, asked := os.LookupEnv(cover)
+	figures := d.Figures()
+	of := slices.IndexFunc(figures, func(f *Figure) bool { return f.Cover })
 	for i, s := range d.Sections {
 		say("## %s", s.Title)
 		for _, part := range s.Parts {
@@ -104,6 +110,9 @@ func (d *Document) Show(say func(format string, args ...any), table func(caption
 			case *Table:
 				table(p.Caption, p.cells(), p.CSV())
 			case *Figure:
+				if os.Unsetenv(cover); asked && p == figures[max(0, of)] {
+					os.Setenv(cover, panel)
+				}
 				viz.Show(p.Drawing)
 				say("**Figure.** %s", p.Caption)
 			case Claim:

@@ -239,7 +239,7 @@ func (r *deformed) change() *supplement.Section {
 		grid := try.Get(r.space.CarryLines(g, viz.Lattice(30, g.Start, g.End)))
 		right = viz.Fig(viz.Grid(grid...), r.draw(g.End).Color(viz.Vermilion))
 	}
-	figure(s, supplement.Figure{Name: "change", Caption: fmt.Sprintf("(a) The Fréchet mean with the initial velocity towards %s. (b) The deformation with this velocity; its length is %.3g.", towards, g.Length),
+	figure(s, supplement.Figure{Name: "change", Cover: true, Caption: fmt.Sprintf("(a) The Fréchet mean with the initial velocity towards %s. (b) The deformation with this velocity; its length is %.3g.", towards, g.Length),
 		Drawing: viz.Row(left.NoAxes().Unit(sizes).Title("(a) the change"), right.NoAxes().Unit(sizes).Title("(b) the mean, deformed")).SharedAxes()})
 	if flat && len(g.Start) <= 80 { // what a page can compute
 		drag := viz.DragPoints

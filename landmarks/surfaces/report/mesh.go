@@ -36,7 +36,7 @@ func Mesh(m *mesh.Mesh, unit string) (_ *supplement.Document, err error) {
 	before, left := try.Get(m.Distances(ellipsoid)), try.Get(m.Distances(after[0]))
 	s := &supplement.Section{Title: "Compared with an ellipsoid"}
 	add(s, "The ellipsoid has the same extents along the coordinate axes as the surface. A deformation of space then moves it close to the surface.")
-	figure(s, supplement.Figure{Name: "ellipsoid", Caption: "(a) The surface, coloured by its distance from the ellipsoid. (b) The deformed ellipsoid, coloured by the displacement of its vertices.",
+	figure(s, supplement.Figure{Name: "ellipsoid", Cover: true, Caption: "(a) The surface, coloured by its distance from the ellipsoid. (b) The deformed ellipsoid, coloured by the displacement of its vertices.",
 		Drawing: viz.Row(supplement.Bodies(supplement.Drawn([]*mesh.Mesh{m}, unit, "distance", [][]float64{before}), after).Title("(a) the surface"),
 			supplement.Bodies(supplement.Drawn(after, unit, "displacement", distances(after, []*mesh.Mesh{ellipsoid})), after).Title("(b) the deformed ellipsoid"))})
 	t := &supplement.Table{Name: "ellipsoid", Caption: "Distances of the vertices of the surface from the ellipsoid before and after its deformation.",
