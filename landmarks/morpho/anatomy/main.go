@@ -159,6 +159,9 @@ func (q *question) data(path string) *morpho.Dataset {
 func (q *question) document(path string) *supplement.Document {
 	info, err := os.Stat(path)
 	if folder := err == nil && info.IsDir(); mesh.Readable(path) && !folder {
+		if q.covariates != "" || q.tree != "" || q.mesh != "" || q.closed || !math.IsNaN(q.missing) {
+			try.Fail("%s: a mesh alone has no covariates, tree, other mesh, outline or code of missing landmarks: they are about landmarks", path)
+		}
 		q.Mesh, q.Surface, q.Question.Unit = try.Get(mesh.Read(path)), base(path), q.unit
 		return try.Get(supplement.New(nil, q.Question))
 	} else if folder && slices.ContainsFunc(try.Get(os.ReadDir(path)), func(e os.DirEntry) bool { return mesh.Readable(e.Name()) }) {

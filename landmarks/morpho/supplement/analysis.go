@@ -68,7 +68,8 @@ type analysis struct {
 }
 
 // New returns the document that answers a question about a data set. Missing landmarks are estimated (morpho.EstimateMissing), and the
-// document says which. Without data it is the document of the Mesh of the question: its measures, its defects and their repair. With a tree the specimens are species, and models are those of phylogenetic generalised least squares.
+// document says which. Without data it is the document of the Mesh of the question: its measures, its defects and their repair. With a tree the
+// specimens are species, and models are those of phylogenetic generalised least squares.
 //
 // The errors are those of morpho.Dataset.Validate but for missing landmarks, of morpho.EstimateMissing, shapestats.Parse and shapestats.Fit.
 func New(d *morpho.Dataset, q Question) (*Document, error) {

@@ -74,7 +74,8 @@ func (a *analysis) explain() *Section {
 	return s
 }
 
-// warn names the columns of categories, numbers not being such, in which specimens of one group differ, if the groups are the combinations of factors.
+// warn names the columns of categories, numbers not being such, in which specimens of one group differ, if the groups are the combinations of
+// factors.
 func (a *analysis) warn(s *Section, factors []string) {
 	var names []string
 	groups := len(a.data.GroupBy(factors...).Groups())

@@ -88,7 +88,8 @@ func (*Figure) part()   {}
 
 // Show shows the document in a notebook: say prints a paragraph as nb.Printf does, table a table with its caption, its cells below their header,
 // and its file, and claim a check. See nb.Report.
-func (d *Document) Show(say func(format string, args ...any), table func(caption string, cells [][]string, csv []byte), claim func(what, object string, holds bool)) {
+func (d *Document) Show(say func(format string, args ...any), table func(caption string, cells [][]string, csv []byte),
+	claim func(what, object string, holds bool)) {
 	const cover = "ANATOMY_COVER" // asks viz.Show for a cover of the next figure
 	panel, asked := os.LookupEnv(cover)
 	figures := d.Figures()

@@ -31,8 +31,8 @@ func WithUnit(quantity, unit, power string) string {
 	return fmt.Sprintf("%s (%s%s)", quantity, unit, power)
 }
 
-// Drawn draws curves and surfaces together, in coordinates of a unit, coloured by the values of a quantity at the vertices of each unless they are nil, and
-// with more layers.
+// Drawn draws curves and surfaces together, in coordinates of a unit, coloured by the values of a quantity at the vertices of each unless they are
+// nil, and with more layers.
 func Drawn(shape []*mesh.Mesh, unit, quantity string, values [][]float64, more ...*viz.Layer) *viz.Figure {
 	var vertices [2][][]float64 // of curves and of surfaces
 	var colours [2][]float64
@@ -78,8 +78,9 @@ func Bodies(f *viz.Figure, shape []*mesh.Mesh) *viz.Figure {
 
 // describeMesh fills the document with the measures of the mesh of the question, its defects and their repair.
 func (document *Document) describeMesh(q Question) {
-	rest := Question{Title: q.Title, Authors: q.Authors, Sums: q.Sums, Permutations: q.Permutations, Seed: q.Seed, Surface: q.Surface, Mesh: q.Mesh, Unit: q.Unit}
-	if !reflect.DeepEqual(q, rest) {
+	plain := Question{Title: q.Title, Authors: q.Authors, Sums: q.Sums, Permutations: q.Permutations, Seed: q.Seed,
+		Surface: q.Surface, Mesh: q.Mesh, Unit: q.Unit}
+	if !reflect.DeepEqual(q, plain) {
 		try.Fail("a mesh alone has no model, tree, curves, joint, links or parts: they are about landmarks")
 	}
 	m := q.Mesh.Copy()

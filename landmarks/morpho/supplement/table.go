@@ -83,8 +83,8 @@ func (t *Table) String() string {
 	return t.Caption + "\n" + linear.Table(lines)
 }
 
-// JSON returns a list of the rows, each with its cells under the names of the Columns: numbers with all their digits, null for a missing one, and Inf as a
-// text, as JSON has no such number.
+// JSON returns a list of the rows, each with its cells under the names of the Columns: numbers with all their digits, null for a missing one, and
+// Inf as a text, as JSON has no such number.
 func (t *Table) JSON() []byte {
 	rows, columns := []map[string]any{}, t.Columns()
 	for _, cells := range t.Rows {

@@ -54,11 +54,11 @@ const (
 )
 
 // Write writes a document to folders, which it makes, and to archives, whose names end with .zip: the page index.html, tables/*.csv, figures/*.svg,
-// *.pdf and *.png, the landmarks with the covariates, data/landmarks.csv, the mesh, if any, and the question. The folder is a Research Object Crate (version 1.1), whose
-// ro-crate-metadata.json has the checksums of all files. Equal questions about equal data give equal files.
+// *.pdf and *.png, the landmarks with the covariates, data/landmarks.csv, the mesh, if any, and the question. The folder is a Research Object Crate
+// (version 1.1), whose ro-crate-metadata.json has the checksums of all files. Equal questions about equal data give equal files.
 //
-// A folder is written beside the earlier one, as folder.new.tmp, and takes its place in the end: an error, or an end of the program, leaves the earlier
-// document as it was. It is an error if a folder holds anything else but an earlier document, or if an archive is there.
+// A folder is written beside the earlier one, as folder.new.tmp, and takes its place in the end: an error, or an end of the program, leaves the
+// earlier document as it was. It is an error if a folder holds anything else but an earlier document, or if an archive is there.
 func (d *Document) Write(to ...string) (err error) {
 	defer try.Catch(&err)
 	written := d.files()

@@ -41,8 +41,8 @@ type atlas struct {
 // foldedLimit is the share of the length or area of a template that folded cells may have: single slivers fold without harm.
 const foldedLimit = 1e-3
 
-// NoMinimum is what a report says about a template whose search has not converged.
-const NoMinimum = "The search did not find a minimum. Draw no conclusion from the template, the modes and the deformations below."
+// noMinimum is what a report says about a template whose search has not converged.
+const noMinimum = "The search did not find a minimum. Draw no conclusion from the template, the modes and the deformations below."
 
 // Atlas estimates the template of a study, or its registration or regression, and returns the document about it. It has the errors of Study.Start,
 // Estimate and Write, and of population.Atlas.PCA and Mode.
@@ -103,7 +103,7 @@ func (a *atlas) summary() *supplement.Section {
 		s.Parts = append(s.Parts, supplement.Warning(fmt.Sprintf("Of the template %.2g %% is folded.", 100*f.FoldedShare)))
 		add(s, "The template may follow the noise of the subjects. Try a larger “deformation” in SET.")
 	} else {
-		s.Parts = append(s.Parts, supplement.Warning(NoMinimum))
+		s.Parts = append(s.Parts, supplement.Warning(noMinimum))
 		add(s, "Often the subjects have too little in common: they are different objects, or are not aligned. See the figures and the notes under “Methods”. Otherwise try a larger “deformation” in SET.")
 	}
 	if a.own.Kind == study.Atlas && a.own.FreeVertices {

@@ -38,7 +38,8 @@ type Choice struct {
 	Unit    string // of the coordinates; empty: that of the data set
 }
 
-// Of returns the chosen part of a data set, without copies of specimens (morpho.Dataset.Distinct). It is an error if there is no such column or specimen.
+// Of returns the chosen part of a data set, without copies of specimens (morpho.Dataset.Distinct). It is an error if there is no such column or
+// specimen.
 func (c Choice) Of(d *morpho.Dataset) (*morpho.Dataset, error) {
 	if c.By != "" {
 		if _, err := d.Column(c.By); err != nil {

@@ -187,8 +187,8 @@ func (r *deformed) compare() *supplement.Section {
 	return s
 }
 
-// velocity is the initial velocity that leads from the mean to a specimen, or its average over the specimens of a group. For the empty name, which stands
-// for the mean, it is 0.
+// velocity is the initial velocity that leads from the mean to a specimen, or its average over the specimens of a group. For the empty name, which
+// stands for the mean, it is 0.
 func (r *deformed) velocity(name string) []float64 {
 	total, n := make([]float64, len(r.mean.Point)*len(r.mean.Point[0])), 0.0
 	for i, s := range r.grouped.Specimens {

@@ -20,8 +20,8 @@ import (
 // fastFrom is how many triangles of a surface are worth the plan of fast sums.
 const fastFrom = 2000
 
-// Mesh returns the document of supplement.New about a mesh, and in it the comparison of a closed surface with an ellipsoid of the same extents, before
-// and after a deformation. It has the errors of supplement.New and of landmarks.Space.MatchFrom.
+// Mesh returns the document of supplement.New about a mesh, and in it the comparison of a closed surface with an ellipsoid of the same extents,
+// before and after a deformation. It has the errors of supplement.New and of landmarks.Space.MatchFrom.
 func Mesh(m *mesh.Mesh, unit string) (_ *supplement.Document, err error) {
 	defer try.Catch(&err)
 	document := try.Get(supplement.New(nil, supplement.Question{Mesh: m, Unit: unit}))
