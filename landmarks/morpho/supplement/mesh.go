@@ -113,7 +113,7 @@ func (document *Document) describeMesh(q Question) {
 
 // leftOut says what a document lacks because it needs XLA.
 func leftOut(what string) string {
-	return "Left out here, because it needs XLA: " + what + ". The command make report of the project anatomy has it."
+	return "Left out here: " + what + ". This needs XLA, and is in the report that “make report” of the project anatomy writes."
 }
 
 // measures is the table of the measures of a mesh.
