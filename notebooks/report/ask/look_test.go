@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/surfaces/mesh"
 )
 
 // notebooks is what facts says of the notebooks of the project, as the question wants it.
@@ -99,5 +101,30 @@ func TestLook(t *testing.T) {
 	text := expect.Must(json.Marshal(map[string]any{"reader": "morpho.Read", "path": write("titled.csv", "Skulls\nspecimen,x,y\na,0,0\na,1,7\n")}))
 	if notes, err := look(strings.NewReader(string(text))); err != nil || len(notes) != 1 || notes[0] != "line 1 above the header was passed over: \"Skulls\"" {
 		t.Errorf("%v, %q", err, notes)
+	}
+}
+
+// Each format has its reader, whatever packages read in future: a mesh file, a file of landmarks, and a folder of either.
+func TestEachFormatHasItsReader(t *testing.T) {
+	of := func(name string) (file, folder []string) {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return expect.Must(readersOf(path)), expect.Must(readersOf(filepath.Dir(path)))
+	}
+	for _, extension := range mesh.Extensions() {
+		if file, folder := of("A" + strings.ToUpper(extension)); !slices.Equal(file, []string{"mesh.Read"}) || !slices.Equal(folder, []string{"study.Read", "study.ReadEach"}) {
+			t.Errorf("%s is read by %q, in a folder by %q", extension, file, folder)
+		}
+	}
+	for _, extension := range append(morpho.Extensions(), ".txt") {
+		want := []string{"morpho.Read"}
+		if extension == ".csv" { // outlines, unless notebooks read landmarks alone
+			want = []string{"study.Read", "study.ReadEach", "morpho.Read"}
+		}
+		if file, folder := of("a" + extension); !slices.Equal(file, []string{"morpho.Read"}) || !slices.Equal(folder, want) {
+			t.Errorf("%s is read by %q, in a folder by %q", extension, file, folder)
+		}
 	}
 }
