@@ -38,6 +38,10 @@ func Unfinished() string { return os.Getenv("ANATOMY_UNFINISHED") }
 // own is the file of one's own data, if there is one.
 func own() string { return os.Getenv("ANATOMY_DATA") }
 
+// File returns a parameter of the notebook that names a file or a folder, or SPECIMEN=FILE; "" if it is not set. `make report` copies it at the
+// start, so that it stands in the report with its checksum, and cells read the copy.
+func File(name string) string { return Param(name, "") }
+
 // Param returns a parameter of the notebook: what `make report SET="name=value ..."` says, through the JSON object in the
 // environment variable ANATOMY_SET, or else its standard value. Where values are allowed, none but these and the standard one is:
 //
