@@ -58,8 +58,8 @@ func (d *Dataset) Counting() string {
 	return "landmarks are counted from 1"
 }
 
-// ParseLandmarks reads names and ranges of landmarks, such as "1-5, 8" or "nasion, F-3", as Landmark calls them. Where landmarks have labels, numbers from 1
-// stand for them too. The last one may be the first again. It is an error, which says how they are called, if there is no such landmark.
+// ParseLandmarks reads names and ranges of landmarks, such as "1-5, 8" or "nasion, F-3", as Landmark calls them. Where landmarks have labels, numbers
+// from 1 stand for them too. The last one may be the first again. It is an error, which says how they are called, if there is no such landmark.
 func (d *Dataset) ParseLandmarks(line string) (out []int, err error) {
 	if len(d.Specimens) == 0 {
 		return nil, d.empty()

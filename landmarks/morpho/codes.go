@@ -90,9 +90,9 @@ const (
 // place is landmark l of specimen i.
 type place struct{ i, l int }
 
-// Coded lists the landmarks that stand where a program writes those that are missing: all coordinates are a usual code (see CheckCodes), or the landmark
-// is ten times farther out than the others, or at the very coordinates of other specimens and out of its place in them. Landmarks that are so in more than half of
-// the specimens are not meant. Where the data are Measured there are none.
+// Coded lists the landmarks that stand where a program writes those that are missing: all coordinates are a usual code (see CheckCodes), or the
+// landmark is ten times farther out than the others, or at the very coordinates of other specimens and out of its place in them. Landmarks that are
+// so in more than half of the specimens are not meant. Where the data are Measured there are none.
 func (d *Dataset) Coded() (found []Finding) {
 	if d.Measured || len(d.Specimens) == 0 {
 		return nil
@@ -172,8 +172,8 @@ func radiiOf(x [][]float64) []float64 {
 	return radii
 }
 
-// misplacedTogether are the places whose coordinates two specimens or more share, not more than half of them, and which are out of place in two of these, other
-// than those known already. The nearest half of the specimens says where landmarks usually are.
+// misplacedTogether are the places whose coordinates two specimens or more share, not more than half of them, and which are out of place in two of
+// these, other than those known already. The nearest half of the specimens says where landmarks usually are.
 func (d *Dataset) misplacedTogether(known map[string][]place) (out []place) {
 	shared := d.sharedPlaces(known)
 	if len(shared) == 0 {
@@ -273,8 +273,8 @@ func (d *Dataset) sharedPlaces(known map[string][]place) (shared [][]place) {
 }
 
 // Complete returns the data set as analyses take it: landmarks at a code of a missing one (Coded) are missing, and missing ones are estimated
-// (EstimateMissing). Notes say so, and which landmarks are estimated in more than a fifth of the specimens. Data without any are returned as they are. It has the
-// errors of EstimateMissing.
+// (EstimateMissing). Notes say so, and which landmarks are estimated in more than a fifth of the specimens. Data without any are returned as they
+// are. It has the errors of EstimateMissing.
 func (d *Dataset) Complete() (*Dataset, error) {
 	out := *d
 	out.Specimens = slices.Clone(d.Specimens)
@@ -296,6 +296,11 @@ func (d *Dataset) Complete() (*Dataset, error) {
 	}
 	if len(lacking) == 0 {
 		return d, nil
+	}
+	for i, s := range out.Specimens {
+		if err := d.allMissing(i, s.Points); err != nil {
+			return nil, err
+		}
 	}
 	shapes, err := estimateMissing(out.Shapes(), d.specimen, d.Landmark)
 	if err != nil {

@@ -37,8 +37,8 @@ func (r *Variable) String() string {
 	return fmt.Sprintf("%s has the values %s and is taken for %s; %s(%s) takes it for %s", r.Name, listed(r.Values), what, ask, r.Name, other)
 }
 
-// Variable says what a column is taken for: "group" for categories, one of numbers for these, and any other one for categories. It is an error if most values are
-// numbers and others are not, with these cells, if all specimens have one value, or if there is no such column.
+// Variable says what a column is taken for: "group" for categories, one of numbers for these, and any other one for categories. It is an error if most
+// values are numbers and others are not, with these cells, if all specimens have one value, or if there is no such column.
 func (d *Dataset) Variable(name string) (*Variable, error) {
 	column, err := d.Column(name)
 	if err != nil {

@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -15,21 +16,22 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// Corrections are what is done about defects of data, in a line each as the options of the program have it. Names of specimens and pairs stand with semicolons between
-// them.
+// Corrections are what is done about defects of data, in a line each as the options of the program have it. Names of specimens and pairs stand with
+// semicolons between them.
 type Corrections struct {
 	Without          string `json:"without,omitempty"`           // specimens that are left out: "a; b"
 	Mirror           string `json:"mirror,omitempty"`            // specimens whose mirror images are taken
 	Exchange         string `json:"exchange,omitempty"`          // landmarks that are in each other's place: "a=3,7; b=F-3,F-8"
 	WithoutLandmarks string `json:"without_landmarks,omitempty"` // that are left out of all specimens: "3, 7-9"
-	Units            string `json:"units,omitempty"`             // of specimens, other than that of the data set: "a=mm; b=in"
+	Units            string `json:"units,omitempty"`             // of the data set, and of specimens that have another one: "mm; a=in"
 	Measured         bool   `json:"measured,omitempty"`          // see Dataset.Measured
 }
 
-// Corrected returns the data set with the corrections, in the order of their fields; the data set itself does not change. It is an error, which says the name most like
-// it, if a specimen is not there, if a landmark is not, or if a unit or that of the data set is not known.
+// Corrected returns the data set with the corrections, in the order of their fields; the data set itself does not change. It is an error, which says
+// the name most like it, if a specimen is not there, if a landmark is not, or if a unit or that of the data set is not known.
 func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
-	defer try.Named(&err, "%s", d.Name)
+	defer try.Catch(&err)
+	refuse := func(err error) { try.Do(try.Name(err, "%s", d.Name)) }
 	copied := *d
 	out = &copied
 	out.Specimens = slices.Clone(d.Specimens)
@@ -41,34 +43,36 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 	for _, pair := range d.assignments(c.Exchange, "exchange", "3,7") {
 		s := out.at(pair[0])
 		l, err := d.ParseLandmarks(pair[1])
-		if try.Do(try.Name(err, "exchange in %s", text.Clip(pair[0]))); len(l) != 2 || l[0] == l[1] {
-			try.Do(text.Advise("write SPECIMEN=LANDMARK,LANDMARK", "exchange: %s are not two landmarks", text.Clip(pair[1])))
+		if refuse(try.Name(err, "exchange in %s", text.Clip(pair[0]))); len(l) != 2 || l[0] == l[1] {
+			refuse(text.Advise("write SPECIMEN=LANDMARK,LANDMARK", "exchange: %s are not two landmarks", text.Clip(pair[1])))
 		}
 		s.Points = slices.Clone(s.Points)
 		s.Points[l[0]], s.Points[l[1]] = s.Points[l[1]], s.Points[l[0]]
 	}
-	for _, pair := range d.assignments(c.Units, "unit", "mm") {
-		factor := lengths[pair[1]] / lengths[d.Unit]
+	unit, others := splitUnits(c.Units)
+	out.Unit = cmp.Or(unit, d.Unit)
+	for _, pair := range d.assignments(others, "unit", "mm") {
+		factor := lengths[pair[1]] / lengths[out.Unit]
 		if !(factor > 0) || math.IsInf(factor, 0) {
 			known := slices.Sorted(maps.Keys(lengths))
-			try.Do(text.Advise("name the unit of the data set too, as --unit mm; units are "+strings.Join(known, ", "),
-				"the specimen %s is to have the unit %s, and the others have %s", text.Clip(pair[0]), text.Clip(pair[1]), text.Clip(d.Unit)))
+			refuse(text.Advise("name the unit of the data set too, as --unit mm; units are "+strings.Join(known, ", "),
+				"the specimen %s is to have the unit %s, and the others have %s", text.Clip(pair[0]), text.Clip(pair[1]), text.Clip(out.Unit)))
 		}
 		s := out.at(pair[0])
 		s.Points = (Similarity{factor, identity(len(s.Points[0])), make([]float64, len(s.Points[0]))}).Apply(s.Points)
 	}
 	if c.WithoutLandmarks != "" {
 		l, err := d.ParseLandmarks(c.WithoutLandmarks)
-		try.Do(try.Name(err, "without landmarks"))
+		refuse(try.Name(err, "without landmarks"))
 		out = out.WithoutLandmarks(l...)
 	}
 	if names := d.specimenNames(c.Without); len(names) > 0 {
 		if out = out.Without(names...); len(out.Specimens) == 0 {
-			try.Do(text.Advise("keep some", "all specimens are left out"))
+			refuse(text.Advise("keep some", "all specimens are left out"))
 		}
 		out.note("left out: %s", listNames(names))
 	}
-	for _, done := range [][2]string{{"mirrored", c.Mirror}, {"with two landmarks exchanged", c.Exchange}, {"converted from another unit", c.Units}} {
+	for _, done := range [][2]string{{"mirrored", c.Mirror}, {"with two landmarks exchanged", c.Exchange}, {"converted from another unit", strings.TrimSpace(others)}} {
 		if done[1] != "" {
 			out.note("%s: %s", done[0], done[1])
 		}
@@ -78,6 +82,20 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 
 // lengths are those of units, in metres.
 var lengths = map[string]float64{"m": 1, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "um": 1e-6, "nm": 1e-9, "in": 0.0254, "inch": 0.0254, "ft": 0.3048}
+
+// splitUnits takes the unit of the data set out of a line of units.
+func splitUnits(line string) (unit, others string) {
+	var left []string
+	for _, part := range strings.Split(line, ";") {
+		name := strings.TrimSpace(part)
+		if _, known := lengths[name]; name != "" && (known || !strings.Contains(line, "=")) {
+			unit = name
+		} else if name != "" {
+			left = append(left, part)
+		}
+	}
+	return unit, strings.Join(left, ";")
+}
 
 // at is the specimen of a name that is there.
 func (d *Dataset) at(name string) *Specimen { return &d.Specimens[slices.Index(d.Names(), name)] }
@@ -124,7 +142,7 @@ func (d *Dataset) assignments(line, what, value string) (pairs [][2]string) {
 		if best == "" && is {
 			try.Do(d.none("specimen", strings.TrimSpace(name), d.Names()))
 		} else if !is {
-			try.Do(text.Advise("write SPECIMEN="+value, "%s: %s names no specimen", what, text.Clip(rest)))
+			try.Do(try.Name(text.Advise("write SPECIMEN="+value, "%s: %s names no specimen", what, text.Clip(rest)), "%s", d.Name))
 		}
 		var found string
 		found, rest, _ = strings.Cut(after, ";")
@@ -164,8 +182,8 @@ func (d *Dataset) Without(names ...string) *Dataset {
 	return &out
 }
 
-// WithoutLandmarks returns the data set without the landmarks of these numbers. Those behind them keep their names and numbers as Labels, and Notes say which are
-// left out. The coordinates are shared. It panics if a specimen has no such landmark.
+// WithoutLandmarks returns the data set without the landmarks of these numbers. Those behind them keep their names and numbers as Labels, and Notes
+// say which are left out. The coordinates are shared. It panics if a specimen has no such landmark.
 func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 	if len(landmarks) == 0 {
 		return d

@@ -14,9 +14,9 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// ReadCovariates returns the data set with the columns of a table as covariates of its specimens, of the names in the header: a file in text
-// with a row for each specimen, whose columns are separated by commas, semicolons, tabs or spaces. See Join for which row is whose. A column "group"
-// sets the group. Columns whose values are all dates (2024-03-31 or 31.3.2024) become days since the first of them, and in a table whose columns commas do
+// ReadCovariates returns the data set with the columns of a table as covariates of its specimens, of the names in the header: a file in text with a
+// row for each specimen, whose columns are separated by commas, semicolons, tabs or spaces. See Join for which row is whose. A column "group" sets
+// the group. Columns whose values are all dates (2024-03-31 or 31.3.2024) become days since the first of them, and in a table whose columns commas do
 // not separate, decimal commas of a column of numbers become points.
 //
 // Rows of other specimens are passed over, with a note. It is an error if a specimen has no row, or two, or a covariate of the data

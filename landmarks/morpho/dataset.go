@@ -285,8 +285,8 @@ func (d *Dataset) Validate() error {
 			return fail("write NA for those that are missing, or leave the specimen out",
 				"%d landmarks, but %q has %d", len(s.Points), first.Name, len(first.Points))
 		}
-		if !slices.ContainsFunc(slices.Concat(s.Points...), func(v float64) bool { return !math.IsNaN(v) }) {
-			return fail("see whether the columns are those of the coordinates, or leave it out", "all landmarks are missing")
+		if err := d.allMissing(i, s.Points); err != nil {
+			return err
 		}
 		for l, p := range s.Points {
 			if len(p) != 2 && len(p) != 3 {
@@ -308,6 +308,14 @@ func (d *Dataset) Validate() error {
 		}
 	}
 	return nil
+}
+
+// allMissing is the error of specimen i if it has no landmark.
+func (d *Dataset) allMissing(i int, points [][]float64) error {
+	if slices.ContainsFunc(points, func(p []float64) bool { return slices.ContainsFunc(p, func(v float64) bool { return !math.IsNaN(v) }) }) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i), text.Advise("see whether the columns are those of the coordinates, or leave it out", "all landmarks are missing"))
 }
 
 // specimen calls specimen i in an error.

@@ -96,6 +96,14 @@ func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmar
 		}
 	}
 	_, out.Left = try.Get2(step())
+	out.settle(shapes, pre, slid, total, mean, semilandmarks)
+	return out, nil
+}
+
+// settle sets the aligned shapes, what slid in them, and their mean.
+func (out *SlidAlignment) settle(shapes [][][]float64, pre []preshape, slid, total []*mat.Dense, mean *mat.Dense, semilandmarks []Semilandmark) {
+	_, dim := mean.Dims()
+	shape := func(x *mat.Dense) [][]float64 { return slices.Collect(slices.Chunk(x.RawMatrix().Data, dim)) }
 	out.Mean, out.Reference = shape(mean), shape(mean)
 	bending := try.Get(bendingOf(out.Mean))
 	for i, x := range slid {
@@ -108,5 +116,4 @@ func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmar
 		out.Distances = append(out.Distances, frobenius(1, x, mean))
 	}
 	out.RMS = floats.Norm(out.Distances, 2) / math.Sqrt(float64(len(pre)))
-	return out, nil
 }

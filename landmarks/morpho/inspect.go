@@ -15,71 +15,6 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// Fault is what a look at the data finds wrong with a specimen, or suspects.
-type Fault int
-
-const (
-	Coincident  Fault = iota // two landmarks in one place
-	OtherSize                // the size is many times that of the others, or in another unit
-	Mirrored                 // the mirror image fits the other specimens
-	Relabelled               // the landmarks are counted the other way round, or from another one
-	Swapped                  // two landmarks in each other's place
-	OutOfOrder               // neighbours along an outline in an order that makes it longer
-	FarFromMean              // the shape is far from the others'
-	Copy                     // the shape is that of another specimen
-	Coded                    // landmarks at a code of missing ones: see Dataset.Coded
-)
-
-func (f Fault) String() string {
-	return [...]string{"coincident landmarks", "another size", "mirrored", "relabelled", "swapped landmarks", "out of order", "far from the mean", "copied", "at codes"}[f]
-}
-
-// Option is an option of the program, and a parameter of the notebook, by which something is done about a finding.
-type Option struct {
-	Name  string `json:"name"` // such as mirror: see Corrections
-	Value string `json:"value"`
-}
-
-// String is the option as it can be pasted behind a command.
-func (o Option) String() string { return "--" + o.Name + " " + quoted(o.Value) }
-
-// Finding is one fault of one specimen, or of several that have it alike.
-type Finding struct {
-	Specimen  string   // "all specimens", or how many, where it is of several
-	All       []string // the names of several
-	Index     int      // of the specimen, −1 for several
-	Fault     Fault
-	Landmarks []int // those concerned; nil for all of them
-	// Coincident: landmarks that have another in their place. OtherSize: the size, in medians of the others. OutOfOrder: by how much another
-	// order shortens the outline, in mean spacings. Copy: 0. Coded: the number of specimens. Else the distance from the mean, or from the middle of its group, in medians.
-	Severity float64
-	About    string // the fault in words
-	Options  []Option
-
-	advice string // with a place for each option
-	places []place
-}
-
-// Advice says what to do about the finding, once the specimen was looked at, with the options that do it.
-func (f Finding) Advice() string {
-	words := make([]any, len(f.Options))
-	for i, o := range f.Options {
-		words[i] = o
-	}
-	return fmt.Sprintf(f.advice, words...)
-}
-
-// String is where, what and what to do.
-func (f Finding) String() string { return f.Specimen + ": " + f.About + "; " + f.Advice() }
-
-// Names are those of the specimens of the finding.
-func (f Finding) Names() []string {
-	if f.All != nil {
-		return f.All
-	}
-	return []string{f.Specimen}
-}
-
 // SpecimenDistance is how far a specimen lies from the mean shape.
 type SpecimenDistance struct {
 	Specimen string
@@ -179,42 +114,54 @@ const (
 //     of that in the group, and else the distance from the mean.
 //   - Copy: its shape is that of another specimen, to a millionth, of any size, place and direction.
 //
-// The data set is not changed, and its specimens need not be aligned. Missing landmarks are estimated, and those at codes of missing ones too (Dataset.Complete): Data has
-// notes of this. Distances are full Procrustes distances, which have no unit. Where an ErrorColumn says how large the errors of landmarks are, FarFromMean judges the
-// distance without them, √(d² − E) or 0 (see SquaredErrors).
+// The data set is not changed, and its specimens need not be aligned. Missing landmarks are estimated, and those at codes of missing ones too
+// (Dataset.Complete): Data has notes of this. Distances are full Procrustes distances, which have no unit. Where an ErrorColumn says how large the
+// errors of landmarks are, FarFromMean judges the distance without them, √(d² − E) or 0 (see SquaredErrors).
 //
 // It is an error if numbers of landmarks or dimensions differ, or if Procrustes cannot align the shapes.
 //
 // # Algorithm
 //
 // The mean is that of the half of the specimens nearest to it, so that faulty ones do not influence it; beyond about ten thousand specimens the
-// search for this half ends after fewer than 20 turns. The size is the median
-// distance of the landmarks from the medians of their coordinates, so that one wrong landmark does not influence it; groups of
-// sizes are separated where a size is more than twice the next smaller one. Mirrored and Relabelled are tested for specimens that
-// are farther from the mean than one and a half times the median distance. Where there is no closed outline, the other labels must
-// also bring the specimen nearer than twice the median, and exchanged landmarks must bring it within the fence of distances. OutOfOrder reverses sections as long as this
-// shortens the outline, the greatest gain first (2-opt, Croes 1958). Searches through the orders of n landmarks take n² steps a specimen, and 2·10⁸ in all: Unsearched are
-// the specimens that were not searched to the end.
-func Inspect(d *Dataset) (in *Inspection, err error) {
-	defer try.Named(&err, "inspect %s", d.Name)
+// search for this half ends after fewer than 20 turns. The size is the median distance of the landmarks from the medians of their coordinates, so
+// that one wrong landmark does not influence it; groups of sizes are separated where a size is more than twice the next smaller one. Mirrored and
+// Relabelled are tested for specimens that are farther from the mean than one and a half times the median distance. Where there is no closed outline,
+// the other labels must also bring the specimen nearer than twice the median, and exchanged landmarks must bring it within the fence of distances.
+// OutOfOrder reverses sections as long as this shortens the outline, the greatest gain first (2-opt, Croes 1958). Searches through the orders of n
+// landmarks take n² steps a specimen, and 2·10⁸ in all: Unsearched are the specimens that were not searched to the end.
+func Inspect(d *Dataset) (*Inspection, error) {
 	if len(d.Specimens) == 0 {
-		try.Do(d.empty())
+		return nil, fmt.Errorf("inspect: %w", d.empty())
 	}
-	d = try.Get(d.Complete())
+	complete, err := d.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
+	errors, err := complete.SquaredErrors()
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
+	return inspect(complete, errors)
+}
+
+// inspect is Inspect of data without missing landmarks.
+func inspect(d *Dataset, errors []float64) (in *Inspection, err error) {
+	defer try.Named(&err, "inspect %s", d.Name)
 	shapes := d.Shapes()
 	in = &Inspection{Data: d, Mean: try.Get(coreMean(shapes, d.specimen)), work: orderings}
-	errors := try.Get(d.SquaredErrors())
 	distances, without := make([]float64, len(shapes)), make([]float64, len(shapes)) // with and without errors
 	deviations := make([][]float64, len(in.Mean))                                    // [n][N], squared
 	in.aligned = make([][][]float64, len(shapes))
 	for i, x := range shapes {
-		try.Do(try.Name(try.Run(func() {
-			distances[i] = try.Get(fullDistance(x, in.Mean))
-			in.aligned[i] = try.Get(FitSimilarity(x, in.Mean)).Apply(x)
-		}), "%s", d.specimen(i)))
+		t, err := FitSimilarity(x, in.Mean)
+		try.Do(try.Name(err, "%s", d.specimen(i)))
+		in.aligned[i] = t.Apply(x)
+		square := 0.0 // sin² ρ, as Mean has size 1
 		for l := range in.Mean {
-			deviations[l] = append(deviations[l], squaredDistance(in.aligned[i][l], in.Mean[l]))
+			off := squaredDistance(in.aligned[i][l], in.Mean[l])
+			deviations[l], square = append(deviations[l], off), square+off
 		}
+		distances[i] = math.Sqrt(square)
 		without[i] = lessErrors(distances[i], errors, i)
 		in.Distances = append(in.Distances, SpecimenDistance{d.Specimens[i].Name, i, distances[i]})
 	}
@@ -224,10 +171,15 @@ func Inspect(d *Dataset) (in *Inspection, err error) {
 		in.usual[l] = quantile(deviations[l], 0.5)
 	}
 	in.median, in.fence = quantile(distances, 0.5), fenceOf(without)
-	common := in.everywhere()
+	pairs := make([][][2]int, len(shapes))
+	for i, x := range shapes {
+		pairs[i] = coincident(x)
+	}
+	common := in.everywhere(pairs)
 	far := in.far(distances, without, errors)
 	for i, x := range shapes {
-		try.Do(try.Name(in.judge(i, x, distances[i], far[i], common), "%s", d.specimen(i)))
+		in.coincident(i, slices.DeleteFunc(pairs[i], func(p [2]int) bool { return common[p] }))
+		try.Do(try.Name(in.judge(i, x, distances[i], far[i]), "%s", d.specimen(i)))
 	}
 	in.copies(distances)
 	in.Findings = append(in.Findings, otherSizes(d)...)
@@ -333,10 +285,10 @@ var advice = [...]string{
 }
 
 // everywhere notes the landmarks that coincide in more than half of the specimens, once for all, and returns them.
-func (in *Inspection) everywhere() map[[2]int]bool {
+func (in *Inspection) everywhere(pairs [][][2]int) map[[2]int]bool {
 	d, with := in.Data, map[[2]int][]string{}
-	for _, s := range d.Specimens {
-		for _, pair := range coincident(s.Points) {
+	for i, s := range d.Specimens {
+		for _, pair := range pairs[i] {
 			with[pair] = append(with[pair], s.Name)
 		}
 	}
@@ -389,17 +341,22 @@ func (in *Inspection) copies(distances []float64) {
 	}
 }
 
-// judge looks for the faults of specimen i at its distance. Landmarks that coincide in common are said already.
-func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding, common map[[2]int]bool) (err error) {
-	d := in.Data
-	if pairs := slices.DeleteFunc(coincident(x), func(p [2]int) bool { return common[p] }); len(pairs) > 0 {
-		var second []int
-		var words, names []string
-		for _, p := range pairs {
-			second, words, names = append(second, p[1]), append(words, fmt.Sprintf("%s are in one place", d.Called(p[:]...))), append(names, d.Landmark(p[1]))
-		}
-		in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: listed(words)}, Option{"without-landmarks", strings.Join(names, ",")})
+// coincident notes pairs of landmarks of specimen i.
+func (in *Inspection) coincident(i int, pairs [][2]int) {
+	if len(pairs) == 0 {
+		return
 	}
+	var second []int
+	var words, names []string
+	for _, p := range pairs {
+		second, words, names = append(second, p[1]), append(words, in.Data.Called(p[:]...)+" are in one place"), append(names, in.Data.Landmark(p[1]))
+	}
+	in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: listed(words)}, Option{"without-landmarks", strings.Join(names, ",")})
+}
+
+// judge looks for the other faults of specimen i at its distance.
+func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding) (err error) {
+	d := in.Data
 	again := func() bool { return in.orders(i, len(x)) }
 	if d.Closed {
 		if landmarks, gain := outOfOrder(x, again); gain > shortened {
@@ -477,8 +434,8 @@ func (in *Inspection) exchanged(x [][]float64, pairs [][2]int) [][2]int {
 	return pairs
 }
 
-// coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all, until it rests.
-// There are 20 turns at most, and none after so many steps as turning says.
+// coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all, until it
+// rests. There are 20 turns at most, and none after so many steps as turning says.
 func coreMean(shapes [][][]float64, what func(i int) string) ([][]float64, error) {
 	if _, _, err := commonExtent(shapes, what); err != nil {
 		return nil, err
@@ -544,89 +501,4 @@ func quantile(x []float64, p float64) float64 {
 	whole, part := math.Modf(p * float64(len(x)-1))
 	below, above := sorted[int(whole)], sorted[int(math.Ceil(whole+part))]
 	return below + part*(above-below)
-}
-
-// unitFactors are how many times as large a length is in another unit.
-var unitFactors = []struct {
-	factor       float64
-	units        string
-	small, large string
-}{{2.54, "cm and inches", "cm", "in"}, {10, "mm and cm", "mm", "cm"}, {25.4, "mm and inches", "mm", "in"}, {39.37, "inches and m", "in", "m"}, {100, "cm and m", "cm", "m"},
-	{1000, "mm and m, or µm and mm", "mm", "m"}, {10000, "µm and cm", "µm", "cm"}, {1e6, "µm and m", "µm", "m"}}
-
-// otherSizes finds the specimens of another unit: see Inspect.
-func otherSizes(d *Dataset) (findings []Finding) {
-	order := make([]int, len(d.Specimens))
-	sizes := make([]float64, len(order))
-	for i, s := range d.Specimens {
-		order[i], sizes[i] = i, medianRadius(s.Points)
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
-	var usual []float64 // of the largest group
-	for from := 0; from < len(order); {
-		to := from + 1
-		for to < len(order) && sizes[order[to]] < apart*sizes[order[to-1]] {
-			to++
-		}
-		if to-from > len(usual) {
-			usual = nil
-			for _, i := range order[from:to] {
-				usual = append(usual, sizes[i])
-			}
-		}
-		from = to
-	}
-	if 2*len(usual) < len(order) {
-		return nil // no size is usual
-	}
-	least, median, most := usual[0], quantile(usual, 0.5), usual[len(usual)-1]
-	for i, s := range d.Specimens {
-		if sizes[i] >= least && sizes[i] <= most {
-			continue
-		}
-		ratio := sizes[i] / median
-		units, own, others := "", "mm", d.Unit
-		for _, u := range unitFactors {
-			converted := sizes[i] / u.factor
-			if ratio < 1 {
-				converted = sizes[i] * u.factor
-			}
-			if units == "" && converted >= 0.9*least && converted <= 1.1*most {
-				units = ": " + u.units + "?"
-				own, others = u.small, u.large
-				if ratio < 1 {
-					own, others = u.large, u.small
-				}
-				if u.factor == 1000 && d.Unit == "mm" && ratio > 1 {
-					own = "µm"
-				}
-			}
-		}
-		if math.Max(ratio, 1/ratio) >= farApart || units != "" {
-			options := []Option{{"unit", s.Name + "=" + own}, {"without", s.Name}}
-			word := advice[OtherSize]
-			if d.Unit == "" {
-				options = slices.Insert(options, 0, Option{"unit", cmp.Or(others, "mm")})
-				word = "if it is in another unit than the others, say in which they are (%s %s); or leave it out (%s)"
-			}
-			findings = append(findings, Finding{Specimen: s.Name, Index: i, Fault: OtherSize, Severity: ratio, Options: options, advice: word,
-				About: fmt.Sprintf("its size is %.3g times that of the others%s", ratio, units)})
-		}
-	}
-	return findings
-}
-
-// medianRadius is a size that a landmark far off has no part in: the median distance of the landmarks from where their medians are.
-func medianRadius(x [][]float64) float64 {
-	centre, distances := make([]float64, len(x[0])), make([]float64, len(x))
-	for c := range centre {
-		for l, p := range x {
-			distances[l] = p[c]
-		}
-		centre[c] = quantile(distances, 0.5)
-	}
-	for l, p := range x {
-		distances[l] = floats.Distance(p, centre, 2)
-	}
-	return quantile(distances, 0.5)
 }

@@ -180,10 +180,10 @@ func TestInspectRefuses(t *testing.T) {
 	d := GorillaSkulls()
 	d.Specimens[3].Points[1][0] = math.NaN()
 	_, err := Inspect(d)
-	advised(t, err, "inspect gorilla skulls", `specimen "female04": landmark 1 is [NaN -30]`)
+	advised(t, err, "inspect: gorilla skulls", `specimen "female04": landmark 1 is [NaN -30]`)
 	d.Specimens[3].Points = d.Specimens[3].Points[:7]
 	_, err = Inspect(d)
-	advised(t, err, "inspect gorilla skulls", `specimen "female04"`, "7 landmarks")
+	advised(t, err, "inspect: gorilla skulls", `specimen "female04"`, "7 landmarks")
 }
 
 func TestStrings(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// Join says whose row is which in a table. The rows of specimens are those with their names in one column. Names that are equal come first. Of the others, those are joined
-// that are equal without folder and extension, then those whatever the case, then those with _ for spaces: one of these rules at a time, and where no other name
-// is as like. The column is that with most of the names; of several that whose title says so. Numbers are names only in a column whose title says so, or without a title. Where
-// the specimens or the rows have no names (numbers that run, or one name for all), and there are as many, row k belongs to specimen k. Notes say the column, each looser
-// rule, and an order that was taken.
+// Join says whose row is which in a table. The rows of specimens are those with their names in one column. Names that are equal come first. Of the
+// others, those are joined that are equal without folder and extension, then those whatever the case, then those with _ for spaces: one of these
+// rules at a time, and where no other name is as like. The column is that with most of the names; of several that whose title says so. Numbers are
+// names only in a column whose title says so, or without a title. Where the specimens or the rows have no names (numbers that run, or one name for
+// all), and there are as many, row k belongs to specimen k. Notes say the column, each looser rule, and an order that was taken.
 type Join struct {
 	By        string // "names", or empty; "order": row k belongs to specimen k, whatever the names
 	Unmatched string // "error", or empty; "drop": specimens without a row are left out, with a note
@@ -278,8 +278,8 @@ func (s *Specimen) take(header []string, row sheetRow, names int) error {
 	return nil
 }
 
-// nearest is the name that a third of the letters of another, at most, make of it by insertions, deletions and exchanges (Levenshtein), whatever the case and without
-// folders and extensions; "" if there is none.
+// nearest is the name that a third of the letters of another, at most, make of it by insertions, deletions and exchanges (Levenshtein), whatever the
+// case and without folders and extensions; "" if there is none.
 func nearest(name string, names []string) (like string) {
 	plain := func(name string) string { return strings.ToLower(rules[1].key(name)) }
 	name = plain(name)

@@ -81,11 +81,15 @@ func swapped(x, mean [][]float64, usual []float64, again func() bool) [][2]int {
 	var pairs [][2]int
 	for k := 0; k < len(x)/2 && again(); k++ {
 		best, pair := 0.0, [2]int{}
+		own := make([]float64, len(x))
 		for l := range x {
+			own[l] = squaredDistance(x[l], mean[l])
 			for m := range l {
-				off := squaredDistance(x[l], mean[l]) + squaredDistance(x[m], mean[m])
-				then := squaredDistance(x[m], mean[l]) + squaredDistance(x[l], mean[m])
-				if off > exchanged*(usual[l]+usual[m]) && then <= nearer*off && off-then > best {
+				off := own[l] + own[m]
+				if off <= exchanged*(usual[l]+usual[m]) || off <= best {
+					continue
+				}
+				if then := squaredDistance(x[m], mean[l]) + squaredDistance(x[l], mean[m]); then <= nearer*off && off-then > best {
 					best, pair = off-then, [2]int{m, l}
 				}
 			}

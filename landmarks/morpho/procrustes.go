@@ -202,6 +202,13 @@ func procrustes(shapes [][][]float64, importance []float64, what func(i int) str
 		mean = average()
 	}
 
+	out.place(shapes, pre, importance, rotations, rotated, cosines, lengths, mean, o.keepSize)
+	return out, nil
+}
+
+// place sets the aligned shapes and their mean: of the rotated shapes z_i of size 1, the cosines of their distances from a mean of size 1, and their lengths s_i.
+func (out *Alignment) place(shapes [][][]float64, pre []preshape, importance []float64, rotations, rotated []*mat.Dense, cosines, lengths []float64, mean *mat.Dense, keepSize bool) {
+	n, dim := mean.Dims()
 	squares, total := 0.0, 0.0
 	for i, w := range importance {
 		squares += w * cosines[i] * cosines[i]
@@ -211,7 +218,7 @@ func procrustes(shapes [][][]float64, importance []float64, what func(i int) str
 		out.Distances = append(out.Distances, frobenius(lengths[i], rotated[i], mean))
 		total += importance[i] * out.Distances[i] * out.Distances[i]
 		scale := 1.0
-		if !o.keepSize {
+		if !keepSize {
 			// Σ_i w_i cos ρ_i R_i z_i = (Σ_i w_i cos² ρ_i) μ: with this factor the mean of the aligned shapes is μ.
 			scale = cosines[i] / z.size * float64(len(pre)) / squares
 		}
@@ -228,7 +235,6 @@ func procrustes(shapes [][][]float64, importance []float64, what func(i int) str
 		}
 	}
 	out.RMS = math.Sqrt(total / float64(len(pre)))
-	return out, nil
 }
 
 // alignmentSteps is about how long one iteration takes with so many shapes of n landmarks; a rotation in space takes longer than one in the plane.

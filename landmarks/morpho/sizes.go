@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -20,9 +21,9 @@ const (
 	nearOne    = 0.01 // from 1 are, at most, the sizes of shapes that were scaled to 1
 )
 
-// LogSizes returns the logarithms of the centroid sizes. It is an error if the shapes were aligned or scaled before, so that what is left of sizes is rounding, or the
-// distance of a shape from the mean: the sizes are equal, or are once they are multiplied or divided by the cosine of that distance (a projection to the
-// tangent space divides by it, a full Procrustes fit multiplies).
+// LogSizes returns the logarithms of the centroid sizes. It is an error if the shapes were aligned or scaled before, so that what is left of sizes is
+// rounding, or the distance of a shape from the mean: the sizes are equal, or are once they are multiplied or divided by the cosine of that distance
+// (a projection to the tangent space divides by it, a full Procrustes fit multiplies).
 func (d *Dataset) LogSizes() ([]float64, error) {
 	if len(d.Specimens) == 0 {
 		return nil, d.empty()
@@ -39,14 +40,14 @@ func (d *Dataset) LogSizes() ([]float64, error) {
 	}
 	least, most := slices.Min(sizes), slices.Max(sizes)
 	if math.Max(-least, most) < nearOne || d.scaled(sizes) {
-		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise(d.unscaled(),
-			"centroid sizes are from %.6g to %.6g: the shapes were aligned or scaled before, and these are no sizes of specimens", math.Exp(least), math.Exp(most)))
+		return nil, text.Advise(d.unscaled(),
+			"centroid sizes are from %.6g to %.6g: the shapes were aligned or scaled before, and these are no sizes of specimens", math.Exp(least), math.Exp(most))
 	}
 	return sizes, nil
 }
 
-// scaled says whether logarithms of sizes are equal, or are so with the cosines of the distances from the mean of the coordinates, which is that of the shapes if they
-// were aligned.
+// scaled says whether logarithms of sizes are equal, or are so with the cosines of the distances from the mean of the coordinates, which is that of
+// the shapes if they were aligned.
 func (d *Dataset) scaled(sizes []float64) bool {
 	tolerance := equalSizes
 	if len(sizes) < 5 {
@@ -92,4 +93,74 @@ func (d *Dataset) unscaled() string {
 		}
 	}
 	return "read the sizes before as a column, and write its title in place of size in the model"
+}
+
+// unitFactors are how many times as large a length is in another unit.
+var unitFactors = []struct {
+	factor       float64
+	units        string
+	small, large string
+}{{2.54, "cm and inches", "cm", "in"}, {10, "mm and cm", "mm", "cm"}, {25.4, "mm and inches", "mm", "in"}, {39.37, "inches and m", "in", "m"}, {100, "cm and m", "cm", "m"},
+	{1000, "mm and m, or µm and mm", "mm", "m"}, {10000, "µm and cm", "µm", "cm"}, {1e6, "µm and m", "µm", "m"}}
+
+// otherSizes finds the specimens of another unit: see Inspect.
+func otherSizes(d *Dataset) (findings []Finding) {
+	order := make([]int, len(d.Specimens))
+	sizes := make([]float64, len(order))
+	for i, s := range d.Specimens {
+		order[i], sizes[i] = i, quantile(radiiOf(s.Points), 0.5)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	var usual []float64 // of the largest group
+	for from := 0; from < len(order); {
+		to := from + 1
+		for to < len(order) && sizes[order[to]] < apart*sizes[order[to-1]] {
+			to++
+		}
+		if to-from > len(usual) {
+			usual = nil
+			for _, i := range order[from:to] {
+				usual = append(usual, sizes[i])
+			}
+		}
+		from = to
+	}
+	if 2*len(usual) < len(order) {
+		return nil // no size is usual
+	}
+	least, median, most := usual[0], quantile(usual, 0.5), usual[len(usual)-1]
+	for i, s := range d.Specimens {
+		if sizes[i] >= least && sizes[i] <= most {
+			continue
+		}
+		ratio := sizes[i] / median
+		units, own, others := "", "mm", d.Unit
+		for _, u := range unitFactors {
+			converted := sizes[i] / u.factor
+			if ratio < 1 {
+				converted = sizes[i] * u.factor
+			}
+			if units == "" && converted >= 0.9*least && converted <= 1.1*most {
+				units = ": " + u.units + "?"
+				own, others = u.small, u.large
+				if ratio < 1 {
+					own, others = u.large, u.small
+				}
+				if u.factor == 1000 && d.Unit == "mm" && ratio > 1 {
+					own = "µm"
+				}
+			}
+		}
+		if math.Max(ratio, 1/ratio) >= farApart || units != "" {
+			options := []Option{{"unit", s.Name + "=" + own}, {"without", s.Name}}
+			word := advice[OtherSize]
+			if d.Unit == "" {
+				options = slices.Insert(options, 0, Option{"unit", cmp.Or(others, "mm")})
+				word = "if it is in another unit than the others, say in which they are (%s %s); or leave it out (%s)"
+			}
+			findings = append(findings, Finding{Specimen: s.Name, Index: i, Fault: OtherSize, Severity: ratio, Options: options, advice: word,
+				About: fmt.Sprintf("its size is %.3g times that of the others%s", ratio, units)})
+		}
+	}
+	return findings
 }

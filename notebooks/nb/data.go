@@ -14,18 +14,28 @@ import (
 //
 //	var data = nb.Data(morpho.MouseVertebrae(), morpho.Read)
 //
-// Landmarks take up the columns of the table that ANATOMY_COVARIATES names, as `make report DATA=my.csv COVARIATES=table.csv` sets it.
-func Data[D interface{ Validate() error }](standard D, read func(path string) (D, error)) D {
+// Landmarks take up the columns of the table that ANATOMY_COVARIATES names, as `make report DATA=my.csv COVARIATES=table.csv` sets it; a
+// morpho.Join says which row is whose.
+func Data[D interface{ Validate() error }](standard D, read func(path string) (D, error), joins ...interface {
+	Covariates(d D, path string) (D, error)
+}) D {
 	path := own()
 	if path == "" {
 		return standard
 	}
 	own := Must(read(path))
-	joins, can := any(own).(interface{ ReadCovariates(path string) (D, error) })
-	if table := os.Getenv("ANATOMY_COVARIATES"); can && table != "" {
-		own = Must(joins.ReadCovariates(table))
+	takes, can := any(own).(interface{ ReadCovariates(path string) (D, error) })
+	switch table := os.Getenv("ANATOMY_COVARIATES"); {
+	case can && table != "" && len(joins) > 0:
+		own = Must(joins[0].Covariates(own, table))
+	case can && table != "":
+		own = Must(takes.ReadCovariates(table))
 	}
-	if err := own.Validate(); err != nil {
+	checked := own
+	if lacks, can := any(own).(interface{ Complete() (D, error) }); can { // landmarks, which its analyses estimate
+		checked = Must(lacks.Complete())
+	}
+	if err := checked.Validate(); err != nil {
 		fail("error: %v", err)
 	}
 	return own

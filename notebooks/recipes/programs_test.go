@@ -149,7 +149,7 @@ func Example_validate() {
 	d := nb.Must(morpho.ReadCSV(strings.NewReader("specimen,x,y\na,0,0\na,1,NA\n"), "upload.csv"))
 	fmt.Println(d.Validate())
 	// Output:
-	// upload.csv: specimen "a": landmark 1 is missing (y is NaN); drop it from every specimen, drop the specimen, or estimate it by morpho.EstimateMissing
+	// upload.csv: specimen "a": landmark 2 is missing (y is NaN); leave the landmark or the specimen out, or estimate it (in Go by Complete)
 }
 
 // How do I convert landmarks to another format?

@@ -764,7 +764,7 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
 
 def parameters(text):
     """Those of NAME=VALUE NAME=VALUE …: a value ends where the next name begins, or is quoted."""
-    one = r"""\s*(\w+)=("[^"]*"|'[^']*'|.*?)(?=\s+\w+=|\s*$)"""
+    one = r"""\s*([\w-]+)=("[^"]*"|'[^']*'|.*?)(?=\s+[\w-]+=|\s*$)"""
     if not re.fullmatch(rf"(?:{one})*\s*", text, flags=re.S):
         sys.exit(f"SET={text}: want NAME=VALUE NAME=VALUE …")
     return {name: re.sub(r"""^(["'])(.*)\1$""", r"\2", value, flags=re.S) for name, value in re.findall(one, text, flags=re.S)}

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,7 +17,8 @@ import (
 	"anatomy/internal/pool"
 )
 
-// Permutations are the random draws of a test: N of them, 999 are customary. Equal seeds give equal draws.
+// Permutations are the random draws of a test: N of them, 999 are customary. Equal seeds give equal draws. Where there are no more than N ways to exchange the rows,
+// each of them is drawn once, and p-values are exact.
 type Permutations struct {
 	N    int
 	Seed uint64
@@ -61,6 +63,42 @@ func (d *Draw) next(what Exchange) {
 	if what != Order {
 		for i := range d.Sign {
 			d.Sign[i] = float64(1 - 2*d.Random.IntN(2))
+		}
+	}
+}
+
+// ways counts the ways to exchange n rows other than to leave them as they are, if there are no more than most; else it is 0.
+func ways(n int, what Exchange, most int) int {
+	count := 1
+	for i := 1; i <= n && count <= most+1; i++ {
+		if what != Signs {
+			count *= i
+		}
+		if what != Order {
+			count *= 2
+		}
+	}
+	if count > most+1 {
+		return 0
+	}
+	return count - 1
+}
+
+// way sets the k-th way to exchange the rows; 0 leaves them as they are.
+func (d *Draw) way(k int, what Exchange) {
+	left := make([]int, len(d.Order))
+	for i := range left {
+		left[i] = i
+	}
+	for i := range d.Order {
+		if what != Order {
+			d.Sign[i], k = float64(1-2*(k%2)), k/2
+		}
+		if what != Signs {
+			pick := k % len(left)
+			k /= len(left)
+			d.Order[i] = left[pick]
+			left = slices.Delete(left, pick, pick+1)
 		}
 	}
 }
@@ -121,13 +159,19 @@ func (p Permutations) test(name string, n int, what Exchange, observed []float64
 		batch[i].Random = random
 	}
 	t := &tally{observed: observed, extreme: make([]int, len(observed)), seen: seen}
-	for k := 0; k < p.N && len(observed) > 0; k += len(batch) {
-		batch = batch[:min(len(batch), p.N-k)]
+	all := ways(n, what, p.N)
+	draws := cmp.Or(all, p.N)
+	for k := 0; k < draws && len(observed) > 0; k += len(batch) {
+		batch = batch[:min(len(batch), draws-k)]
 		for i := range batch {
-			if task.Report(watch.Progress{Iteration: k + i, Total: p.N, Objective: observed[0]}) {
+			if task.Report(watch.Progress{Iteration: k + i, Total: draws, Objective: observed[0]}) {
 				break
 			}
-			batch[i].next(what)
+			if all > 0 {
+				batch[i].way(k+i+1, what)
+			} else {
+				batch[i].next(what)
+			}
 		}
 		if task.Stopped() {
 			break

@@ -3,6 +3,7 @@ package linear
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -14,7 +15,7 @@ import (
 // test draws from a statistic that is written down: values[k] are its numbers at draw k.
 func test(p Permutations, observed []float64, values ...[]float64) ([]Test, error) {
 	k := -1
-	return p.Test("test", 3, Order, observed, func(*Draw) ([]float64, error) {
+	return p.Test("test", 30, Order, observed, func(*Draw) ([]float64, error) {
 		k++
 		return values[k], nil
 	})
@@ -78,7 +79,7 @@ func TestStopped(t *testing.T) {
 			}
 		})
 		count := 0
-		got := expect.Must(Permutations{N: 99, Task: task}.Test("its own", 3, Order, []float64{7}, func(*Draw) ([]float64, error) {
+		got := expect.Must(Permutations{N: 99, Task: task}.Test("its own", 30, Order, []float64{7}, func(*Draw) ([]float64, error) {
 			if count++; count == 4 && during {
 				stop()
 			}
@@ -91,15 +92,27 @@ func TestStopped(t *testing.T) {
 	}
 }
 
+// ranks are how many of three numbers are less than each.
+func ranks(x []int) (out [3]int) {
+	for i := range out {
+		for j := range out {
+			if x[j] < x[i] {
+				out[i]++
+			}
+		}
+	}
+	return out
+}
+
 // All orders and signs are drawn alike, equal seeds draw alike, and what is not exchangeable stays as it is.
 func TestDraws(t *testing.T) {
 	const n = 6000
 	all := func(what Exchange, seed uint64) (orders map[[3]int]int, signs map[[3]float64]int, list [][3]int) {
 		orders, signs = map[[3]int]int{}, map[[3]float64]int{}
-		expect.Must(Permutations{N: n, Seed: seed}.Test("test", 3, what, []float64{1}, func(d *Draw) ([]float64, error) {
-			orders[[3]int(d.Order)]++
-			signs[[3]float64(d.Sign)]++
-			list = append(list, [3]int(d.Order))
+		expect.Must(Permutations{N: n, Seed: seed}.Test("test", 30, what, []float64{1}, func(d *Draw) ([]float64, error) {
+			orders[ranks(d.Order[:3])]++ // of so many rows not all ways are drawn
+			signs[[3]float64(d.Sign[:3])]++
+			list = append(list, [3]int(d.Order[:3]))
 			return []float64{1}, nil
 		}))
 		return orders, signs, list
@@ -120,5 +133,40 @@ func TestDraws(t *testing.T) {
 	_, _, b := all(OrderAndSigns, 7)
 	if _, _, c := all(OrderAndSigns, 8); !slices.Equal(a, b) || slices.Equal(a, c) {
 		t.Error("draws are not those of the seed")
+	}
+}
+
+// Of few rows each way to exchange them is drawn once: the p-value is exact, whatever the seed.
+func TestAllWays(t *testing.T) {
+	y := []float64{1, 2, 4, 8, 16}
+	for what, want := range map[Exchange]int{Order: 119, Signs: 31} {
+		seen := map[string]int{}
+		extreme := 0
+		tests, err := (Permutations{N: 999, Seed: 3}).OnCores("all", 5, what, []float64{y[0] + y[1] - y[4]}, func() func(d *Draw) ([]float64, error) {
+			return func(d *Draw) ([]float64, error) {
+				at := func(i int) float64 { return d.Sign[i] * y[d.Order[i]] }
+				return []float64{at(0) + at(1) - at(4)}, nil
+			}
+		}, func(values []float64) {
+			seen[fmt.Sprint(values)]++
+			if values[0] >= y[0]+y[1]-y[4] {
+				extreme++
+			}
+		})
+		if err != nil || tests[0].Permutations != want || tests[0].P != float64(1+extreme)/float64(1+want) {
+			t.Errorf("%v: %+v, %v, want %d draws", what, tests, err, want)
+		}
+	}
+	ways := map[string]bool{}
+	for k := range 24 * 16 {
+		d := newDraw(4)
+		d.way(k, OrderAndSigns)
+		ways[fmt.Sprint(d.Order, d.Sign)] = true
+		if k == 0 && fmt.Sprint(d.Order, d.Sign) != "[0 1 2 3] [1 1 1 1]" {
+			t.Error(d.Order, d.Sign)
+		}
+	}
+	if len(ways) != 24*16 {
+		t.Errorf("%d ways, want %d", len(ways), 24*16)
 	}
 }

@@ -133,14 +133,8 @@ func (in *source) read(path string) *morpho.Dataset {
 	if in.covariates != "" {
 		d = try.Get(in.join.Covariates(d, in.covariates))
 	}
-	for _, unit := range in.units {
-		if strings.Contains(unit, "=") {
-			in.fix.Units += unit + "; "
-		} else {
-			d.Unit = unit
-		}
-	}
-	in.fix.Without, in.fix.Mirror, in.fix.Exchange = strings.Join(in.without, "; "), strings.Join(in.mirror, "; "), strings.Join(in.exchanges, "; ")
+	in.fix.Without, in.fix.Mirror = strings.Join(in.without, "; "), strings.Join(in.mirror, "; ")
+	in.fix.Exchange, in.fix.Units = strings.Join(in.exchanges, "; "), strings.Join(in.units, "; ")
 	d.Closed = d.Closed || in.closed
 	return d
 }
@@ -166,6 +160,8 @@ func (q *question) flags(c *cobra.Command) {
 	q.preparation(c)
 	c.Flags().StringVar(&q.Parts, "parts", "", "parts that may vary together, such as \"jaw: 1-5, 8; skull: 6, 7, 9-12\": all landmarks, by their labels or numbers")
 	c.Flags().StringVar(&q.Links, "links", "", "landmarks that lines join in figures, such as \"1-2, 2-3, 3-1\"")
+	c.Flags().StringVar(&q.Pairs, "pairs", "", "landmarks on the left and on the right, such as \"1-2, 3-4\", of shapes that are symmetric: how the sides differ")
+	c.Flags().StringVar(&q.Covary, "covary", "", "columns of numbers, such as \"mass, gape\": how shapes covary with them")
 	c.Flags().StringVar(&q.mesh, "mesh", "", "surface of a specimen, which figures warp: a file that is named after the specimen, or SPECIMEN=FILE")
 	c.Flags().IntVar(&q.Permutations, "permutations", 999, "random draws of each test")
 	c.Flags().Uint64Var(&q.Seed, "seed", 1, "of the draws")

@@ -36,6 +36,9 @@ type Question struct {
 	Surface      string   `json:"surface,omitempty"` // specimen of the mesh
 	Parts        string   `json:"parts,omitempty"`   // of the shapes, with all landmarks: "jaw: 1-5, 8; skull: 6, 7, 9-12"
 
+	Pairs  string `json:"pairs,omitempty"`  // landmarks on the left and on the right that are mirror images of each other: "1-2, 3-4"; others lie on the midline
+	Covary string `json:"covary,omitempty"` // columns of numbers, of which a report says how shapes covary with them: "mass, gape"
+
 	morpho.Corrections // of defects, before all else
 
 	Mesh *mesh.Mesh `json:"-"` // surface of that specimen, in the coordinates of its landmarks, or nil; figures warp it
@@ -112,7 +115,7 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	document.Title, document.Authors, document.Model, document.ANOVA, document.Data = a.Title, a.Authors, a.Model, a.anova, a.data
 	document.LeftOut = leftOut("the mean, the modes and the model of deformations, which move the landmarks together with the space between them")
 	a.inspect()
-	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.phylogeny}
+	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.covary, a.symmetry, a.phylogeny}
 	for _, step := range steps {
 		if s := step(); s != nil {
 			document.Sections = append(document.Sections, *s)

@@ -29,7 +29,7 @@ var initials = regexp.MustCompile(`^(\p{Lu}\.[ -]?)+`)
 func (a *analysis) describeMethods() *Section {
 	s := &Section{Title: "Methods"}
 	s.add(Paragraph(strings.Join(a.methods, " ")))
-	s.add(Paragraph(fmt.Sprintf("Tests used %d permutations, with random numbers from seed %d. A p-value counts the data as one of the permutations; its standard error is that of sampling permutations. An effect is called significant if p ≤ %g.", a.Permutations, a.Seed, Significant)))
+	s.add(Paragraph(fmt.Sprintf("Tests used %d permutations, with random numbers from seed %d. Where there are no more ways to permute the specimens, each was used once. A p-value counts the data as one of the permutations; its standard error is that of sampling permutations. An effect is called significant if p ≤ %g.", a.Permutations, a.Seed, Significant)))
 	s.add(Paragraph("Computed by " + Software() + "."))
 	slices.SortFunc(a.cited, func(a, b string) int {
 		return strings.Compare(initials.ReplaceAllString(a, ""), initials.ReplaceAllString(b, ""))

@@ -26,11 +26,6 @@ func Ready(d *morpho.Dataset, q Question) (*morpho.Dataset, error) {
 // ready sets the data as Ready has them, the landmarks that were estimated, and how semi-landmarks slid.
 func (a *analysis) ready(d *morpho.Dataset) {
 	d = try.Get(d.Corrected(a.Corrections))
-	for _, s := range d.Specimens {
-		if !slices.ContainsFunc(slices.Concat(s.Points...), func(v float64) bool { return !math.IsNaN(v) }) {
-			try.Do(d.Validate())
-		}
-	}
 	a.coded = d.Coded()
 	out := *try.Get(d.Complete())
 	out.Specimens = slices.Clone(out.Specimens)

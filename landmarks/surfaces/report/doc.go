@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"anatomy/geom/solve"
-	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 )
 
@@ -29,36 +28,3 @@ func converged(what string, status solve.Status) supplement.Claim {
 
 // inUnit writes a number with its unit, if there is one.
 func inUnit(x float64, unit string) string { return strings.TrimSpace(fmt.Sprintf("%.3g %s", x, unit)) }
-
-// Choice is what of a data set a report is about.
-type Choice struct {
-	By      string // the column whose values are the groups; empty: the groups of the data set
-	Without string // names of specimens that are left out, separated by semicolons
-	Closed  bool   // the landmarks follow a closed outline
-	Unit    string // of the coordinates; empty: that of the data set
-}
-
-// Of returns the chosen part of a data set, without copies of specimens (morpho.Dataset.Distinct). It is an error if there is no such column or
-// specimen.
-func (c Choice) Of(d *morpho.Dataset) (*morpho.Dataset, error) {
-	if c.By != "" {
-		if _, err := d.Column(c.By); err != nil {
-			return nil, err
-		}
-		d = d.GroupBy(c.By)
-	}
-	for name := range strings.SplitSeq(c.Without, ";") {
-		if name = strings.TrimSpace(name); name != "" {
-			if _, err := d.Find(name); err != nil {
-				return nil, err
-			}
-			d = d.Without(name)
-		}
-	}
-	out := *d.Distinct()
-	out.Closed = c.Closed
-	if c.Unit != "" {
-		out.Unit = c.Unit
-	}
-	return &out, nil
-}

@@ -51,9 +51,9 @@ type deformed struct {
 func Landmarks(d *morpho.Dataset, q supplement.Question, o Deformations) (_ *supplement.Document, err error) {
 	defer try.Catch(&err)
 	r := &deformed{Deformations: o, question: q, document: try.Get(supplement.New(d, q))}
-	r.data, r.document.LeftOut = r.document.Data, ""
+	r.data, r.document.LeftOut = r.document.Data.Distinct(), ""
 	aligned := r.document.Aligned
-	if aligned == nil { // specimens weigh by their errors there, not here
+	if aligned == nil || len(aligned.Mean) > len(r.data.Specimens[0].Points) { // there specimens weigh by their errors, and landmarks may coincide
 		aligned = try.Get(morpho.Procrustes(r.data.Shapes()))
 	}
 	if r.spacing = morpho.NearestSpacing(aligned.Mean); r.data.Closed {
@@ -83,6 +83,9 @@ func Landmarks(d *morpho.Dataset, q supplement.Question, o Deformations) (_ *sup
 func (r *deformed) describe(found bool) *supplement.Section {
 	s := &supplement.Section{Title: "The mean shape and its deformations"}
 	add(s, "The squared Procrustes distance is the sum of the squared displacements of the landmarks. A deformation moves all landmarks together with the space between them. Its length is small if neighbouring landmarks move in the same way, and large if they move against each other. The mean below is the Fréchet mean: it minimises the sum of the squared lengths of the deformations to the aligned shapes. Its modes are the principal components of the deformations from the mean to the specimens. Deformations may miss landmarks slightly, because digitised landmarks contain noise.")
+	if notes := r.data.Notes[len(r.document.Data.Notes):]; len(notes) > 0 {
+		add(s, "Deformations have fewer landmarks: %s.", strings.Join(notes, "; "))
+	}
 	s.Parts = append(s.Parts, converged("the Fréchet mean", r.mean.Status))
 	if !found {
 		add(s, "The search for the Fréchet mean ended as %s. Therefore this report shows neither modes nor tests of deformations.", r.mean.Status)

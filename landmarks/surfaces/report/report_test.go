@@ -31,17 +31,6 @@ func words(d *supplement.Document) string {
 	return strings.Join(all, "\n")
 }
 
-// A choice leaves the data set as it is, and refuses what is not there.
-func TestChoice(t *testing.T) {
-	heads := morpho.Plethodon()
-	chosen := expect.Must(Choice{By: "species", Without: heads.Names()[0] + " ;; " + heads.Names()[3], Unit: "mm"}.Of(heads))
-	if len(chosen.Specimens) != 38 || len(chosen.Groups()) != 2 || chosen.Unit != "mm" || len(heads.Specimens) != 40 || heads.Unit == "mm" {
-		t.Error(chosen, heads)
-	}
-	expect.Refused(t, expect.Error(Choice{By: "sex"}.Of(heads)), `no covariate "sex"`)
-	expect.Refused(t, expect.Error(Choice{Without: "nobody"}.Of(heads)), "nobody")
-}
-
 // The document of landmarks has that of the program with its numbers, says nothing of what it lacks, and its table of both models has those of the
 // analysis of variance to the last digit.
 func TestLandmarks(t *testing.T) {

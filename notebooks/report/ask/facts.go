@@ -102,7 +102,7 @@ func (f *facts) add(text string) cell {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			switch name, args := called(n), n.Args; {
-			case name == "nb.Data" && len(args) == 2:
+			case name == "nb.Data" && len(args) >= 2:
 				add(&f.Readers, written(args[1]))
 				if call, ok := args[0].(*ast.CallExpr); ok && len(call.Args) == 0 && called(call) != "" {
 					add(&f.Standards, called(call))

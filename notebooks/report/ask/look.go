@@ -122,18 +122,24 @@ func (q *question) data() (data, error) {
 		return nil, fmt.Errorf("no data are read by %q", q.Reader)
 	}
 	own, err := read(q.Path)
-	if err == nil {
-		err = own.Validate()
-	}
 	if err != nil {
 		return nil, err
 	}
 	landmarks, are := own.(*morpho.Dataset)
+	checked := own
+	if are {
+		if checked, err = landmarks.Complete(); err != nil {
+			return nil, err
+		}
+	}
+	if err := checked.Validate(); err != nil {
+		return nil, err
+	}
 	if q.Covariates != "" {
 		if !are {
 			return nil, errors.New("COVARIATES: they are columns of landmarks, which these data are not")
 		}
-		if landmarks, err = landmarks.ReadCovariates(q.Covariates); err != nil {
+		if landmarks, err = (morpho.Join{By: q.Set["join"], Unmatched: q.Set["unmatched"]}).Covariates(landmarks, q.Covariates); err != nil {
 			return nil, err
 		}
 		own = landmarks

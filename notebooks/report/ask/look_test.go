@@ -72,7 +72,7 @@ func TestLook(t *testing.T) {
 		{"", "", nil, nil},
 		{"morpho.Read", table, nil, nil},
 		{"morpho.Read", write("wrong.csv", "specimen,x,y\na,0,0\na,1,seven\n"), nil, []string{"wrong.csv:3: ", `y = "seven" is not a number`}},
-		{"morpho.Read", write("missing.csv", "specimen,x,y\na,0,0\na,1,NA\n"), nil, []string{`specimen "a": landmark 1 is missing`}},
+		{"morpho.Read", write("missing.csv", "specimen,x,y\na,0,0\na,1,NA\n"), nil, []string{`specimen "a": landmark 2 is [1 NaN]`}},
 		{"mesh.Read", write("wrong.ply", "ply\nformat"), nil, []string{"wrong.ply"}},
 		{"study.Read", t.TempDir(), nil, []string{"002: no meshes"}},
 		{"study.Read", "/no/such/folder", nil, []string{"/no/such/folder: no such file"}},
