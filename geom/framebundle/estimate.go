@@ -101,7 +101,7 @@ func (e *estimation) mean() *Mean[geom.Vec] {
 			e.MaxIterations = frameIterations
 		}
 	}
-	try.Do(e.space.Check(e.at))
+	try.Do(e.space.check(e.at))
 	e.paths = newPaths(e.space, e.Samples)
 	m := &Mean[geom.Vec]{Deviations: deviations, Noise: e.sigma}
 	e.fall(m, least)
@@ -276,7 +276,7 @@ func (e *estimation) step() {
 		var u Point[geom.Vec]
 		err := try.Run(func() {
 			u = e.space.move(e.at, step)
-			try.Do(e.space.Check(u))
+			try.Do(e.space.check(u))
 		})
 		if err == nil {
 			found := e.paths.follow(u, step, e.sigma, accuracy)

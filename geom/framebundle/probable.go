@@ -50,7 +50,7 @@ const (
 func (s *Space[P]) MostProbablePath(u Point[P], y P, sigma float64) (_ *Geodesic[P], err error) {
 	const what = "most probable path"
 	defer try.Named(&err, what)
-	try.Do(s.Check(u))
+	try.Do(s.check(u))
 	try.Do(s.Base.CheckAll("observation", []P{y}))
 	rank, d := len(u.Frame), s.Base.M.Dim()
 	switch {

@@ -105,7 +105,7 @@ func (d *Development[P]) String() string {
 // samples of a smooth curve, the error is O(n⁻²). The first corner need not be 0. A path that diverges is an error.
 func (s *Space[P]) Develop(u Point[P], curve [][]float64) (_ *Development[P], err error) {
 	defer try.Named(&err, "Develop")
-	try.Do(s.Check(u))
+	try.Do(s.check(u))
 	if len(curve) < 2 {
 		return nil, fmt.Errorf("the curve has %d points, want at least 2", len(curve))
 	}
@@ -182,7 +182,7 @@ func shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[
 // error.
 func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 	defer try.Named(&err, "Exp_FM")
-	try.Do(s.Check(u))
+	try.Do(s.check(u))
 	v := s.flat(u)
 	try.Do(s.Base.CheckNumbers("horizontal momentum", p.Horizontal))
 	vertical := s.Base.Vectors(p.Vertical)
@@ -224,9 +224,9 @@ func (s *Space[P]) shoot(u Point[geom.Vec], p Momentum[geom.Vec]) engine.Values 
 // rankTolerance is the least ratio of the smallest to the largest eigenvalue of νᵀ g ν for independent vectors.
 const rankTolerance = 1e-12
 
-// Check returns an error unless u is a point of the frame bundle: X must be a point of the manifold where the metric is regular, and
+// check returns an error unless u is a point of the frame bundle: X must be a point of the manifold where the metric is regular, and
 // Frame must be 1 to d linearly independent tangent vectors at X.
-func (s *Space[P]) Check(u Point[P]) (err error) {
+func (s *Space[P]) check(u Point[P]) (err error) {
 	defer try.Catch(&err)
 	try.Do(s.Base.CheckRegular("point", u.X))
 	d := s.Base.M.Dim()

@@ -22,9 +22,6 @@ func SymExp(a *Node) *Node { return SymEig(a).Exp() }
 // SymLog returns the symmetric logarithm of a symmetric positive definite matrix, [..., n, n].
 func SymLog(a *Node) *Node { return SymEig(a).Log() }
 
-// SymInvSqrt returns the inverse of the positive square root of a symmetric positive definite matrix, [..., n, n].
-func SymInvSqrt(a *Node) *Node { return SymEig(a).Pow(-0.5) }
-
 // scalarFunction is an analytic function with what its divided differences need.
 type scalarFunction struct {
 	value func(x *Node) *Node

@@ -151,7 +151,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %q", name, notes)
 		}
 	}
-	if all := expect.Must(ReadAll(filepath.Join(dir, "a.nex"))); !slices.Equal(all[1].Name, []string{"", "B", "A"}) {
+	if all := expect.Must(readAll(filepath.Join(dir, "a.nex"))); !slices.Equal(all[1].Name, []string{"", "B", "A"}) {
 		t.Errorf("the second tree: %q", all[1].Name)
 	}
 	expect.Refused(t, expect.Error(Read(dir)), "is a folder: data are read from regular files")

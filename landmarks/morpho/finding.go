@@ -48,8 +48,8 @@ type Finding struct {
 	places []place
 }
 
-// Advice says what to do about the finding, once the specimen was looked at, with the options that do it.
-func (f Finding) Advice() string {
+// advise says what to do about the finding, once the specimen was looked at, with the options that do it.
+func (f Finding) advise() string {
 	words := make([]any, len(f.Options))
 	for i, o := range f.Options {
 		words[i] = o
@@ -58,10 +58,10 @@ func (f Finding) Advice() string {
 }
 
 // String is where, what and what to do.
-func (f Finding) String() string { return f.Specimen + ": " + f.About + "; " + f.Advice() }
+func (f Finding) String() string { return f.Specimen + ": " + f.About + "; " + f.advise() }
 
-// Names are those of the specimens of the finding.
-func (f Finding) Names() []string {
+// names are those of the specimens of the finding.
+func (f Finding) names() []string {
 	if f.All != nil {
 		return f.All
 	}

@@ -70,7 +70,7 @@ func (in *Inspection) Names(faults ...Fault) []string {
 	solve.NotNil(in)
 	var names []string
 	for _, f := range in.Findings {
-		for _, name := range f.Names() {
+		for _, name := range f.names() {
 			if (len(faults) == 0 || slices.Contains(faults, f.Fault)) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}

@@ -19,7 +19,7 @@ import (
 type Table struct {
 	Name    string // of its file, without extension
 	Caption string
-	Header  []string // as pages show it; files and programs have Columns
+	Header  []string // as pages show it; files and programs have plain names
 	Rows    [][]Cell
 }
 
@@ -86,7 +86,7 @@ func (t *Table) String() string {
 // JSON returns a list of the rows, each with its cells under the names of the Columns: numbers with all their digits, null for a missing one, and
 // Inf as a text, as JSON has no such number.
 func (t *Table) JSON() []byte {
-	rows, columns := []map[string]any{}, t.Columns()
+	rows, columns := []map[string]any{}, t.columns()
 	for _, cells := range t.Rows {
 		row := map[string]any{}
 		for i, c := range cells {
@@ -152,7 +152,7 @@ var formula = regexp.MustCompile("^[-=+@\t\r]")
 func (t *Table) CSV() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	_ = w.Write(t.Columns()) // to memory
+	_ = w.Write(t.columns()) // to memory
 	for _, row := range t.Rows {
 		cells := make([]string, len(row))
 		for i, c := range row {
@@ -172,8 +172,8 @@ var notPlain = regexp.MustCompile("[^A-Za-z0-9]+")
 // greek are letters that Unicode does not take apart into plain ones.
 var greek = strings.NewReplacer("λ", "lambda", "σ", "sigma", "√", "sqrt ", "ß", "ss")
 
-// Columns returns the Header for files and programs: letters of ASCII, digits and _, such as R2 and p_corrected, and no name twice.
-func (t *Table) Columns() []string {
+// columns returns the Header for files and programs: letters of ASCII, digits and _, such as R2 and p_corrected, and no name twice.
+func (t *Table) columns() []string {
 	out, taken := make([]string, len(t.Header)), map[string]bool{}
 	for i, name := range t.Header {
 		var ascii strings.Builder
