@@ -6,7 +6,7 @@
 //	landmarks/morpho/shapestats   linear models of shapes with permutation tests, integration, symmetry, phylogenies
 //	landmarks/surfaces/mesh       files of curves and surfaces, and their repair
 //	landmarks/surfaces/population templates and modes of curves and surfaces without correspondences
-//	landmarks/morpho/supplement   the statistical report about a data set
+//	landmarks/morpho/supplement   the report about a data set or a mesh; landmarks/surfaces/report adds what needs XLA
 //	geom                          geodesics, logarithms, transport and curvature on any manifold; the notation of the project
 //	geom/manifold                 spheres, tori, covariance matrices, Kendall's shape spaces and others; geom/lie has matrix groups
 //	geom/stats                    Fréchet means, tangent PCA, regression, permutation tests on any manifold

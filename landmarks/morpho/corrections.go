@@ -1,6 +1,7 @@
 package morpho
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -22,7 +23,7 @@ type Corrections struct {
 	Mirror           string `json:"mirror,omitempty"`            // specimens whose mirror images are taken
 	Exchange         string `json:"exchange,omitempty"`          // landmarks that are in each other's place: "a=3,7; b=F-3,F-8"
 	WithoutLandmarks string `json:"without_landmarks,omitempty"` // that are left out of all specimens: "3, 7-9"
-	Units            string `json:"units,omitempty"`             // of specimens, other than that of the data set: "a=mm; b=in"
+	Units            string `json:"units,omitempty"`             // of the data set, and of specimens that have another one: "mm; a=in"
 	Measured         bool   `json:"measured,omitempty"`          // see Dataset.Measured
 }
 
@@ -48,12 +49,14 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 		s.Points = slices.Clone(s.Points)
 		s.Points[l[0]], s.Points[l[1]] = s.Points[l[1]], s.Points[l[0]]
 	}
-	for _, pair := range d.assignments(c.Units, "unit", "mm") {
-		factor := lengths[pair[1]] / lengths[d.Unit]
+	unit, others := splitUnits(c.Units)
+	out.Unit = cmp.Or(unit, d.Unit)
+	for _, pair := range d.assignments(others, "unit", "mm") {
+		factor := lengths[pair[1]] / lengths[out.Unit]
 		if !(factor > 0) || math.IsInf(factor, 0) {
 			known := slices.Sorted(maps.Keys(lengths))
 			refuse(text.Advise("name the unit of the data set too, as --unit mm; units are "+strings.Join(known, ", "),
-				"the specimen %s is to have the unit %s, and the others have %s", text.Clip(pair[0]), text.Clip(pair[1]), text.Clip(d.Unit)))
+				"the specimen %s is to have the unit %s, and the others have %s", text.Clip(pair[0]), text.Clip(pair[1]), text.Clip(out.Unit)))
 		}
 		s := out.at(pair[0])
 		s.Points = (Similarity{factor, identity(len(s.Points[0])), make([]float64, len(s.Points[0]))}).Apply(s.Points)
@@ -69,7 +72,7 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 		}
 		out.note("left out: %s", listNames(names))
 	}
-	for _, done := range [][2]string{{"mirrored", c.Mirror}, {"with two landmarks exchanged", c.Exchange}, {"converted from another unit", c.Units}} {
+	for _, done := range [][2]string{{"mirrored", c.Mirror}, {"with two landmarks exchanged", c.Exchange}, {"converted from another unit", strings.TrimSpace(others)}} {
 		if done[1] != "" {
 			out.note("%s: %s", done[0], done[1])
 		}
@@ -79,6 +82,20 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 
 // lengths are those of units, in metres.
 var lengths = map[string]float64{"m": 1, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "um": 1e-6, "nm": 1e-9, "in": 0.0254, "inch": 0.0254, "ft": 0.3048}
+
+// splitUnits takes the unit of the data set out of a line of units.
+func splitUnits(line string) (unit, others string) {
+	var left []string
+	for _, part := range strings.Split(line, ";") {
+		name := strings.TrimSpace(part)
+		if _, known := lengths[name]; name != "" && (known || !strings.Contains(line, "=")) {
+			unit = name
+		} else if name != "" {
+			left = append(left, part)
+		}
+	}
+	return unit, strings.Join(left, ";")
+}
 
 // at is the specimen of a name that is there.
 func (d *Dataset) at(name string) *Specimen { return &d.Specimens[slices.Index(d.Names(), name)] }

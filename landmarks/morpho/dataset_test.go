@@ -246,7 +246,7 @@ func TestCoincidentLandmarks(t *testing.T) {
 	if err := d.Validate(); err != nil {
 		t.Error(err)
 	}
-	if in := expect.Must(Inspect(d)); len(in.Names(Coincident)) != 1 || in.Findings[0].String() != "female06: landmarks 2 and 6 are in one place; "+in.Findings[0].remedy() {
+	if in := expect.Must(Inspect(d)); len(in.Names(Coincident)) != 1 || in.Findings[0].String() != "female06: landmarks 2 and 6 are in one place; "+in.Findings[0].advise() {
 		t.Error(in.Findings)
 	}
 	if got := d.Distinct(); len(got.Specimens[5].Points) != 8 || got.Notes != nil {

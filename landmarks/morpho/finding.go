@@ -48,8 +48,8 @@ type Finding struct {
 	places []place
 }
 
-// remedy says what to do about the finding, once the specimen was looked at, with the options that do it.
-func (f Finding) remedy() string {
+// advise says what to do about the finding, once the specimen was looked at, with the options that do it.
+func (f Finding) advise() string {
 	words := make([]any, len(f.Options))
 	for i, o := range f.Options {
 		words[i] = o
@@ -58,7 +58,7 @@ func (f Finding) remedy() string {
 }
 
 // String is where, what and what to do.
-func (f Finding) String() string { return f.Specimen + ": " + f.About + "; " + f.remedy() }
+func (f Finding) String() string { return f.Specimen + ": " + f.About + "; " + f.advise() }
 
 // names are those of the specimens of the finding.
 func (f Finding) names() []string {

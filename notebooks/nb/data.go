@@ -14,16 +14,22 @@ import (
 //
 //	var data = nb.Data(morpho.MouseVertebrae(), morpho.Read)
 //
-// Landmarks take up the columns of the table that ANATOMY_COVARIATES names, as `make report DATA=my.csv COVARIATES=table.csv` sets it.
-func Data[D interface{ Validate() error }](standard D, read func(path string) (D, error)) D {
+// Landmarks take up the columns of the table that ANATOMY_COVARIATES names, as `make report DATA=my.csv COVARIATES=table.csv` sets it; a
+// morpho.Join says which row is whose.
+func Data[D interface{ Validate() error }](standard D, read func(path string) (D, error), joins ...interface {
+	Covariates(d D, path string) (D, error)
+}) D {
 	path := own()
 	if path == "" {
 		return standard
 	}
 	own := Must(read(path))
-	joins, can := any(own).(interface{ ReadCovariates(path string) (D, error) })
-	if table := os.Getenv("ANATOMY_COVARIATES"); can && table != "" {
-		own = Must(joins.ReadCovariates(table))
+	takes, can := any(own).(interface{ ReadCovariates(path string) (D, error) })
+	switch table := os.Getenv("ANATOMY_COVARIATES"); {
+	case can && table != "" && len(joins) > 0:
+		own = Must(joins[0].Covariates(own, table))
+	case can && table != "":
+		own = Must(takes.ReadCovariates(table))
 	}
 	checked := own
 	if lacks, can := any(own).(interface{ Complete() (D, error) }); can { // landmarks, which its analyses estimate
@@ -41,6 +47,10 @@ func Unfinished() string { return os.Getenv("ANATOMY_UNFINISHED") }
 
 // own is the file of one's own data, if there is one.
 func own() string { return os.Getenv("ANATOMY_DATA") }
+
+// File returns a parameter of the notebook that names a file or a folder, or SPECIMEN=FILE; "" if it is not set. `make report` copies it at the
+// start, so that it stands in the report with its checksum, and cells read the copy.
+func File(name string) string { return Param(name, "") }
 
 // Param returns a parameter of the notebook: what `make report SET="name=value ..."` says, through the JSON object in the
 // environment variable ANATOMY_SET, or else its standard value. Where values are allowed, none but these and the standard one is:

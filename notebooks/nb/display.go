@@ -54,6 +54,39 @@ func Draw(show func(any) bool) any {
 	return nil
 }
 
+// Report shows a document of package supplement below the cell: paragraphs, tables, figures, and claims as True.
+func Report(d interface {
+	Show(say func(format string, args ...any), table func(caption string, cells [][]string, csv []byte), claim func(what, object string, holds bool))
+}) {
+	d.Show(Printf, table, func(what, object string, holds bool) {
+		if object != "" {
+			what += ", " + Text(object)
+		}
+		True(what, holds)
+	})
+}
+
+// table shows a table with its caption. Reports save its file, where numbers have all their digits.
+func table(caption string, cells [][]string, csv []byte) {
+	var lines strings.Builder
+	for i, row := range cells {
+		for _, c := range row {
+			lines.WriteString("| " + Text(c) + " ")
+		}
+		lines.WriteString("|\n")
+		if i == 0 {
+			lines.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+		}
+	}
+	markdown := fmt.Sprintf("**Table.** %s\n\n%s", Text(caption), lines.String())
+	if !gonbui.IsNotebook {
+		fmt.Println(markdown)
+		return
+	}
+	gonbui.SendData(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: markdown, "text/csv": string(csv)}})
+	gonbui.Sync()
+}
+
 // longest is how many characters Display prints of a value.
 const longest = 2000
 

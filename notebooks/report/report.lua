@@ -76,7 +76,8 @@ local function aligned(t)
     local numbers = #t.bodies > 0 and #t.bodies[1].body > 0
     for _, body in ipairs(t.bodies) do
       for _, r in ipairs(body.body) do
-        numbers = numbers and stringify(r.cells[k].contents):match('^[-−]?%d[%d.,]*[e%d+-]*%s*%%?$')
+        local value = stringify(r.cells[k].contents)
+        numbers = numbers and (value == '–' or value == '∞' or value:match('^[-−]?%d[%d.,]*[e%d+-]*%s*%%?$'))
       end
     end
     if numbers and spec[1] == 'AlignDefault' then specs[k] = {'AlignRight', spec[2]} end
@@ -87,15 +88,16 @@ end
 
 -- What a cell says in Markdown may hold data. So it has no HTML, no attributes and no pictures, links lead to pages or
 -- within the report, and a claim that does not hold is marked.
+-- sheet is the table of the cell as comma-separated values, if the cell gave it.
 local tables, headings = 0, 0
-local function said(s)
+local function said(s, sheet)
   local doc = pandoc.read(s, 'commonmark+pipe_tables+tex_math_dollars+smart')
   local links = {} -- to the tables as CSV, made before numbers are written as one writes them
   local blocks = doc.blocks:walk{Table = function(t)
     tables = tables + 1
     local name = 'table-' .. tables .. '.csv'
     links[#links + 1] = pandoc.RawBlock('html', '<p class="save">Save: <a download="' .. name .. '" href="'
-      .. pandoc.mediabag.make_data_uri('text/csv', csv(t)) .. '">CSV</a></p>')
+      .. pandoc.mediabag.make_data_uri('text/csv', sheet or csv(t)) .. '">CSV</a></p>')
     return aligned(t)
   end}
   local linked = 0
@@ -169,7 +171,7 @@ local function pictured(div, blocks, about)
   return out
 end
 
-local function output(div, about)
+local function output(div, about, sheet)
   local c = div.classes
   if c:includes('stream') or c:includes('error') then
     if not typ then return {div} end
@@ -181,7 +183,7 @@ local function output(div, about)
   local blocks = pandoc.Blocks{}
   for _, b in ipairs(div.content) do
     if b.t == 'RawBlock' and b.format == 'markdown' then
-      blocks:extend(said(b.text))
+      blocks:extend(said(b.text, sheet))
     elseif b.t == 'RawBlock' and b.format == 'html' and typ then
       blocks:extend(html(b.text))
     else
@@ -237,11 +239,11 @@ end
 -- the error that ended it; its code, which folds away, on paper into an appendix, unless it is a listing: has the tag or,
 -- in a notebook without such tags, at most 30 lines; and its outputs. A picture has the caption that the cell says behind it, the last
 -- one that of the paragraph below the cell. Where the cell says a heading, its outputs are the report's, as prose is.
--- By the numbers of the outputs alts are words for pictures, for others the caption or the heading has to do; widths how wide a page
--- shows them, leasts how narrow at least; papers which of them stay on white paper; and files their files in the folder of the report.
+-- Of an output report.py says: its alt, words for a picture, for which otherwise the caption or the heading has to do; its width on a page,
+-- and how narrow it may be at least; whether it stays on white paper; its files in the folder of the report; and of a table its sheet.
 local appendix = pandoc.Blocks{}
 local folded = 0
-local function code(cell, below, heading, tagged, alts, widths, leasts, papers, files, folder)
+local function code(cell, below, heading, tagged, outputs, folder)
   local function shows(b) return b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) end
   local function caption(b) -- that b is, as a paragraph
     local raw = b and b.t == 'Div' and #b.content == 1 and b.content[1]
@@ -272,24 +274,24 @@ local function code(cell, below, heading, tagged, alts, widths, leasts, papers, 
       end
     elseif b.t == 'Div' then
       number = number + 1
-      local about = {alt = stringify(alts[tostring(number)] or '')}
+      local told = outputs[tostring(number)] or {}
+      local about = {alt = stringify(told.alt or '')}
       if shows(b) then
         local words = captioned(caption(cell.content[i + 1]))
         if not words and i == last then words, used = captioned(below), true end
-        local width, least, saved = widths[tostring(number)], leasts[tostring(number)], files[tostring(number)]
-        local links = saved and saved:map(function(f)
+        local links = told.files and told.files:map(function(f)
           f = stringify(f)
           return '<a href="' .. folder .. '/figures/' .. f .. '">' .. f:match('%w+$'):upper() .. '</a>'
         end)
         about.files = links and '<p class="save">Save: ' .. table.concat(links, ' ') .. '</p>'
-        about.width, about.least = width and stringify(width), least and stringify(least)
-        about.paper = papers[tostring(number)]
+        about.width, about.least = told.width and stringify(told.width), told.least and stringify(told.least)
+        about.paper = told.paper
         about.caption = words and words.caption
         about.name = words and words.name or 'Picture: ' .. heading
         if about.alt == '' then about.alt = words and words.alt or 'Picture: ' .. heading end
         blocks:extend(output(b, about))
       elseif b ~= failed and not (caption(b) and shows(cell.content[i - 1])) then
-        local out = output(b)
+        local out = output(b, nil, told.sheet and stringify(told.sheet))
         for _, o in ipairs(out) do
           if o.t == 'Header' then heading, flat = plain(o.content), true end
         end
@@ -427,8 +429,8 @@ function Pandoc(doc)
       end
     else
       local below = cells[n + 1] and cells[n + 1].classes:includes('markdown') and cells[n + 1].content
-      blocks:extend(code(cell, below and is_caption(below[1]) and below:remove(1), heading, tagged, about.alts[cell.identifier] or {}, about.widths[cell.identifier] or {}, about.leasts[cell.identifier] or {}, about.papers[cell.identifier] or {},
-        about.files[cell.identifier] or {}, stringify(about.folder or '')))
+      blocks:extend(code(cell, below and is_caption(below[1]) and below:remove(1), heading, tagged, about.outputs[cell.identifier] or {},
+        stringify(about.folder or '')))
     end
   end
   blocks = blocks:walk{RawBlock = rawtex, RawInline = rawtex, Image = function(i)

@@ -178,7 +178,7 @@ def prepare(notebook, target, meta):
     representation of each output; meta is what the templates and the filter are told."""
     nb = copy.deepcopy(notebook)
     nb["nbformat_minor"] = 5  # before, cells had no ids
-    cells, alts, widths, leasts, papers, files, pictures = [], {}, {}, {}, {}, {}, {}
+    cells, told, pictures = [], {}, {}
     names = figures(notebook)
     for index, cell in enumerate(nb["cells"]):
         cell.setdefault("id", f"cell-{index}")
@@ -197,19 +197,20 @@ def prepare(notebook, target, meta):
                     out["traceback"] = [ANSI.sub("", line) for line in out["traceback"]]
                 elif "data" in out:
                     # What a picture shows, in words, comes beside it.
-                    number, metadata = str(len(outputs) + 1), out.get("metadata", {})
+                    metadata = out.get("metadata", {})
+                    about = told.setdefault(cell["id"], {})[str(len(outputs) + 1)] = {"alt": text(out["data"].get("text/plain", ""))}
                     if (place := (index, k)) in names:
                         kinds = ["svg", "pdf", "png"] if "image/svg+xml" in out["data"] else ["png"]
-                        files.setdefault(cell["id"], {})[number] = [f"{names[place]}.{kind}" for kind in kinds]
-                    alt = alts.setdefault(cell["id"], {})[number] = text(out["data"].get("text/plain", ""))
+                        about["files"] = [f"{names[place]}.{kind}" for kind in kinds]
                     if metadata.get("paper"):
-                        papers.setdefault(cell["id"], {})[number] = metadata["paper"]
+                        about["paper"] = metadata["paper"]
+                    if "text/csv" in out["data"]:
+                        about["sheet"] = text(out["data"]["text/csv"])
                     out["data"] = best(readable(out["data"]), target)
                     if target == "html5" and metadata.get("image/png"):
-                        widths.setdefault(cell["id"], {})[number] = f"{shown(metadata)}px"
-                        leasts.setdefault(cell["id"], {})[number] = f"{least(metadata)}px"
+                        about |= {"width": f"{shown(metadata)}px", "least": f"{least(metadata)}px"}
                         if metadata.get("panels"):
-                            out["data"] = panels(out["data"], metadata, alt)
+                            out["data"] = panels(out["data"], metadata, about["alt"])
                 outputs.append(out)
             cell["outputs"] = outputs
             if not cell["source"].strip() and not cell["outputs"]:
@@ -218,7 +219,7 @@ def prepare(notebook, target, meta):
     nb["cells"] = cells
     if nb["metadata"].get("part") == len(PARTS):
         meta = dict(meta, template="yes")  # whose code folds away
-    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, alts=alts, widths=widths, leasts=leasts, papers=papers, files=files, pictures=pictures)}
+    nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, outputs=told, pictures=pictures)}
     return json.dumps(readable(nb))
 
 
@@ -488,13 +489,14 @@ def coarser(data):
 
 
 def covering(notebook):
-    """The output that stands for a notebook, with the tags of its cell: the first picture, or that of the cell with the tag "cover"."""
+    """The output that stands for a notebook, with the tags of its cell: the first picture, or that of the cell with the tag "cover", of several
+    the one that viz drew as a cover."""
     best = None
     for cell in notebook["cells"]:
         tags = [t for t in cell["metadata"].get("tags", []) if re.fullmatch(r"cover(-[1-9])?", t)]
-        for out in cell.get("outputs", []):
-            if {"image/svg+xml", "image/png"} & out.get("data", {}).keys() and (best is None or tags and not best[0]):
-                best = tags, out
+        pictures = [out for out in cell.get("outputs", []) if {"image/svg+xml", "image/png"} & out.get("data", {}).keys()]
+        if pictures and (best is None or tags and not best[0]):
+            best = tags, next((out for out in pictures if COVERED in out["data"]), pictures[0])
     return best
 
 

@@ -54,8 +54,6 @@ HOME = ROOT / ".anatomy"
 JOBS = 2
 COLUMNS = 90  # of code, tabs being four wide: what a page holds
 OWN = "--"  # between the names of a notebook and of one's own data in the name of a report
-MESHES = [".ply", ".obj", ".vtk", ".vtp", ".off", ".stl", ".gii"]  # what mesh.Read reads
-LANDMARKS = [".fcsv", ".json", ".npy", ".ckpt", ".mps", ".txt", ".morphologika", ".tps", ".nts", ".dta", ".tsv", ".pts", ".xyz"]  # what morpho.Read reads, beside .csv
 MANIFEST = ".reports.json"  # in REPORTS: what lies there by this program, {name: what it is about}
 LONGEST = 150  # bytes of a report's name: file systems take 255
 MOST_FILES, MOST_BYTES = 10000, 16 << 30  # of a folder of one's own data
@@ -80,34 +78,32 @@ class Study:
     covariates: pathlib.Path | None = None  # a table about the data
     title: str = ""  # of the reports
     at_once: bool = True  # execute notebooks as programs where that shows the same
-    copy: pathlib.Path | None = None
-    table: pathlib.Path | None = None  # the copy of the covariates
-    checksum: str = ""
+    checksum: str = ""  # of the data
+    copies: dict = dataclasses.field(default_factory=dict)  # of all inputs, {name: (original, copy, checksum)}
+    passed: dict = dataclasses.field(default_factory=dict)  # the parameters, with the copies of the files that they name
 
-    def take(self, folder):
-        """Copies the data and the covariates into the folder."""
-        if self.covariates:
-            self.table = folder / "covariates" / report.readable(self.covariates.name)
-            self.table.parent.mkdir()
-            shutil.copyfile(self.covariates, self.table)
-        if not self.data:
-            self.checksum = checksum(*sorted((ROOT / "landmarks" / "morpho" / "data").glob("*.csv")))
-            return
-        self.copy = folder / "data" / report.readable(self.data.name)  # which cells can name
-        self.copy.parent.mkdir()
-        if self.data.is_dir():
-            folders, files = contents(self.data)
-            for f in [self.data, *folders]:
-                (self.copy / f.relative_to(self.data)).mkdir()
-        else:
-            files = [self.data]
-        copies = [self.copy / f.relative_to(self.data) for f in files]
-        for f, place in zip(files, copies):
-            try:
-                shutil.copyfile(f, place)
-            except OSError as e:
-                raise Failure(f"{f}: {e.strerror}") if e.filename == str(f) else e
-        self.checksum = checksum(*sorted(copies))
+    def take(self, folder, files=()):
+        """Copies all inputs into the folder: the data, the covariates, and what the parameters name that are files, a value being FILE or
+        SPECIMEN=FILE."""
+        inputs, before = {"data": self.data, "covariates": self.covariates}, {}
+        for name in filter(self.parameters.get, files):
+            value = self.parameters[name]
+            before[name], path = ("", value) if pathlib.Path(value).exists() or "=" not in value else re.match("(.*?=)(.*)", value, flags=re.S).groups()
+            if not pathlib.Path(path).exists():
+                raise Failure(f"SET: {name}={value}: no such file")
+            inputs[name] = pathlib.Path(path)
+        self.copies = {name: copied(path, folder / name) for name, path in inputs.items() if path}
+        self.passed = self.parameters | {name: start + str(self.copies[name][1]) for name, start in before.items()}
+        self.checksum = self.copies["data"][2] if self.data else checksum(*sorted((ROOT / "landmarks" / "morpho" / "data").glob("*.csv")))
+
+    def copy(self, name):
+        """The path of the copy of an input, "" without."""
+        return str(self.copies[name][1]) if name in self.copies else ""
+
+    @functools.cached_property
+    def readers(self):
+        """The functions that may read the data, the likeliest first; of standard data none."""
+        return ask("readers", self.data) if self.data else [""]
 
     @property
     def own(self):
@@ -123,14 +119,30 @@ class Study:
     def unfinished(self, notebook):
         """The folder where the cells of a notebook about one's own data keep what they have found until the report is written: after an
         interruption the same command goes on from there. Its name depends on all that they depend on."""
-        about = [self.source(notebook), self.checksum, self.table and checksum(self.table), checksum(notebook), code()]
+        about = [self.source(notebook), self.checksum, [taken[2] for taken in self.copies.values()], checksum(notebook), code()]
         return HOME / "unfinished" / hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
 
     def named(self, message):
         """The message, about the file that the user knows."""
-        for copy, original in (self.copy, self.data), (self.table, self.covariates):
-            message = message.replace(str(copy), str(original)) if copy else message
+        for original, copy, _ in self.copies.values():
+            message = message.replace(str(copy), str(original))
         return message
+
+
+def copied(original, folder):
+    """The original of an input, its copy in a folder of its own, and the checksum of this."""
+    copy = folder / report.readable(original.name)  # which cells can name
+    folder.mkdir()
+    folders, files = contents(original) if original.is_dir() else ([], [original])
+    for f in [original, *folders] if original.is_dir() else []:
+        (copy / f.relative_to(original)).mkdir()
+    copies = [copy / f.relative_to(original) for f in files]
+    for f, place in zip(files, copies):
+        try:
+            shutil.copyfile(f, place)
+        except OSError as e:
+            raise Failure(f"{f}: {e.strerror}") if e.filename == str(f) else e
+    return original, copy, checksum(*sorted(copies))
 
 
 def contents(folder):
@@ -204,21 +216,30 @@ def go(*args):
     return done.stdout.strip()
 
 
+def ask(*words, **question):
+    """What the program ask answers: see ask/main.go. Of an error it has the message alone."""
+    done = ran("run", "./notebooks/report/ask", *words, input=json.dumps(question))
+    if done.returncode:
+        raise Failure(re.sub(r"\nexit status \d+\n\Z", "", done.stderr).strip())
+    return json.loads(done.stdout)
+
+
 def facts(paths):
-    """What the code of notebooks says of itself, by path; see facts/main.go."""
-    return dict(zip(paths, json.loads(go("run", "./notebooks/report/facts", *paths))))
+    """What the code of notebooks says of itself, by path."""
+    return dict(zip(paths, ask("facts", *paths)))
 
 
 def look(known, study):
-    """Fails with what the notebooks would say of the data and of the values of parameters, before any is executed; see look/main.go."""
-    reader = [r for r in readers(study.data) if all(r in fact["readers"] for fact in known.values())] if study.data else [""]
-    asked = {"reader": reader[0], "path": str(study.copy or ""), "covariates": str(study.table or ""), "set": study.parameters,
+    """Fails with what the notebooks would say of the data and of the values of parameters, before any is executed."""
+    reader = next((r for r in study.readers if all(r in fact["readers"] for fact in known.values())), "")
+    asked = {"reader": reader, "path": study.copy("data"), "covariates": study.copy("covariates"), "set": study.passed,
              "notebooks": [{"name": path.name, "standards": fact["standards"], "params": fact["params"]} for path, fact in known.items()]}
-    done = ran("run", "./notebooks/report/look", input=json.dumps(asked))
-    if done.returncode:
-        raise Failure(study.named(re.sub(r"\nexit status \d+\n\Z", "", done.stderr).strip()))
-    for note in study.named(done.stdout).splitlines():
-        print("note:", "".join(c if c.isprintable() else "�" for c in note), flush=True)
+    try:
+        notes = ask("look", **asked)
+    except Failure as e:
+        raise Failure(study.named(str(e)))
+    for note in notes or []:
+        print("note:", "".join(c if c.isprintable() else "�" for c in study.named(note)), flush=True)
 
 
 def read(path, fact, study):
@@ -339,7 +360,7 @@ async def execute_cells(nb, path, timeout, folder, study):
     with open(folder / "kernel.log", "w+") as log:
         try:
             env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_RECORD=str(record), ANATOMY_PROGRESS=str(folder / "progress"),
-                       ANATOMY_DATA=str(study.copy or ""), ANATOMY_COVARIATES=str(study.table or ""), ANATOMY_SET=json.dumps(study.parameters),
+                       ANATOMY_DATA=study.copy("data"), ANATOMY_COVARIATES=study.copy("covariates"), ANATOMY_SET=json.dumps(study.passed),
                        ANATOMY_UNFINISHED=str(study.unfinished(path) if study.data else ""))
             await client.async_start_new_kernel(env=env, stdout=log, stderr=log)
             await client.async_start_new_kernel_client()
@@ -426,17 +447,12 @@ def machine():
     about.append(("Go", go("env", "GOVERSION").removeprefix("go")))
     for name, module in [("GoMLX", "github.com/gomlx/gomlx"), ("GoNB", "github.com/janpfeifer/gonb")]:
         about.append((name, go("list", "-m", "-f", "{{.Version}}", module).removeprefix("v")))
-    backend = json.loads(go("run", "./notebooks/report/backend"))
+    backend = ask("backend")
     if not backend["device"]:
         return about + [("device", f"{processor()}, {os.cpu_count()} cores")]
     about.append(("back end", "XLA, " + plugged(backend["plugin"]) + (f", PJRT {backend['pjrt']}" if backend["pjrt"] else "")))
     device = backend["device"]
     return about + [("device", f"{device} on {processor()}, {os.cpu_count()} cores" if device.startswith("cpu") else device)]
-
-
-def reference():
-    """The documentation of the packages: see reference/main.go."""
-    return json.loads(go("run", "./notebooks/report/reference"))
 
 
 def book():
@@ -455,13 +471,9 @@ def plugged(plugin):
 
 def provenance(fact, study, seconds, machine):
     """How a report came about: (name, value) pairs."""
-    about = []
-    if study.data:
-        about.append(("data", f"{study.data.name}, SHA-256 {study.checksum}…"))
-    elif fact["data"]:
+    about = [(name, f"{original.name}, SHA-256 {checksum}…") for name, (original, _, checksum) in study.copies.items()]
+    if not study.data and fact["data"]:
         about.append(("data", f"those of the project, SHA-256 {study.checksum}…"))
-    if study.covariates:
-        about.append(("covariates", f"{study.covariates.name}, SHA-256 {checksum(study.table)}…"))
     if study.parameters:
         about.append(("parameters", ", ".join(f"{n} = {v}" for n, v in study.parameters.items())))
     if fact["seeds"]:
@@ -643,26 +655,12 @@ def keep(folder):
     return kept
 
 
-def readers(data):
-    """The functions that may read the data, the likeliest first. A folder may hold a landmark file per specimen; where study.Read finds
-    something in it, meshes, .csv or a study, that is what it is for unless the notebooks read landmarks alone."""
-    if not data.is_dir():
-        return ["mesh.Read" if data.suffix.lower() in MESHES else "morpho.Read"]
-    try:
-        found = {"" if f.is_dir() else f.suffix.lower() for f in data.iterdir() if not f.name.startswith(".")}
-    except OSError as e:
-        raise Failure(f"{data}: {e.strerror}")
-    landmarks = found & {".csv", *LANDMARKS}
-    several = found & {".csv", ".xml", *MESHES} or not found & ({*LANDMARKS} - {".txt", ".json"}) and found - landmarks
-    return (["study.Read", "study.ReadEach"] if several or not landmarks else []) + (["morpho.Read"] if landmarks else [])
-
-
 def able(known, study):
     """The paths of the notebooks that read the data of a study, if any, and all its parameters."""
     def reading(reader):
         return [path for path, fact in known.items() if (not reader or reader in fact["readers"]) and all(name in fact["params"] for name in study.parameters)]
 
-    return next(filter(None, map(reading, readers(study.data) if study.data else [""])), [])
+    return next(filter(None, map(reading, study.readers)), [])
 
 
 @contextlib.contextmanager
@@ -714,7 +712,7 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
         with manifest():
             pass  # better to know now than when all is computed
     with workplace() as folder:
-        study.take(folder)
+        study.take(folder, sorted({name for fact in known.values() for name, about in fact["params"].items() if about["kind"] == "file"}))
         if study.own:
             await asyncio.to_thread(look, known, study)
         turns = asyncio.Semaphore(JOBS)
@@ -723,7 +721,7 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
         linked = sorted({page for path in known for page in report.linked_pages(nbformat.read(path, as_version=4)) if (NOTEBOOKS / f"{page}.md").is_file()})
 
         def common():
-            documentation = reference()
+            documentation = ask("reference")
             report.write_packages(documentation["page"], folder / "packages.html")
             said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "pages": linked, "names": documentation["names"]}
             for page in linked:

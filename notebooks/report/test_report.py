@@ -229,13 +229,40 @@ class Runner(unittest.TestCase):
             asyncio.run(run.execute(made, path, 60, place, study))
             self.assertIn("[3 4]", run.stream(made.cells[1], "stdout"))
             self.assertIn("table.csv, SHA-256", dict(run.provenance(fact, study, 1, []))["covariates"])
-            study.table.write_text("name,age\na,3\n")
+            pathlib.Path(study.copy("covariates")).write_text("name,age\na,3\n")
             with self.assertRaisesRegex(run.Failure, f'^{re.escape(str(table))}: .*"?b"?'):
                 run.look({path: fact}, study)
         with unittest.mock.patch.object(sys, "argv", ["run.py", "--covariates", "x.csv"]), self.assertRaisesRegex(SystemExit, "^COVARIATES: "):
             run.main()
         with unittest.mock.patch.object(sys, "argv", ["run.py", "--landmarks", "x.fcsv"]), self.assertRaisesRegex(SystemExit, "^LANDMARKS: "):
             run.main()
+
+    def test_all_inputs_are_copied(self):
+        # What parameters name that are files is copied with the data, too: its checksum is that of what cells read, and stands in the report.
+        source = 'nb.Data(morpho.GorillaSkulls(), morpho.Read); text := nb.Must(os.ReadFile(strings.TrimPrefix(nb.File("surface"), "a=")))\nfmt.Print(string(text))'
+        with tempfile.TemporaryDirectory() as folder:
+            path, data, surface, place = (pathlib.Path(folder, name) for name in ("x.ipynb", "my.csv", "my scan.ply", "place"))
+            nbformat.write(new_notebook(cells=[new_code_cell(source)]), path)
+            data.write_text("specimen,x,y\na,0,0\na,1,7\nb,1,1\nb,1,7\n")
+            surface.write_text("as it was")
+            place.mkdir()
+            fact = run.facts([path])[path]
+            self.assertEqual(fact["params"], {"surface": {"kind": "file", "values": [], "methods": []}})
+            study = run.Study(data, {"surface": f"a={surface}"})
+            study.take(place, ["surface", "tree"])
+            self.assertEqual(study.passed, {"surface": f"a={place}/surface/my scan.ply"})
+            surface.write_text("changed")
+            run.look({path: fact}, study)
+            made = run.read(path, fact, study)
+            asyncio.run(run.execute(made, path, 60, place, study))
+            self.assertEqual(run.stream(made.cells[1], "stdout"), "as it was")
+            self.assertEqual(dict(run.provenance(fact, study, 1, []))["surface"], f"my scan.ply, SHA-256 {hashlib.sha256(b'as it was').hexdigest()[:16]}…")
+            other = run.Study(data, study.parameters)
+            other.take(pathlib.Path(tempfile.mkdtemp(dir=folder)), ["surface"])
+            self.assertNotEqual(other.unfinished(path), study.unfinished(path))
+            for value in f"a={folder}/none.ply", f"{folder}/none.ply":
+                with self.assertRaisesRegex(run.Failure, f"^SET: surface={re.escape(value)}: no such file$"):
+                    run.Study(data, {"surface": value}).take(pathlib.Path(tempfile.mkdtemp(dir=folder)), ["surface"])
 
     def test_the_start_is_quick(self):
         # A wrong file is told in a second or two: no parser of a grammar is built, which JupyterLab brings along.
@@ -288,9 +315,9 @@ class Runner(unittest.TestCase):
             self.assertEqual(run.able({path: fact}, run.Study(own / "a.ply")) + run.able({path: dict(fact, readers=["mesh.Read", "morpho.Read"])}, study), [])
             place.mkdir()
             study.take(place)
-            self.assertEqual(sorted(str(f.relative_to(study.copy)) for f in study.copy.rglob("*") if f.is_file()), ["a.ply", "data/b.ply"])
+            self.assertEqual(sorted(str(f.relative_to(study.copy("data"))) for f in pathlib.Path(study.copy("data")).rglob("*") if f.is_file()), ["a.ply", "data/b.ply"])
             self.assertEqual(study.checksum, hashlib.sha256(b"ab").hexdigest()[:16])
-            self.assertEqual(study.named(f"{study.copy}/a.ply: bad"), f"{own}/a.ply: bad")
+            self.assertEqual(study.named(f"{study.copy('data')}/a.ply: bad"), f"{own}/a.ply: bad")
             with unittest.mock.patch.object(run, "MOST_FILES", 2), self.assertRaisesRegex(run.Failure, "no folder of one population"):
                 run.Study(own).take(pathlib.Path(tempfile.mkdtemp(dir=folder)))
 
@@ -321,10 +348,6 @@ class Runner(unittest.TestCase):
             self.assertEqual(run.able({"population": population, "placing": placing}, run.Study(own, {"landmarks": "a.fcsv"})), ["placing"])
             self.assertEqual(run.able({"placing": placing}, run.Study(own)), ["placing"])
 
-            with unittest.mock.patch.object(pathlib.Path, "iterdir", side_effect=PermissionError(errno.EACCES, "Permission denied")):
-                with self.assertRaisesRegex(run.Failure, f"^{re.escape(folder)}: Permission denied$"):
-                    run.readers(pathlib.Path(folder))
-
     def test_a_folder_of_links(self):
         # As of git-annex or DataLad: what links stand for is taken, and what they do not reach is told.
         with tempfile.TemporaryDirectory() as folder:
@@ -340,7 +363,7 @@ class Runner(unittest.TestCase):
             def take():
                 study = run.Study(own)
                 study.take(pathlib.Path(tempfile.mkdtemp(dir=folder)))
-                return sorted(str(f.relative_to(study.copy)) for f in study.copy.rglob("*"))
+                return sorted(str(f.relative_to(study.copy("data"))) for f in pathlib.Path(study.copy("data")).rglob("*"))
 
             with self.assertRaisesRegex(run.Failure, "my bones/unfetched.ply: a link that leads nowhere"):
                 take()
@@ -397,7 +420,7 @@ class Runner(unittest.TestCase):
         self.assertEqual([check["what"] for check in checks if not check["ok"]], [])
         self.assertEqual([check["what"].rpartition(", ")[2] for check in checks[-2:]], ["second", "the\\_first"])
         said = [o.data.get("text/markdown", "") for cell in made.cells for o in cell.get("outputs", []) if "data" in o]
-        self.assertTrue(any("of its squared distance from the subjects remains, the\\_first: " in text for text in said), said)
+        self.assertTrue(any("of its squared distance from the subjects remains\\, the\\_first\\: " in text for text in said), said)
 
     def test_an_interrupted_report_goes_on(self):
         # What cells keep is there after a failure, for the same data, parameters and code, and gone when the report is written.
@@ -485,10 +508,10 @@ if err != nil {
             work = pathlib.Path(folder, "go.work")
             work.write_text("go 1.26\n")
             with unittest.mock.patch.dict(os.environ, GOWORK=str(work), GOFLAGS="-mod=vendor -modfile=/nothing"):
-                self.assertIn("nb.Text", run.reference()["names"])
+                self.assertIn("nb.Text", run.ask("reference")["names"])
                 self.assertRegex(dict(run.machine())["GoMLX"], r"^\d+\.")
-            with unittest.mock.patch.object(run, "ROOT", pathlib.Path(folder)), self.assertRaisesRegex(run.Failure, "go run ./notebooks/report/reference` failed:\n."):
-                run.reference()
+            with unittest.mock.patch.object(run, "ROOT", pathlib.Path(folder)), self.assertRaisesRegex(run.Failure, "^go: go.mod file not found"):
+                run.ask("reference")
 
     def test_the_commit_is_that_of_the_project(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -827,7 +850,7 @@ if err != nil {
             data.write_text("specimen,x,y\n")
             study = run.Study(data=data, covariates=data)
             study.take(pathlib.Path(folder))
-            self.assertEqual((study.copy.name, study.table.name), ("caf�.csv", "caf�.csv"))
+            self.assertEqual([study.copy(name).rpartition("/")[2] for name in ("data", "covariates")], ["caf�.csv", "caf�.csv"])
 
     def test_wide_lines_of_code_are_found(self):
         wide = "\t" + "x" * 87
@@ -1120,7 +1143,7 @@ class Report(unittest.TestCase):
         self.assertNotIn("<details", page)
 
     def test_reference(self):
-        documentation = run.reference()
+        documentation = run.ask("reference")
         self.assertEqual(documentation["names"]["nb.Text"], "func Text(data string) string")
         for place in "nb", "nb.Text", "morpho.Dataset.Names":
             self.assertIn(f'id="{place}"', documentation["page"])
@@ -1310,6 +1333,8 @@ class Report(unittest.TestCase):
             self.assertLess(len(small), len(data) + 1000)
         panels.data[report.COVERED] = tall  # what viz draws for it is shown as it is
         self.assertEqual(report.pixels(report.cover(self.notebook(new_code_cell("y", metadata={"tags": ["cover-2"]}, outputs=[panels]))))[:2], (640, 320))
+        several = new_code_cell("y", metadata={"tags": ["cover-2"]}, outputs=[picture(), picture(), panels])  # a document shows many
+        self.assertEqual(report.pixels(report.cover(self.notebook(first, several)))[:2], (640, 320))
         self.assertEqual(report.cover(self.notebook()), b"")
         for file in sorted((run.NOTEBOOKS / "gallery").glob("*.png")):
             self.assertLessEqual(file.stat().st_size, report.COVER, file.name)
@@ -1330,9 +1355,15 @@ class Report(unittest.TestCase):
             self.assertEqual(sorted(f.name for f in pathlib.Path(folder, "name", "tables").iterdir()), ["table-1.csv", "table-2.csv"])
             with open(pathlib.Path(folder, "name", "tables", "table-2.csv"), newline="") as file:
                 self.assertEqual(list(csv.reader(file)), [["name", "value"], ['a, “b”', "5e-07"]])
+        # A table of which the cell gives the file, with all digits.
+        sheet = 'name,value\n"a, ""b""",5.000000001e-07\nc,\n'
+        nb = self.notebook(new_code_cell("x", outputs=[new_output("display_data", {"text/markdown": table, "text/csv": sheet})]))
+        with tempfile.TemporaryDirectory() as folder:
+            report.write_files(nb, self.html(nb), pathlib.Path(folder))
+            self.assertEqual(pathlib.Path(folder, "tables", "table-1.csv").read_text(), sheet)
 
     def test_numbers_in_tables_stand_to_the_right(self):
-        for rows, right in (("|a|-1.5e-07|\n|b|86.9 %|", 1), ("|a|1.5|\n|b|none|", 0)):
+        for rows, right in (("|a|-1.5e-07|\n|b|86.9 %|", 1), ("|a|1.5|\n|b|–|", 1), ("|a|1.5|\n|b|none|", 0)):
             nb = self.notebook(new_code_cell("x", outputs=[new_output("display_data", {"text/markdown": f"|name|value|\n|---|---|\n{rows}\n"})]))
             self.assertEqual(self.html(nb).count('<th style="text-align: right;">value'), right)
             self.assertTrue(self.pdf(nb).startswith(b"%PDF"))

@@ -19,7 +19,6 @@ import (
 
 	"anatomy"
 	"anatomy/geom/solve"
-	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/geom/watch"
@@ -134,14 +133,8 @@ func (in *source) read(path string) *morpho.Dataset {
 	if in.covariates != "" {
 		d = try.Get(in.join.Covariates(d, in.covariates))
 	}
-	for _, unit := range in.units {
-		if strings.Contains(unit, "=") {
-			in.fix.Units += unit + "; "
-		} else {
-			d.Unit = unit
-		}
-	}
-	in.fix.Without, in.fix.Mirror, in.fix.Exchange = strings.Join(in.without, "; "), strings.Join(in.mirror, "; "), strings.Join(in.exchanges, "; ")
+	in.fix.Without, in.fix.Mirror = strings.Join(in.without, "; "), strings.Join(in.mirror, "; ")
+	in.fix.Exchange, in.fix.Units = strings.Join(in.exchanges, "; "), strings.Join(in.units, "; ")
 	d.Closed = d.Closed || in.closed
 	return d
 }
@@ -204,8 +197,20 @@ func (q *question) data(path string) *morpho.Dataset {
 	return d
 }
 
-// document answers the question about the data of a file.
+// document answers the question about the landmarks or the mesh of a file.
 func (q *question) document(path string) *supplement.Document {
+	info, err := os.Stat(path)
+	if folder := err == nil && info.IsDir(); mesh.Readable(path) && !folder {
+		if q.covariates != "" || q.tree != "" || q.mesh != "" || q.closed || !math.IsNaN(q.missing) {
+			try.Fail("%s: a mesh alone has no covariates, tree, other mesh, outline or code of missing landmarks: they are about landmarks", path)
+		}
+		q.Mesh, q.Surface, q.Question.Unit = try.Get(mesh.Read(path)), base(path), strings.Join(q.units, "; ")
+		return try.Get(supplement.New(nil, q.Question))
+	} else if folder && slices.ContainsFunc(try.Get(os.ReadDir(path)), func(e os.DirEntry) bool { return mesh.Readable(e.Name()) }) {
+		if _, err := morpho.Read(path); err != nil {
+			try.Fail("%s: a folder of meshes: its template, modes and placed landmarks need XLA: make report DATA=%[1]s of the project anatomy reports them; here give one mesh, or landmarks", path)
+		}
+	}
 	return try.Get(supplement.New(q.data(path), q.Question))
 }
 
@@ -251,7 +256,7 @@ func report() *cobra.Command {
 	var out []string
 	c := &cobra.Command{
 		Use:   "report DATA",
-		Short: "Write a page with tables, figures and methods, and a record to make it again",
+		Short: "Write a page about landmarks or a mesh, with tables, figures and methods, and a record to make it again",
 		Example: `  anatomy report heads.tps --covariates specimens.csv --model "size + species*site" --out supplement
   anatomy report skulls/ --unit mm --title "Skulls of great apes" --author "A. Name" --author "B. Name"
   anatomy report skulls.csv --mesh gorilla7=scans/g7.ply`,
@@ -454,27 +459,15 @@ func test() *cobra.Command {
 }
 
 // print writes a table in a format.
-func print(w io.Writer, t *supplement.Table, format string) error {
+func print(w io.Writer, t *supplement.Table, format string) (err error) {
 	switch format {
 	case "csv":
-		_, err := w.Write(t.CSV())
-		return err
+		_, err = w.Write(t.CSV())
 	case "json":
-		rows := []map[string]string{}
-		for _, cells := range t.Rows {
-			row := map[string]string{}
-			for i, cell := range cells {
-				row[t.Header[i]] = cell
-			}
-			rows = append(rows, row)
-		}
-		return json.NewEncoder(w).Encode(rows)
+		_, err = w.Write(t.JSON())
+	default:
+		_, err = fmt.Fprintln(w, t)
 	}
-	lines := []string{strings.Join(t.Header, "\t")}
-	for _, row := range t.Rows {
-		lines = append(lines, strings.Join(row, "\t"))
-	}
-	_, err := fmt.Fprintf(w, "%s\n%s\n", t.Caption, linear.Table(lines))
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/landmarks/surfaces/mesh"
 )
 
 func commandLine(args ...string) (state int, stdout, stderr string) {
@@ -50,12 +51,12 @@ func TestCommands(t *testing.T) {
 	with := func(args ...string) []string { return append(args, model...) }
 
 	state, out, errors := commandLine(with("test", heads, "--format", "csv")...)
-	if want := "term,df,SS,MS,R²,F,Z,p,error of p\nspecies,1,0.029258,"; state != 0 || !strings.HasPrefix(out, want) {
+	if want := "term,df,SS,MS,R2,F,Z,p,error_of_p\nspecies,1,0.0292578376"; state != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("state %d: %s%s", state, out, errors)
 	}
 	_, out, _ = commandLine(with("test", heads, "--format", "json", "--table", "disparity")...)
-	var rows []map[string]string
-	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 4 || rows[0]["specimens"] != "10" {
+	var rows []map[string]any
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 4 || rows[0]["specimens"] != 10. || rows[0]["variance"] == nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	_, both, _ := commandLine(with("test", heads, "--format", "json", "--table", "disparity", "--table", "disparity-pairs")...)
@@ -105,6 +106,28 @@ func TestCommands(t *testing.T) {
 	expect.Abs(t, "aligned", expect.Must(morpho.Read(at("aligned.csv"))).Shapes()[5], expect.Must(morpho.Procrustes(morpho.Plethodon().Shapes())).Shapes[5], 1e-12)
 	if state, _, errors = commandLine("convert", at("nothing.stl"), at("mesh.ply")); state != failed {
 		t.Error(state, errors)
+	}
+	ball := at("bones/ball.ply")
+	if err := os.Mkdir(filepath.Dir(ball), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := mesh.Write(ball, mesh.Icosphere(2)); err != nil {
+		t.Fatal(err)
+	}
+	if state, _, errors = commandLine("report", ball, "--out", at("ball"), "--unit", "mm"); state != 0 {
+		t.Error(errors)
+	}
+	if state, _, errors = commandLine("repeat", at("ball"), "--out", at("ball again")); state != 0 ||
+		!bytes.Equal(expect.Must(os.ReadFile(at("ball/index.html"))), expect.Must(os.ReadFile(at("ball again/index.html")))) {
+		t.Error("another page about the mesh", errors)
+	}
+	for _, flags := range [][]string{{"--covariates", covariates}, {"--closed"}, {"--missing", "-1"}, {"--model", "size"}, {"--parts", "a: 0; b: 1"}} {
+		if state, _, errors = commandLine(append([]string{"report", ball, "--out", at("no")}, flags...)...); state != failed || !strings.Contains(errors, "a mesh alone has no") {
+			t.Error(flags, errors)
+		}
+	}
+	if state, _, errors = commandLine("report", filepath.Dir(ball)); state != failed || !strings.Contains(errors, "a folder of meshes: its template") {
+		t.Error(errors)
 	}
 	if state, out, _ = commandLine("completion", "bash"); state != 0 || len(out) < 1000 {
 		t.Error("no completion")

@@ -85,7 +85,7 @@ func (a *analysis) allometry() *Section {
 			}
 		}
 		same := "do not differ significantly, so one slope may describe all groups"
-		if slopes.P <= significant {
+		if slopes.P <= Significant {
 			same = "differ significantly, so one slope does not describe all groups"
 		}
 		text += fmt.Sprintf(" The slopes of the groups %s (p = %s).", same, pValue(slopes.P))
@@ -100,14 +100,14 @@ func (a *analysis) allometry() *Section {
 	if len(found.Pairs) > 0 {
 		t := &Table{Name: "allometry-slopes", Caption: "Slopes of pairs of groups: the length of their difference, per unit of the logarithm of size, and the angle between them in degrees. Groups that are left out make these p-values too small.", Header: []string{"group", "other group", "distance", "p", "angle", "p of the angle"}}
 		for _, p := range found.Pairs {
-			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Distance), pValue(p.P), number(p.Angle * 180 / math.Pi), pValue(p.PAngle)})
+			t.Add(p.A, p.B, p.Distance, PValue(p.P), p.Angle*180/math.Pi, PValue(p.PAngle))
 		}
 		s.add(t)
 	}
 	s.add(a.allometryFigure(found, groups, values))
 	free := &Table{Name: "allometry-scores", Caption: "Scores of the specimens on the common allometric component and on the first residual component.", Header: []string{"specimen", "log centroid size", "common component", "residual component"}}
 	for i, specimen := range found.SizeFree.Specimens {
-		free.Rows = append(free.Rows, []string{specimen.Name, number(found.Sizes[i]), number(found.Scores[i]), number(found.ResidualComponent[i])})
+		free.Add(specimen.Name, found.Sizes[i], found.Scores[i], found.ResidualComponent[i])
 	}
 	s.add(free)
 	a.method("Allometry is the regression of shape on the logarithm of centroid size, with one slope for all specimens or groups. Scores of the common allometric component are projections on this slope. The residual component is the first principal component after removing the direction of the slope.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008", "P. Mitteroecker, P. Gunz, M. Bernhard, K. Schaefer and F. Bookstein, Comparison of cranial ontogenetic trajectories among great apes and humans, J. Human Evolution 46, 2004")
@@ -117,7 +117,7 @@ func (a *analysis) allometry() *Section {
 // sizeVerdict is the answer to the question whether shape depends on size.
 func sizeVerdict(row linear.ANOVARow) string {
 	verdict := "the dependence of shape on size is not significant"
-	if row.P <= significant {
+	if row.P <= Significant {
 		verdict = "shape depends on size"
 	}
 	return fmt.Sprintf("%s: the logarithm of centroid size explains %s of the variation (p = %s).", verdict, percent(row.R2), pValue(row.P))

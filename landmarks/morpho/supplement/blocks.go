@@ -37,17 +37,17 @@ func (a *analysis) covary() *Section {
 	found := try.Get(shapestats.TwoBlockPLS(shapes, numbers, a.draws()))
 	s := &Section{Title: "How shapes covary with measurements"}
 	verdict := "do not covary significantly"
-	if found.P <= significant {
+	if found.P <= Significant {
 		verdict = "covary"
 	}
 	s.add(Paragraph(fmt.Sprintf("Shapes and %s %s (r = %.3g, p = %s).", and(names), verdict, found.R, pValue(found.P))))
 	t := &Table{Name: "covariation", Caption: "Two-block partial least squares of shapes and standardised columns: the share of the squared covariance of each pair of axes, and the weights of the columns.", Header: append([]string{"pair", "share"}, names...)}
 	for k, share := range found.Shares {
-		row := []string{fmt.Sprint(k + 1), number(share)}
+		row := []any{k + 1, share}
 		for _, w := range found.Axes[1][k] {
-			row = append(row, number(w))
+			row = append(row, w)
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	_, _, values := a.main()
 	s.add(t, &Figure{Name: "covariation", Caption: "Scores of the specimens on the first pair of axes.", Drawing: viz.Fig(a.byGroup(values, found.Scores[1][0], found.Scores[0][0])...).XLabel("score of " + and(names)).YLabel("score of shape")})
@@ -63,14 +63,14 @@ func (a *analysis) symmetry() *Section {
 	found := try.Get(shapestats.ObjectSymmetry(a.data, try.Get(parseLinks(a.Pairs, a.data)), a.draws()))
 	s := &Section{Title: "How the sides differ"}
 	verdict := "There is no significant asymmetry that all specimens share"
-	if found.P <= significant {
+	if found.P <= Significant {
 		verdict = "The specimens share an asymmetry"
 	}
 	s.add(Paragraph(fmt.Sprintf("%s (p = %s).", verdict, pValue(found.P))))
 	total := found.SymmetricSS + found.DirectionalSS + found.FluctuatingSS
 	t := &Table{Name: "symmetry", Caption: "Parts of the variation of shapes: sums of squares in squared centroid sizes. The fluctuating asymmetry contains the error of measurement.", Header: []string{"part", "SS", "R²"}}
 	for k, ss := range []float64{found.SymmetricSS, found.DirectionalSS, found.FluctuatingSS} {
-		t.Rows = append(t.Rows, []string{[]string{"symmetric", "directional asymmetry", "fluctuating asymmetry"}[k], number(ss), number(ss / total)})
+		t.Add([]string{"symmetric", "directional asymmetry", "fluctuating asymmetry"}[k], ss, ss/total)
 	}
 	asymmetric := make([][]float64, len(found.Mean))
 	for l, p := range found.Mean {

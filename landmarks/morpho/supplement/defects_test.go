@@ -114,7 +114,7 @@ func TestDefectsBeforeConclusions(t *testing.T) {
 			verdict := func(d *Document) []bool {
 				var out []bool
 				for _, row := range d.ANOVA.Rows {
-					out = append(out, row.P <= significant)
+					out = append(out, row.P <= Significant)
 				}
 				return out
 			}

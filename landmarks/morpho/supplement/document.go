@@ -12,9 +12,12 @@ package supplement
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"anatomy/geom/stats/linear"
+	"anatomy/landmarks/morpho"
 	"anatomy/viz"
 )
 
@@ -22,12 +25,16 @@ import (
 type Document struct {
 	Title    string
 	Authors  []string
-	Model    string        // what explains the shapes, as in a Question; empty for none
-	ANOVA    *linear.ANOVA // of the model, in numbers; nil without
+	Model    string            // what explains the shapes, as in a Question; empty for none
+	ANOVA    *linear.ANOVA     // of the model; nil without
+	Data     *morpho.Dataset   // as it was compared: see Ready; nil for a mesh
+	Aligned  *morpho.Alignment // of its shapes, which all weigh the same; nil without
+	LeftOut  string            // what the document lacks because it needs XLA, as a paragraph
 	Sections []Section
 	Flagged  []string // specimens with findings that may change results; without any there are none
 
 	record record
+	again  bool // the record makes the document again
 }
 
 // Section is a part of a document with a title.
@@ -38,34 +45,106 @@ type Section struct {
 
 func (s *Section) add(parts ...Part) { s.Parts = append(s.Parts, parts...) }
 
-// Part is a Paragraph, a List, a *Table or a *Figure.
+// Part is a Paragraph, a Warning, a List, a *Table, a *Figure or a Claim.
 type Part interface{ part() }
 
 // Paragraph is text.
 type Paragraph string
 
+// Warning is text that no reader should miss.
+type Warning string
+
+// Claim is a statement, and whether it holds of the data.
+type Claim struct {
+	What   string // Markdown in a notebook
+	Object string // of the data, about which it is, or ""
+	Holds  bool
+}
+
+// String is the statement with its object.
+func (c Claim) String() string {
+	if c.Object == "" {
+		return c.What
+	}
+	return c.What + ", " + c.Object
+}
+
 // List is lines of text.
 type List []string
-
-// Table is rows of cells under a header.
-type Table struct {
-	Name    string // of its file, without extension
-	Caption string
-	Header  []string
-	Rows    [][]string
-}
 
 // Figure is a drawing.
 type Figure struct {
 	Name    string // of its files, without extension
 	Caption string
 	Drawing viz.Drawing
+	Cover   bool // it stands for the document in a gallery; without such a figure the first one does
 }
 
 func (Paragraph) part() {}
+func (Warning) part()   {}
+func (Claim) part()     {}
 func (List) part()      {}
 func (*Table) part()    {}
 func (*Figure) part()   {}
+
+// Show shows the document in a notebook: say prints a paragraph as nb.Printf does, table a table with its caption, its cells below their header,
+// and its file, and claim a check. See nb.Report.
+func (d *Document) Show(say func(format string, args ...any), table func(caption string, cells [][]string, csv []byte),
+	claim func(what, object string, holds bool)) {
+	const cover = "ANATOMY_COVER" // asks viz.Show for a cover of the next figure
+	panel, asked := os.LookupEnv(cover)
+	figures := d.Figures()
+	of := slices.IndexFunc(figures, func(f *Figure) bool { return f.Cover })
+	for i, s := range d.Sections {
+		say("## %s", s.Title)
+		for _, part := range s.Parts {
+			switch p := part.(type) {
+			case Paragraph:
+				say("%s", string(p))
+			case Warning:
+				say("**%s**", string(p))
+			case List:
+				var lines []any
+				for _, line := range p {
+					lines = append(lines, line)
+				}
+				say(strings.Repeat("- %s\n", len(p)), lines...)
+			case *Table:
+				table(p.Caption, p.cells(), p.CSV())
+			case *Figure:
+				if os.Unsetenv(cover); asked && p == figures[max(0, of)] {
+					os.Setenv(cover, panel)
+				}
+				viz.Show(p.Drawing)
+				say("**Figure.** %s", p.Caption)
+			case Claim:
+				claim(p.What, p.Object, p.Holds)
+			}
+		}
+		if i == 0 && d.LeftOut != "" {
+			say("%s", d.LeftOut)
+		}
+	}
+}
+
+// Add adds parts to the section of a title, which it makes as the last one where there is none.
+func (d *Document) Add(title string, parts ...Part) {
+	at := slices.IndexFunc(d.Sections, func(s Section) bool { return s.Title == title })
+	if at < 0 {
+		d.Sections, at = append(d.Sections, Section{Title: title}), len(d.Sections)
+	}
+	d.Sections[at].add(parts...)
+}
+
+// Insert puts sections before that of a title, or at the end where there is none. The program anatomy, which makes a document again, has not these.
+func (d *Document) Insert(before string, sections ...Section) {
+	d.again = false
+	at := slices.IndexFunc(d.Sections, func(s Section) bool { return s.Title == before })
+	if at < 0 {
+		at = len(d.Sections)
+	}
+	d.Sections = slices.Insert(d.Sections, at, sections...)
+}
 
 // Tables returns the tables of the document in their order.
 func (d *Document) Tables() []*Table { return partsOf[*Table](d) }

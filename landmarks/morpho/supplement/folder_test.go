@@ -3,6 +3,8 @@ package supplement
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
+	"math"
 
 	"os"
 	"path/filepath"
@@ -18,7 +20,7 @@ import (
 func note(tables ...string) *Document {
 	d := &Document{Title: "a note", record: record{data: morpho.PlethodonSpecies()}}
 	for _, name := range tables {
-		d.Sections = append(d.Sections, Section{Parts: []Part{&Table{Name: name, Header: []string{"x"}, Rows: [][]string{{"1"}}}}})
+		d.Sections = append(d.Sections, Section{Parts: []Part{&Table{Name: name, Header: []string{"x"}, Rows: [][]Cell{{Number(1, "%.3g")}}}}})
 	}
 	return d
 }
@@ -108,10 +110,34 @@ func TestStrangersFolder(t *testing.T) {
 
 // What a spreadsheet would compute is text in tables; numbers are numbers.
 func TestCellsAreText(t *testing.T) {
-	table := &Table{Header: []string{"=a", "b"}, Rows: [][]string{{"=cmd|' /C calc'!A0", "-1.5"}, {"@SUM(A1)", "+1"}, {"-x", "1e-3"}, {"\t=1", "–"}, {"", "a=b"}}}
-	want := "'=a,b\n'=cmd|' /C calc'!A0,-1.5\n'@SUM(A1),'+1\n'-x,1e-3\n'\t=1,–\n,a=b\n"
+	table := &Table{Header: []string{"=a", "b"}}
+	for _, row := range [][2]string{{"=cmd|' /C calc'!A0", "-1.5"}, {"@SUM(A1)", "+1"}, {"-x", "1e-3"}, {"\t=1", "–"}, {"", "a=b"}} {
+		table.Add(row[0], row[1])
+	}
+	want := "a,b\n'=cmd|' /C calc'!A0,-1.5\n'@SUM(A1),'+1\n'-x,1e-3\n'\t=1,–\n,a=b\n"
 	if got := string(table.CSV()); got != want {
 		t.Errorf("%q", got)
+	}
+}
+
+// Files and programs have numbers with all their digits, nothing for a missing one, and plain names of columns; pages have numbers that one reads.
+func TestNumbersAreKept(t *testing.T) {
+	table := &Table{Header: []string{"term", "R²", "p, corrected (Bonferroni)", "centroid size (mm)", "λ", "größe", "p", "размер", "p"}}
+	third := 1. / 3
+	table.Add("a", third, PValue(third), Percent(third), 12, Number(-third, "%.2f"), math.NaN(), math.Inf(1), Number(math.Inf(-1), "%.3g"))
+	want := "term,R2,p_corrected_Bonferroni,centroid_size_mm,lambda,grosse,p,column_8,p_2\n" +
+		"a,0.3333333333333333,0.3333333333333333,0.3333333333333333,12,-0.3333333333333333,,Inf,-Inf\n"
+	if got := string(table.CSV()); got != want {
+		t.Errorf("%s", got)
+	}
+	if got := fmt.Sprint(table.Rows[0]); got != "[a 0.33333 0.333 33.3 % 12 -0.33 – ∞ −∞]" {
+		t.Error(got)
+	}
+	if got := string(table.JSON()); got != `[{"R2":0.3333333333333333,"centroid_size_mm":0.3333333333333333,"column_8":"Inf","grosse":-0.3333333333333333,"lambda":12,"p":null,"p_2":"-Inf","p_corrected_Bonferroni":0.3333333333333333,"term":"a"}]`+"\n" {
+		t.Error(got)
+	}
+	if table.Rows[0][2].Value() != third || !math.IsNaN(table.Rows[0][0].Value()) {
+		t.Error(table.Rows[0])
 	}
 }
 

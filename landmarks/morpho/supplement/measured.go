@@ -24,7 +24,7 @@ func (a *analysis) measured() *Section {
 	found := try.Get(shapestats.MeasureRepeatability(d, linear.Factor("group"), a.draws(), linear.Factor("replicate")))
 	s := &Section{Title: "How exact the measurements are"}
 	verdict := "show no systematic difference"
-	if found.Table.Rows[1].P <= significant {
+	if found.Table.Rows[1].P <= Significant {
 		verdict = "differ systematically"
 	}
 	s.add(Paragraph(fmt.Sprintf("The repeatability of one measurement is %.3f. This is the share of the variance that is due to differences by %s and not to measurement error. Replicates %s (p = %s).",
@@ -34,7 +34,7 @@ func (a *analysis) measured() *Section {
 	s.add(a.anovaTable("repeatability", fmt.Sprintf("Procrustes analysis of variance by %s and replicate. The residuals are the random error of measurement.", what), found.Table))
 	t := &Table{Name: "repeatability-landmarks", Caption: "Standard deviations of the landmarks within and between specimens, in centroid sizes.", Header: []string{"landmark", "error", "between specimens"}}
 	for l := range found.Noise {
-		t.Rows = append(t.Rows, []string{a.data.Landmark(l), number(found.Noise[l]), number(found.Spread[l])})
+		t.Add(a.data.Landmark(l), found.Noise[l], found.Spread[l])
 	}
 	s.add(t)
 	if len(a.pca.Scores) > 1 {

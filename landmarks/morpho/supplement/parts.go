@@ -57,7 +57,7 @@ func (a *analysis) integrate() *Section {
 	}
 	modular := try.Get(base.Modularity(modules, a.draws()))
 	verdict := "The parts are not significant modules"
-	if modular.P <= significant {
+	if modular.P <= Significant {
 		verdict = "The parts are modules: landmarks covary less between the parts than within them"
 	}
 	s.add(Paragraph(fmt.Sprintf("%s (covariance ratio %.3g, p = %s; compared with random sets of landmarks p = %s, compared with the same pattern turned over the shape p = %s).", verdict, modular.CR, pValue(modular.P), pValue(modular.Random.P), pValue(modular.Turned.P))))
@@ -69,7 +69,7 @@ func (a *analysis) integrate() *Section {
 	var effects []*shapestats.Integration
 	var figure *viz.Figure
 	add := func(name string, n int, found *shapestats.Integration) {
-		t.Rows = append(t.Rows, []string{name, fmt.Sprint(n), number(found.R), fmt.Sprintf("%.3g", found.Effect.Z()), pValue(found.P)})
+		t.Add(name, n, found.R, Number(found.Effect.Z(), "%.3g"), PValue(found.P))
 		names, effects = append(names, name), append(effects, found)
 		if figure == nil {
 			figure = viz.Fig(viz.Scatter(found.Scores[0][0], found.Scores[1][0])).XLabel(parts[0].name + " score").YLabel("score of the others")
@@ -98,13 +98,18 @@ func (a *analysis) integrate() *Section {
 	}
 	a.method("The covariation of parts was measured by two-block partial least squares. The effect size Z is that of the correlation to the power with which its permutations are most like normal numbers.", "G. Box and D. Cox, An analysis of transformations, J. R. Statist. Soc. B 26, 1964", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
 	if len(effects) > 1 {
-		pairs := &Table{Name: "integration-pairs", Caption: "Comparison of groups by the integration of their parts: by how much more the inverse hyperbolic tangent of r is above its mean over permutations, in standard errors of the difference, and its p-value by the normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
-		for i, j := range linear.Twos(len(effects)) {
-			z, p := effects[i].Difference(effects[j])
-			pairs.Rows = append(pairs.Rows, []string{names[i], names[j], fmt.Sprintf("%.3g", z), pValue(p)})
-		}
-		s.add(pairs)
-		a.method("Integrations of groups were compared by the inverse hyperbolic tangents of their correlations, less the means over permutations, in standard errors of the difference. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
+		s.add(a.integrationPairs(names, effects))
 	}
 	return s
+}
+
+// integrationPairs compares groups by how much their parts covary.
+func (a *analysis) integrationPairs(names []string, effects []*shapestats.Integration) *Table {
+	pairs := &Table{Name: "integration-pairs", Caption: "Comparison of groups by the integration of their parts: by how much more the inverse hyperbolic tangent of r is above its mean over permutations, in standard errors of the difference, and its p-value by the normal distribution.", Header: []string{"group", "other group", "Z of the difference", "p"}}
+	for i, j := range linear.Twos(len(effects)) {
+		z, p := effects[i].Difference(effects[j])
+		pairs.Add(names[i], names[j], Number(z, "%.3g"), PValue(p))
+	}
+	a.method("Integrations of groups were compared by the inverse hyperbolic tangents of their correlations, less the means over permutations, in standard errors of the difference. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
+	return pairs
 }

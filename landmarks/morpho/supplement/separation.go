@@ -38,14 +38,14 @@ func (a *analysis) separate() *Section {
 		{"between-group components", "between-group-components", func() (*shapestats.Separation, error) { return shapestats.BetweenGroupComponents(d, a.draws()) }},
 	} {
 		found := try.Get(by.measure())
-		t.Rows = append(t.Rows, []string{by.name, fmt.Sprint(found.Components), percent(found.Right), percent(found.RightAgain), pValue(found.P)})
+		t.Add(by.name, found.Components, Percent(found.Right), Percent(found.RightAgain), PValue(found.P))
 		confusion := &Table{Name: by.file, Caption: fmt.Sprintf("Number of specimens of each group (rows) that are nearest to the mean of each group (columns), by %s, cross-validated.", by.name), Header: append([]string{"group"}, found.Groups...)}
 		for g, row := range found.Confusion {
-			cells := []string{found.Groups[g]}
+			cells := []any{found.Groups[g]}
 			for _, n := range row {
-				cells = append(cells, fmt.Sprint(n))
+				cells = append(cells, n)
 			}
-			confusion.Rows = append(confusion.Rows, cells)
+			confusion.Add(cells...)
 		}
 		s.add(confusion, of.separationFigure(by.name, by.file, values, found))
 	}

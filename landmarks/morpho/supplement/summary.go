@@ -205,7 +205,7 @@ func (a *analysis) verdicts() (found List) {
 		return fmt.Sprintf("%s of the squared Procrustes distances (F = %.3g, p = %s)", percent(row.R2), row.F, pValue(row.P))
 	}
 	verdict := func(row linear.ANOVARow) string {
-		if row.P <= significant {
+		if row.P <= Significant {
 			return "has a significant effect"
 		}
 		return "has no significant effect"

@@ -15,9 +15,12 @@ import (
 	"anatomy/viz"
 )
 
-// ReadMesh returns the question with the Mesh of a file that is named after the specimen whose Surface it is, or of SPECIMEN=FILE. It has the errors of
-// mesh.Read.
+// ReadMesh returns the question with the Mesh of a file that is named after the specimen whose Surface it is, or of SPECIMEN=FILE; as it is for no
+// file. It has the errors of mesh.Read.
 func (q Question) ReadMesh(file string) (Question, error) {
+	if file == "" {
+		return q, nil
+	}
 	name, path, named := strings.Cut(file, "=")
 	if !named {
 		path = file

@@ -30,7 +30,7 @@ func (a *analysis) trajectories() *Section {
 		t := &Table{Name: name, Caption: fmt.Sprintf("Changes of the groups of %s over %s: differences between the lengths of the paths, angles between them in degrees, and distances between the shapes of the paths, which exist for three stages or more.", factors[0], factors[1]),
 			Header: []string{factors[0], "other " + factors[0], "difference of lengths", "p", "angle", "p of the angle", "distance of shapes", "p of the shapes"}}
 		for _, p := range found.Pairs {
-			t.Rows = append(t.Rows, []string{p.A, p.B, number(p.Size), pValue(p.PSize), number(p.Angle * 180 / math.Pi), pValue(p.PAngle), number(p.Shape), pValue(p.PShape)})
+			t.Add(p.A, p.B, p.Size, PValue(p.PSize), p.Angle*180/math.Pi, PValue(p.PAngle), p.Shape, PValue(p.PShape))
 		}
 		var paths [][][]float64
 		var places [][]float64

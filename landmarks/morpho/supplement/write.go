@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"embed"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,10 +14,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anatomy"
@@ -32,7 +31,8 @@ import (
 	"anatomy/viz"
 )
 
-func software() string { return "anatomy " + anatomy.Version + " with " + runtime.Version() }
+// Software names the program with which a document is computed.
+func Software() string { return "anatomy " + anatomy.Version + " with " + runtime.Version() }
 
 // record is what a document is made again from.
 type record struct {
@@ -62,11 +62,11 @@ const (
 )
 
 // Write writes a document to folders, which it makes, and to archives, whose names end with .zip: the page index.html, tables/*.csv, figures/*.svg,
-// *.pdf and *.png, the landmarks with the covariates, data/landmarks.csv, the mesh, if any, and the question. The folder is a Research Object Crate (version 1.1), whose
-// ro-crate-metadata.json has the checksums of all files. Equal questions about equal data give equal files.
+// *.pdf and *.png, the landmarks with the covariates, data/landmarks.csv, the mesh, if any, and the question. The folder is a Research Object Crate
+// (version 1.1), whose ro-crate-metadata.json has the checksums of all files. Equal questions about equal data give equal files.
 //
-// A folder is written beside the earlier one, as folder.new.tmp, and takes its place in the end: an error, or an end of the program, leaves the earlier
-// document as it was. It is an error if a folder holds anything else but an earlier document, or if an archive is there.
+// A folder is written beside the earlier one, as folder.new.tmp, and takes its place in the end: an error, or an end of the program, leaves the
+// earlier document as it was. It is an error if a folder holds anything else but an earlier document, or if an archive is there.
 func (d *Document) Write(to ...string) (err error) {
 	defer try.Catch(&err)
 	written := d.files()
@@ -94,9 +94,11 @@ func (d *Document) files() map[string][]byte {
 	for _, t := range d.Tables() {
 		written["tables/"+t.Name+".csv"] = t.CSV()
 	}
-	var data bytes.Buffer
-	try.Do(morpho.WriteCSV(&data, d.record.data))
-	written[dataFile] = data.Bytes()
+	if d.record.data != nil {
+		var data bytes.Buffer
+		try.Do(morpho.WriteCSV(&data, d.record.data))
+		written[dataFile] = data.Bytes()
+	}
 	if m := d.record.Mesh; m != nil {
 		var surface bytes.Buffer
 		try.Do(mesh.WritePLY(&surface, m, mesh.LittleEndian))
@@ -178,23 +180,6 @@ var prolog = regexp.MustCompile(`(?s)^.*?(<svg)`)
 
 func inline(svg []byte) []byte { return prolog.ReplaceAll(svg, []byte("$1")) }
 
-// CSV returns the table as comma-separated values. A text that a spreadsheet would compute, as =1+1 or @SUM(A1), begins with an apostrophe.
-func (t *Table) CSV() []byte {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	for _, row := range append([][]string{t.Header}, t.Rows...) {
-		row = slices.Clone(row)
-		for i, cell := range row {
-			if _, err := strconv.ParseFloat(cell, 64); cell != "" && (strings.Contains("=+@\t\r", cell[:1]) || cell[0] == '-' && err != nil) {
-				row[i] = "'" + cell
-			}
-		}
-		_ = w.Write(row) // to memory
-	}
-	w.Flush()
-	return b.Bytes()
-}
-
 //go:embed page.html
 var pages embed.FS
 
@@ -216,15 +201,7 @@ func (d *Document) page(figure func(*Figure) template.HTML) []byte {
 	}
 	t := template.Must(template.New("page.html").Funcs(template.FuncMap{
 		"kind": func(p Part) string {
-			switch p.(type) {
-			case Paragraph:
-				return "paragraph"
-			case List:
-				return "list"
-			case *Table:
-				return "table"
-			}
-			return "figure"
+			return strings.ToLower(reflect.Indirect(reflect.ValueOf(p)).Type().Name())
 		},
 		"number": func(p Part) int { return numberOf[p] },
 		"wide": func(f *Figure) bool {
@@ -234,7 +211,8 @@ func (d *Document) page(figure func(*Figure) template.HTML) []byte {
 		"drawing":  figure,
 		"authors":  func() string { return strings.Join(d.Authors, ", ") },
 		"anchor":   func(i int) string { return fmt.Sprintf("section-%d", i+1) },
-		"software": software,
+		"software": Software,
+		"again":    func() bool { return d.again },
 	}).ParseFS(pages, "page.html"))
 	var b bytes.Buffer
 	try.Do(t.Execute(&b, d))
@@ -279,8 +257,8 @@ func (d *Document) crate(files map[string][]byte) []byte {
 // formats are the media types of the files.
 var formats = map[string]string{".html": "text/html", ".json": "application/json", ".csv": "text/csv", ".svg": "image/svg+xml", ".pdf": "application/pdf", ".png": "image/png", ".ply": "application/ply"}
 
-// Open reads the data and the question of a folder that Write wrote, so that New can answer it again, or another one. It is an error if a file is
-// not as it was written.
+// Open reads the data, nil for a mesh alone, and the question of a folder that Write wrote, so that New can answer it again, or another one. It is an
+// error if a file is not as it was written.
 func Open(folder string) (d *morpho.Dataset, q Question, err error) {
 	if err := try.Run(func() { d, q = open(folder) }); err != nil {
 		return nil, Question{}, fmt.Errorf("%s: %w", folder, err)
@@ -318,7 +296,10 @@ func open(folder string) (*morpho.Dataset, Question) {
 		}
 	}
 	needed := []string{dataFile, questionFile}
-	if r.Surface != "" {
+	switch {
+	case !seen[dataFile] && seen[meshFile]: // a mesh alone
+		needed = []string{questionFile, meshFile}
+	case r.Surface != "":
 		needed = append(needed, meshFile)
 	}
 	for _, name := range needed {
@@ -326,10 +307,14 @@ func open(folder string) (*morpho.Dataset, Question) {
 			try.Do(fmt.Errorf("%s has no checksum of %s: this is no report, or was changed", crateFile, name))
 		}
 	}
-	d := try.Get(morpho.Read(filepath.Join(folder, filepath.FromSlash(dataFile))))
-	if r.Surface != "" {
-		r.Mesh = try.Get(mesh.Read(filepath.Join(folder, filepath.FromSlash(meshFile))))
+	at := func(name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
+	if slices.Contains(needed, meshFile) {
+		r.Mesh, r.Question.Unit = try.Get(mesh.Read(at(meshFile))), r.Unit
 	}
+	if !slices.Contains(needed, dataFile) {
+		return nil, r.Question
+	}
+	d := try.Get(morpho.Read(at(dataFile)))
 	if r.Tree != "" {
 		try.Get(tree.Parse(r.Tree))
 	}

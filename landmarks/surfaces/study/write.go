@@ -76,20 +76,13 @@ func (s *Study) Write(folder string, a *population.Atlas) error {
 	if err := os.Mkdir(folder, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	shift := func(to []*mesh.Mesh, o int) [][]float64 {
-		out := make([][]float64, len(to[o].Vertices))
-		for i, x := range to[o].Vertices {
-			out[i] = floats.SubTo(make([]float64, len(x)), x, a.Template[o].Vertices[i])
-		}
-		return out
-	}
 	mean := make([][]mesh.Field, len(a.Template))
 	for o, t := range a.Template {
 		strain, err := strainFields(t, t)
 		if err != nil {
 			s.note("%s: no maps of strain: %v", files[0][o], err)
 		}
-		mean[o] = append([]mesh.Field{{Name: "displacement", Values: shift(a.Template, o)}}, strain...)
+		mean[o] = append([]mesh.Field{{Name: "displacement", Values: shifts(t, t)}}, strain...)
 	}
 	fields := make([]mesh.Field, len(s.Names))
 	for i, p := range a.Momenta {
@@ -98,27 +91,8 @@ func (s *Study) Write(folder string, a *population.Atlas) error {
 		if err != nil {
 			return fmt.Errorf("write: %s: %w", s.Names[i], err)
 		}
-		for o := range a.Template {
-			var moments []mesh.Moment
-			for k, now := range path {
-				fields := []mesh.Field{{Name: "displacement", Values: shift(now, o)}}
-				if len(mean[o]) > 1 {
-					strain, err := strainFields(a.Template[o], now[o])
-					if err != nil {
-						return fmt.Errorf("write: %s: %w", s.Names[i], err)
-					}
-					fields = append(fields, strain...)
-				}
-				moments = append(moments, mesh.Moment{Time: float64(k) / float64(len(path)-1), Mesh: now[o], Fields: fields})
-			}
-			for f, field := range moments[len(moments)-1].Fields {
-				for v, d := range field.Values {
-					floats.AddScaled(mean[o][f].Values[v], 1/float64(len(s.Names)), d)
-				}
-			}
-			if err := mesh.WriteSequence(filepath.Join(folder, files[i+1][o]+".pvd"), moments); err != nil {
-				return err
-			}
+		if err := s.writeFlow(folder, files[i+1], a.Template, path, mean); err != nil {
+			return fmt.Errorf("write: %s: %w", s.Names[i], err)
 		}
 	}
 	if err := mesh.WritePoints(filepath.Join(folder, "momenta.vtp"), a.Controls, fields...); err != nil {
@@ -129,6 +103,42 @@ func (s *Study) Write(folder string, a *population.Atlas) error {
 			mean[o][f].Name = "mean " + mean[o][f].Name
 		}
 		if err := mesh.WriteFields(filepath.Join(folder, files[0][o]+".vtp"), t, mean[o]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shifts are the vectors from the vertices of a mesh to those of another.
+func shifts(from, to *mesh.Mesh) [][]float64 {
+	out := make([][]float64, len(to.Vertices))
+	for i, x := range to.Vertices {
+		out[i] = floats.SubTo(make([]float64, len(x)), x, from.Vertices[i])
+	}
+	return out
+}
+
+// writeFlow writes the flow of a template to a subject, a file for each object, and adds its last fields to the means over the subjects.
+func (s *Study) writeFlow(folder string, files []string, template []*mesh.Mesh, path [][]*mesh.Mesh, mean [][]mesh.Field) error {
+	for o, t := range template {
+		var moments []mesh.Moment
+		for k, now := range path {
+			fields := []mesh.Field{{Name: "displacement", Values: shifts(t, now[o])}}
+			if len(mean[o]) > 1 {
+				strain, err := strainFields(t, now[o])
+				if err != nil {
+					return err
+				}
+				fields = append(fields, strain...)
+			}
+			moments = append(moments, mesh.Moment{Time: float64(k) / float64(len(path)-1), Mesh: now[o], Fields: fields})
+		}
+		for f, field := range moments[len(moments)-1].Fields {
+			for v, d := range field.Values {
+				floats.AddScaled(mean[o][f].Values[v], 1/float64(len(s.Names)), d)
+			}
+		}
+		if err := mesh.WriteSequence(filepath.Join(folder, files[o]+".pvd"), moments); err != nil {
 			return err
 		}
 	}

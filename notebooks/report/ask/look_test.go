@@ -2,26 +2,22 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/surfaces/mesh"
 )
 
 // notebooks is what facts says of the notebooks of the project, as the question wants it.
 func notebooks(t *testing.T) (all []map[string]any) {
 	t.Helper()
 	paths := expect.Must(filepath.Glob("../../*.ipynb"))
-	out, err := exec.Command("go", append([]string{"run", "../facts"}, paths...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(out, &all); err != nil {
+	if err := json.Unmarshal(expect.Must(json.Marshal(expect.Must(factsOf(paths)))), &all); err != nil {
 		t.Fatal(err)
 	}
 	for i, path := range paths {
@@ -94,7 +90,7 @@ func TestLook(t *testing.T) {
 			"SET: closed=ja: want true or false (16_own_landmarks.ipynb)\n", "SET: permutations=1.5: want a whole number (16_own_landmarks.ipynb)"}},
 	} {
 		text := expect.Must(json.Marshal(map[string]any{"reader": c.reader, "path": c.path, "set": c.set, "notebooks": known}))
-		if err := look(strings.NewReader(string(text)), io.Discard); c.said != nil {
+		if _, err := look(strings.NewReader(string(text))); c.said != nil {
 			expect.Refused(t, err, c.said...)
 		} else if err != nil {
 			t.Errorf("%s, %v: error %v", c.path, c.set, err)
@@ -103,8 +99,32 @@ func TestLook(t *testing.T) {
 
 	// What was passed over is said.
 	text := expect.Must(json.Marshal(map[string]any{"reader": "morpho.Read", "path": write("titled.csv", "Skulls\nspecimen,x,y\na,0,0\na,1,7\n")}))
-	var said strings.Builder
-	if err := look(strings.NewReader(string(text)), &said); err != nil || said.String() != "line 1 above the header was passed over: \"Skulls\"\n" {
-		t.Errorf("%v, %q", err, said.String())
+	if notes, err := look(strings.NewReader(string(text))); err != nil || len(notes) != 1 || notes[0] != "line 1 above the header was passed over: \"Skulls\"" {
+		t.Errorf("%v, %q", err, notes)
+	}
+}
+
+// Each format has its reader, whatever packages read in future: a mesh file, a file of landmarks, and a folder of either.
+func TestEachFormatHasItsReader(t *testing.T) {
+	of := func(name string) (file, folder []string) {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return expect.Must(readersOf(path)), expect.Must(readersOf(filepath.Dir(path)))
+	}
+	for _, extension := range mesh.Extensions() {
+		if file, folder := of("A" + strings.ToUpper(extension)); !slices.Equal(file, []string{"mesh.Read"}) || !slices.Equal(folder, []string{"study.Read", "study.ReadEach"}) {
+			t.Errorf("%s is read by %q, in a folder by %q", extension, file, folder)
+		}
+	}
+	for _, extension := range append(morpho.Extensions(), ".txt") {
+		want := []string{"morpho.Read"}
+		if extension == ".csv" { // outlines, unless notebooks read landmarks alone
+			want = []string{"study.Read", "study.ReadEach", "morpho.Read"}
+		}
+		if file, folder := of("a" + extension); !slices.Equal(file, []string{"morpho.Read"}) || !slices.Equal(folder, want) {
+			t.Errorf("%s is read by %q, in a folder by %q", extension, file, folder)
+		}
 	}
 }

@@ -1,11 +1,6 @@
-// Reference prints the documentation of the packages of this module, as JSON for the reports:
-//
-//	page     HTML; each exported name has its place, "landmarks.Space.Log", and a package its name and its path
-//	names    their declarations on one line, by the names of these places
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -23,35 +18,31 @@ import (
 	"strings"
 )
 
+// reference is the documentation of the packages of this module.
 type reference struct {
-	page  strings.Builder
-	names map[string]string
+	page  strings.Builder   // HTML; each exported name has its place, "landmarks.Space.Log", and a package its name and its path
+	names map[string]string // their declarations on one line, by the names of these places
 }
 
-func main() {
+func documentation() (map[string]any, error) {
 	r := reference{names: map[string]string{}}
 	// With -e programs that do not compile yet are listed, too, and passed over below.
 	list := exec.Command("go", "list", "-e", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}", "./...")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
-	if err == nil {
-		for line := range strings.Lines(string(out)) {
-			field := strings.Split(strings.TrimSpace(line), "\t")
-			if field[0] == "main" || inside(field[1]) {
-				continue
-			}
-			if err = r.add(field[1], field[2]); err != nil {
-				break
-			}
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out)) {
+		field := strings.Split(strings.TrimSpace(line), "\t")
+		if field[0] == "main" || inside(field[1]) {
+			continue
+		}
+		if err := r.add(field[1], field[2]); err != nil {
+			return nil, err
 		}
 	}
-	if err == nil {
-		err = json.NewEncoder(os.Stdout).Encode(map[string]any{"page": r.page.String(), "names": r.names})
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	return map[string]any{"page": r.page.String(), "names": r.names}, nil
 }
 
 // inside reports whether a package is of no use to others: what tests share, what computes in C for another package, what simulates for a
@@ -65,37 +56,48 @@ func inside(importPath string) bool {
 	return false
 }
 
-// add writes the documentation of the package in a folder.
-func (r *reference) add(importPath, dir string) error {
+// documented reads the package in a folder; nil where there are only tests.
+func documented(set *token.FileSet, importPath, dir string) (*doc.Package, error) {
 	b, err := build.ImportDir(dir, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	set := token.NewFileSet()
 	var files []*ast.File
 	for _, name := range slices.Concat(b.GoFiles, b.CgoFiles) {
 		f, err := parser.ParseFile(set, filepath.Join(dir, name), nil, parser.ParseComments)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		files = append(files, f)
 	}
-	pkg, err := doc.NewFromFiles(set, files, importPath)
-	if err != nil || len(files) == 0 { // only tests
+	if len(files) == 0 {
+		return nil, nil
+	}
+	return doc.NewFromFiles(set, files, importPath)
+}
+
+// linked is the place of a name: on the page, if it is of this module, else where Go documents it.
+func linked(pkg *doc.Package, l *comment.DocLink) string {
+	parts := []string{pkg.Name, l.Recv, l.Name}
+	if l.ImportPath != "" {
+		if !strings.HasPrefix(l.ImportPath, "anatomy/") {
+			return l.DefaultURL("https://pkg.go.dev/")
+		}
+		parts[0] = path.Base(l.ImportPath)
+	}
+	return "#" + strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ".")
+}
+
+// add writes the documentation of the package in a folder.
+func (r *reference) add(importPath, dir string) error {
+	set := token.NewFileSet()
+	pkg, err := documented(set, importPath, dir)
+	if err != nil || pkg == nil {
 		return err
 	}
 	p := pkg.Printer()
 	p.HeadingLevel, p.HeadingID = 4, func(*comment.Heading) string { return "" }
-	p.DocLinkURL = func(l *comment.DocLink) string {
-		parts := []string{pkg.Name, l.Recv, l.Name}
-		if l.ImportPath != "" {
-			if !strings.HasPrefix(l.ImportPath, "anatomy/") {
-				return l.DefaultURL("https://pkg.go.dev/")
-			}
-			parts[0] = path.Base(l.ImportPath)
-		}
-		return "#" + strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ".")
-	}
+	p.DocLinkURL = func(l *comment.DocLink) string { return linked(pkg, l) }
 	text := func(s string) { r.page.Write(p.HTML(pkg.Parser().Parse(s))) }
 	source := func(n ast.Node) string {
 		var out strings.Builder

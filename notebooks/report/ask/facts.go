@@ -1,16 +1,3 @@
-// Facts prints what the code cells of notebooks say of themselves, for the runner of the reports: facts NOTEBOOK...
-//
-// The answer is a list in JSON with one entry a notebook, in their order:
-//
-//	readers   of the calls nb.Data(standard, reader), as written: "morpho.Read"
-//	standards of these calls, where they are calls without arguments: "morpho.CorpusCallosum"
-//	params    what the calls nb.Param("name", standard, allowed...) say, by name: the kind of the parameter, such as "int", if it is
-//	          plain; the allowed values that are strings; methods of the data that return allowed values: "Groups"
-//	seeds     of the random numbers: "PCG(1, 2)", "seed 7"
-//	data      whether they use the package landmarks, and so maybe its data sets
-//	cells     one entry a code cell: how many things its main function shows in any case, and whether it prints
-//
-// A cell that is no Go has no facts: it fails when it is executed.
 package main
 
 import (
@@ -26,16 +13,27 @@ import (
 	"strings"
 )
 
+// facts are what the code cells of a notebook say of themselves:
+//
+//	readers   of the calls nb.Data(standard, reader), as written: "morpho.Read"
+//	standards of these calls, where they are calls without arguments: "morpho.CorpusCallosum"
+//	params    what the calls nb.Param("name", standard, allowed...) say, by name: the kind of the parameter, such as "int", if it is
+//	          plain, and "file" of nb.File("name"); the allowed values that are strings; methods of the data that return allowed values: "Groups"
+//	seeds     of the random numbers: "PCG(1, 2)", "seed 7"
+//	data      whether they use the package landmarks, and so maybe its data sets
+//	cells     one entry a code cell: how many things its main function shows in any case, and whether it prints
+//
+// A cell that is no Go has no facts: it fails when it is executed.
 type facts struct {
-	Readers   []string         `json:"readers"`
-	Standards []string         `json:"standards"`
-	Params    map[string]param `json:"params"`
-	Seeds     []string         `json:"seeds"`
-	Data      bool             `json:"data"`
-	Cells     []cell           `json:"cells"`
+	Readers   []string             `json:"readers"`
+	Standards []string             `json:"standards"`
+	Params    map[string]parameter `json:"params"`
+	Seeds     []string             `json:"seeds"`
+	Data      bool                 `json:"data"`
+	Cells     []cell               `json:"cells"`
 }
 
-type param struct {
+type parameter struct {
 	Kind    string   `json:"kind"`
 	Values  []string `json:"values"`
 	Methods []string `json:"methods"`
@@ -58,24 +56,21 @@ func (s *source) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(s))
 }
 
-func main() {
+// factsOf are those of notebooks, in their order.
+func factsOf(paths []string) ([]facts, error) {
 	all := []facts{}
-	for _, path := range os.Args[1:] {
+	for _, path := range paths {
 		f, err := read(path)
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", path, err)
-			os.Exit(1)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		all = append(all, f)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(all); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	return all, nil
 }
 
 func read(path string) (facts, error) {
-	f := facts{Readers: []string{}, Standards: []string{}, Params: map[string]param{}, Seeds: []string{}, Cells: []cell{}}
+	f := facts{Readers: []string{}, Standards: []string{}, Params: map[string]parameter{}, Seeds: []string{}, Cells: []cell{}}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return f, err
@@ -107,7 +102,7 @@ func (f *facts) add(text string) cell {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			switch name, args := called(n), n.Args; {
-			case name == "nb.Data" && len(args) == 2:
+			case name == "nb.Data" && len(args) >= 2:
 				add(&f.Readers, written(args[1]))
 				if call, ok := args[0].(*ast.CallExpr); ok && len(call.Args) == 0 && called(call) != "" {
 					add(&f.Standards, called(call))
@@ -115,6 +110,10 @@ func (f *facts) add(text string) cell {
 			case name == "nb.Param" && len(args) >= 2:
 				if name, ok := literal(args[0]); ok {
 					f.Params[name] = declared(n)
+				}
+			case name == "nb.File" && len(args) == 1:
+				if name, ok := literal(args[0]); ok {
+					f.Params[name] = parameter{"file", []string{}, []string{}}
 				}
 			case name == "rand.NewPCG" && len(args) == 2:
 				add(&f.Seeds, "PCG("+written(args[0])+", "+written(args[1])+")")
@@ -138,7 +137,7 @@ func (f *facts) add(text string) cell {
 			if s, ok := s.(*ast.ExprStmt); ok {
 				if call, ok := s.X.(*ast.CallExpr); ok {
 					switch name := called(call); name {
-					case "viz.Show", "nb.Check", "nb.True", "nb.Printf":
+					case "viz.Show", "nb.Check", "nb.True", "nb.Printf", "nb.Report":
 						c.Shows++
 					case "fmt.Print", "fmt.Printf", "fmt.Println":
 						c.Prints = true
@@ -151,8 +150,8 @@ func (f *facts) add(text string) cell {
 }
 
 // declared is what a call of nb.Param says of its parameter.
-func declared(call *ast.CallExpr) param {
-	p := param{Values: []string{}, Methods: []string{}}
+func declared(call *ast.CallExpr) parameter {
+	p := parameter{Values: []string{}, Methods: []string{}}
 	switch standard := call.Args[1].(type) {
 	case *ast.BasicLit:
 		p.Kind = map[token.Token]string{token.INT: "int", token.FLOAT: "float64", token.STRING: "string"}[standard.Kind]
@@ -183,7 +182,7 @@ func declared(call *ast.CallExpr) param {
 		case method != "":
 			add(&p.Methods, method)
 		default: // what else is allowed is not known
-			return param{Kind: p.Kind, Values: []string{}, Methods: []string{}}
+			return parameter{Kind: p.Kind, Values: []string{}, Methods: []string{}}
 		}
 		p.Kind = "string"
 	}

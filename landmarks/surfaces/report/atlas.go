@@ -1,0 +1,210 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom"
+	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/landmarks/morpho/supplement"
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/population"
+	"anatomy/landmarks/surfaces/study"
+	"anatomy/viz"
+)
+
+// Template says how the template of a population is estimated.
+type Template struct {
+	Deformation float64 // width of the deformations, in sizes of the first subject
+	Detail      float64 // width in which shapes are compared, in the same unit
+	Similarity  bool    // subjects are also scaled
+	Tolerance   float64 // of both residuals of population.Atlas
+	Unit        string  // of the coordinates
+	Folder      string  // for files that ParaView shows, if it is not empty
+}
+
+// atlas is a document as it grows.
+type atlas struct {
+	Template
+	own      *study.Study
+	found    *population.Atlas
+	objects  []string  // their names
+	before   []float64 // the sum over the subjects of Atlas.Before, by objects
+	mismatch []float64
+}
+
+// foldedLimit is the share of the length or area of a template that folded cells may have: single slivers fold without harm.
+const foldedLimit = 1e-3
+
+// noMinimum is what a report says about a template whose search has not converged.
+const noMinimum = "The search did not find a minimum. Draw no conclusion from the template, the modes and the deformations below."
+
+// Atlas estimates the template of a study, or its registration or regression, and returns the document about it. It has the errors of Study.Start,
+// Estimate and Write, and of population.Atlas.PCA and Mode.
+func Atlas(own *study.Study, t Template) (_ *supplement.Document, err error) {
+	defer try.Catch(&err)
+	try.Do(own.Start(t.Deformation, t.Detail, t.Similarity))
+	a := &atlas{Template: t, own: own, found: try.Get(own.Estimate(solve.Tolerance(t.Tolerance)))}
+	if t.Folder != "" {
+		try.Do(own.Write(t.Folder, a.found))
+	}
+	for _, o := range own.Model.Objects {
+		a.objects = append(a.objects, o.ID)
+	}
+	a.before, a.mismatch = make([]float64, len(a.objects)), make([]float64, len(a.objects))
+	for i := range own.Names {
+		floats.Add(a.before, a.found.Before[i])
+		floats.Add(a.mismatch, a.found.Mismatch[i])
+	}
+	document := &supplement.Document{Title: "A population", Sections: []supplement.Section{*a.summary(), *a.template()}}
+	if own.Kind == study.Atlas && len(own.Names) > 2 {
+		document.Insert("", *a.modes())
+	}
+	document.Insert("", *a.subjects(), *a.methods())
+	return document, nil
+}
+
+// of is the name of an object after a comma, if it has one.
+func of(object string) string {
+	if object == "" {
+		return ""
+	}
+	return ", " + object
+}
+
+// summary says what was estimated, and whether it can be used.
+func (a *atlas) summary() *supplement.Section {
+	s := &supplement.Section{Title: "Summary"}
+	switch a.own.Kind {
+	case study.Atlas:
+		add(s, "A template of %d subjects was estimated.", len(a.own.Names))
+	case study.Registration:
+		add(s, "The template was deformed to one subject.")
+	case study.Regression:
+		add(s, "A path of the template in time was estimated from %d observations of one subject.", len(a.own.Names))
+	}
+	for o, object := range a.objects {
+		add(s, "The squared distance between the subjects and the deformed template is %.2g %% of that between the subjects and the initial template%s.",
+			100*a.mismatch[o]/a.before[o], of(object))
+	}
+	f := a.found
+	add(s, "The search ended after %d evaluations: %s. Two residuals are 0 at a minimum. The first, %.3f, estimates the distance of the template from the minimum in standard errors of the template. The second, %.3f, is the gradient with respect to the momenta, divided by the momenta.",
+		f.Evaluations, f.Status, f.Imbalance, f.Unsettled)
+	if f.Status == geom.Converged {
+		return s
+	}
+	settled := f.Unsettled <= a.Tolerance && (a.own.Kind == study.Registration || f.Imbalance <= a.Tolerance) // whatever the cells of the template do
+	if settled && f.FoldedShare > foldedLimit {
+		s.Parts = append(s.Parts, supplement.Warning(fmt.Sprintf("Of the template %.2g %% is folded.", 100*f.FoldedShare)))
+		add(s, "The template may follow the noise of the subjects. Try a larger “deformation” in SET.")
+	} else {
+		s.Parts = append(s.Parts, supplement.Warning(noMinimum))
+		add(s, "Often the subjects have too little in common: they are different objects, or are not aligned. See the figures and the notes under “Methods”. Otherwise try a larger “deformation” in SET.")
+	}
+	if a.own.Kind == study.Atlas && a.own.FreeVertices {
+		add(s, "If the surfaces are rough, run the report again without “smooth=false”: the template then moves by smooth fields only.")
+	}
+	return s
+}
+
+// template shows the first subject and the template.
+func (a *atlas) template() *supplement.Section {
+	s := &supplement.Section{Title: "The template"}
+	add(s, "The template is the shape from which the deformations to all subjects start.")
+	template := a.found.Template
+	far := distances(template, template) // on average over the subjects
+	for _, shape := range a.found.Deformed {
+		for o, d := range distances(shape, template) {
+			floats.AddScaled(far[o], 1/float64(len(a.found.Deformed)), d)
+		}
+	}
+	figure(s, supplement.Figure{Name: "template", Caption: "(a) The first subject. (b) The template, coloured by the mean displacement of its vertices over the subjects.",
+		Drawing: viz.Row(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]),
+			supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template"))})
+	return s
+}
+
+// modes shows how the subjects vary about the template.
+func (a *atlas) modes() *supplement.Section {
+	s := &supplement.Section{Title: "How the subjects vary"}
+	modes := try.Get(a.found.PCA(a.own.Model))
+	c := []float64{-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2}
+	mode, err := a.found.Mode(a.own.Model, modes, 0, c...)
+	if err != nil { // deformations of a template that is none are too large to be followed
+		add(s, "The modes cannot be shown: %s.", err)
+		return s
+	}
+	left := try.Get(a.found.Reconstruction(a.own.Model, modes, a.own.Subjects)) // squared distances that remain after k modes
+	add(s, "The modes are the principal components of the deformations. The first mode explains %.0f %% of the variance.", 100*modes.Explained[0])
+	figure(s, supplement.Figure{Name: "mode", Caption: "The first mode, from c = −2 to 2 standard deviations. Colours are distances from the mean shape, c = 0.",
+		Drawing: viz.Slider("c", c, func(k int) *viz.Figure {
+			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", distances(mode[k], mode[slices.Index(c, 0)]))
+		})})
+	for o, object := range a.objects {
+		var shares []string
+		for k := 1; k < min(4, len(left)); k++ {
+			shares = append(shares, fmt.Sprintf("%.1f %%", 100*left[k][o]/left[0][o]))
+		}
+		add(s, "If the template is deformed by one mode, by two modes, and so on, this share of its squared distance from the subjects remains%s: %s.",
+			of(object), strings.Join(shares, ", "))
+	}
+	return s
+}
+
+// subjects is the table of the subjects.
+func (a *atlas) subjects() *supplement.Section {
+	s := &supplement.Section{Title: "The subjects"}
+	t := &supplement.Table{Name: "subjects", Caption: "The energy of a subject is half the squared length of its deformation. Before: squared distance between the subject and the initial template. After: squared distance between the subject and the template deformed to it. In both columns 100 % is the mean of the squared distances before.",
+		Header: []string{"subject", "energy"}}
+	for _, o := range a.objects {
+		t.Header = append(t.Header, "vertices"+of(o), "before"+of(o), "after"+of(o))
+	}
+	for i, name := range a.own.Names {
+		energy := math.NaN()
+		if a.own.Kind != study.Regression { // a regression has one energy, that of the path
+			energy = a.found.Energy[i]
+		}
+		row := []any{name, supplement.Number(energy, "%.3g")}
+		for o, m := range a.own.Subjects[i] {
+			mean := a.before[o] / float64(len(a.own.Names))
+			row = append(row, len(m.Vertices), supplement.Percent(math.Max(0, a.found.Before[i][o]/mean)), supplement.Percent(a.found.Mismatch[i][o]/mean))
+		}
+		t.Add(row...)
+	}
+	s.Parts = append(s.Parts, t)
+	if a.Folder != "" {
+		add(s, "The folder %s contains the template, the momenta and the flows.", a.Folder)
+	}
+	return s
+}
+
+// methods says what was chosen, and holds the claims about the template.
+func (a *atlas) methods() *supplement.Section {
+	s := &supplement.Section{Title: "Methods"}
+	add(s, "The template and the momenta minimise the sum of two terms: the energy of the deformations, and the squared distance of the deformed template from the subjects in the norm of varifolds. The deformations are geodesic flows of control points. Computed by %s. Choices and repairs:", supplement.Software())
+	sources := supplement.List{"S. Durrleman et al., Morphometry of anatomical shape complexes with dense deformations and sparse parameters, NeuroImage 101, 2014",
+		"N. Charon and A. Trouvé, The varifold representation of nonoriented shapes for diffeomorphic registration, SIAM J. Imaging Sciences 6, 2013"}
+	if a.own.Model.Hypertemplate {
+		sources = append(sources, "J. Ma, M. I. Miller and L. Younes, A Bayesian generative model for surface template estimation, International Journal of Biomedical Imaging, 2010")
+	}
+	s.Parts = append(s.Parts, supplement.List(a.own.Notes), supplement.Paragraph("References:"), sources, converged("the template", a.found.Status),
+		supplement.Claim{What: "Folded edges or triangles have at most 0.1 % of the length or area of the template", Holds: a.found.FoldedShare <= foldedLimit})
+	for o, object := range a.objects {
+		s.Parts = append(s.Parts, supplement.Claim{What: "The deformed template is closer to the subjects than the initial template is", Object: object, Holds: a.mismatch[o] < a.before[o]})
+	}
+	return s
+}
+
+// Outlines is a study of closed outlines, one a specimen.
+func Outlines(names []string, outlines [][][]float64) *study.Study {
+	s := &study.Study{Names: names}
+	for _, x := range outlines {
+		s.Subjects = append(s.Subjects, []*mesh.Mesh{mesh.Curve(x, true)})
+	}
+	return s
+}

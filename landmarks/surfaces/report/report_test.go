@@ -1,0 +1,81 @@
+package report
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anatomy/geom/geomtest/expect"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/morpho/supplement"
+	"anatomy/landmarks/surfaces/mesh"
+)
+
+// words are all paragraphs, warnings and lists of a document.
+func words(d *supplement.Document) string {
+	var all []string
+	for _, s := range d.Sections {
+		for _, part := range s.Parts {
+			switch p := part.(type) {
+			case supplement.Paragraph:
+				all = append(all, string(p))
+			case supplement.Warning:
+				all = append(all, string(p))
+			case supplement.List:
+				all = append(all, p...)
+			}
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// The document of landmarks has that of the program with its numbers, says nothing of what it lacks, and its table of both models has those of the
+// analysis of variance to the last digit.
+func TestLandmarks(t *testing.T) {
+	heads, q := morpho.Plethodon(), supplement.Question{Model: "species*site", Permutations: 99, Seed: 1}
+	plain := expect.Must(supplement.New(heads, q))
+	d := expect.Must(Landmarks(heads, q, Deformations{Width: 3, Mismatch: 0.1}))
+	if plain.LeftOut == "" || d.LeftOut != "" || len(d.Figures()) <= len(plain.Figures()) {
+		t.Error(plain.LeftOut, d.LeftOut)
+	}
+	table := expect.Must(d.Table("deformations"))
+	if got, _, _ := strings.Cut(string(table.CSV()), "\n"); got != "term,fitted_to,R2,F,p" {
+		t.Error(got)
+	}
+	for i, row := range plain.ANOVA.Rows[:3] {
+		if shapes := table.Rows[2*i]; shapes[3].Value() != row.F || shapes[4].Value() != row.P || shapes[1].String() != "shapes" {
+			t.Errorf("%v, want %+v", shapes, row)
+		}
+	}
+	folder := filepath.Join(t.TempDir(), "report")
+	if err := d.Write(folder); err != nil {
+		t.Fatal(err)
+	}
+	if page := string(expect.Must(os.ReadFile(filepath.Join(folder, "index.html")))); strings.Contains(page, "anatomy repeat") {
+		t.Error("the page says that the program makes it again, which has no deformations")
+	}
+}
+
+// A significant p-value is told from an insignificant one by its number, not by three digits of it: 0.0504 is above 0.05.
+func TestVerdictsAreNumbers(t *testing.T) {
+	if c := supplement.PValue(0.05004); c.String() != "0.05" || c.Value() <= supplement.Significant {
+		t.Error(c, c.Value())
+	}
+}
+
+// A surface with a border has no ellipsoid; a closed one has, and comes closer to it.
+func TestMesh(t *testing.T) {
+	whole := mesh.Ellipsoid(1.2, 0.75, 0.7, 9, 16).Map(func(x []float64) []float64 { return []float64{x[0], x[1], x[2] * (1 + 0.3*math.Exp(-x[0]*x[0]/0.2))} })
+	d := expect.Must(Mesh(whole, "mm"))
+	rows := expect.Must(d.Table("ellipsoid")).Rows
+	if rows[1][1].Value() >= rows[0][1].Value() || d.LeftOut != "" {
+		t.Error(rows, d.LeftOut)
+	}
+	cut := whole.Copy()
+	cut.Cells = cut.Cells[:len(cut.Cells)/2]
+	if d := expect.Must(Mesh(cut, "")); !strings.Contains(words(d), "Only closed surfaces are compared with an ellipsoid.") {
+		t.Error(words(d))
+	}
+}
