@@ -2,7 +2,6 @@ package supplement
 
 import (
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/try"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
