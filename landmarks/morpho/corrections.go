@@ -204,6 +204,7 @@ func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 		most = max(most, len(s.Points))
 	}
 	out.Labels, out.Curves = dropped(d.landmarkNames(most), landmarks), nil
+	out.dropChains(landmarks)
 	out.note("left out: %s", d.Called(slices.Compact(slices.Sorted(slices.Values(landmarks)))...))
 	return &out
 }

@@ -103,3 +103,36 @@ func labelledCurves(labels []string) (curves [][2]int) {
 	}
 	return curves
 }
+
+// dropChains leaves out links and sliders that have one of the landmarks, and counts the others anew.
+func (d *Dataset) dropChains(landmarks []int) {
+	anew := func(chain []int) bool { // false if one is left out
+		for k, l := range chain {
+			if slices.Contains(landmarks, l) {
+				return false
+			}
+			before := map[int]bool{}
+			for _, out := range landmarks {
+				before[out] = before[out] || out < l
+			}
+			for _, is := range before {
+				if is {
+					chain[k]--
+				}
+			}
+		}
+		return true
+	}
+	links, sliders := d.Links, d.Sliders
+	d.Links, d.Sliders = nil, nil
+	for _, l := range links {
+		if anew(l[:]) {
+			d.Links = append(d.Links, l)
+		}
+	}
+	for _, s := range sliders {
+		if anew(s[:]) {
+			d.Sliders = append(d.Sliders, s)
+		}
+	}
+}

@@ -2,7 +2,7 @@
 // resampled outlines, and embedded sets of real anatomy. Package shapestats analyses them. It computes on the host and links no XLA.
 //
 //	cc := morpho.CorpusCallosum()                              // outlines of 39 landmarks, mm
-//	mice, err := morpho.Read("mice.tps")                       // tables, TPS, NTS, Morphologika, NPY, 3D Slicer, Checkpoint, MITK; or a folder of files
+//	mice, err := morpho.Read("mice.tps")                       // tables, TPS, 3D Slicer, R and others; or a folder of files
 //	aligned, err := morpho.Procrustes(mice.Shapes())           // generalised Procrustes analysis
 //	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))  // the manifold of such shapes
 //

@@ -3,6 +3,7 @@ package morpho
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -15,17 +16,45 @@ var errSpline = text.Advise("leave out one of those that coincide, or the shape"
 	"they determine no thin-plate spline: two of them coincide, or all lie on a line or in a plane")
 
 // ThinPlateSpline returns the thin-plate spline that takes the landmarks of one shape to those of another, as a map of any points: smooth, but where the
-// difference is large it may fold, which a diffeomorphism does not. Both are [n][d], d = 2 or 3. It is an error if they differ in size, or if two landmarks
-// of the first coincide, or all lie on a line or in a plane.
+// difference is large it may fold, which a diffeomorphism does not. Both are [n][d], d = 2 or 3. Landmarks that coincide in both shapes, to
+// 1e-9 of their centroid sizes, count once. It is an error if the shapes differ in size, or if two landmarks coincide in the first alone, or
+// all of its landmarks lie on a line or in a plane.
 func ThinPlateSpline(from, to [][]float64) (func(points [][]float64) [][]float64, error) {
 	if _, _, err := commonExtent([][][]float64{from, to}, shapeNumber); err != nil {
 		return nil, fmt.Errorf("thin-plate spline (shape 0 to shape 1): %w", err)
 	}
 	s, err := newSpline(from)
 	if err != nil {
+		kept := places(from, to)
+		from, to = picked(from, kept), picked(to, kept)
+		s, err = newSpline(from)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("thin-plate spline: the landmarks of shape 0: %w", err)
 	}
 	return func(points [][]float64) [][]float64 { return s.warp(to, points) }, nil
+}
+
+// places returns the landmarks that are not in the place of an earlier one in both shapes, to rounding.
+func places(x, y [][]float64) (kept []int) {
+	const rounding = 1e-9 // of a centroid size
+	here, there := rounding*CentroidSize(x), rounding*CentroidSize(y)
+	for l := range x {
+		if !slices.ContainsFunc(kept, func(k int) bool {
+			return floats.Distance(x[k], x[l], 2) <= here && floats.Distance(y[k], y[l], 2) <= there
+		}) {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// picked returns the elements of x of these numbers.
+func picked[E any](x []E, numbers []int) (out []E) {
+	for _, i := range numbers {
+		out = append(out, x[i])
+	}
+	return out
 }
 
 // spline is the thin-plate spline system of n knots in R^d, d = 2 or 3: L = [K P; Pᵀ 0], K_ij = U(|x_i − x_j|), P = [1 x]

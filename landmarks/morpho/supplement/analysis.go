@@ -125,7 +125,8 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	document.Sections = slices.Insert(document.Sections, 0, *a.summary())
 	document.Sections = append(document.Sections, *a.describeMethods(), *a.specimens())
 	document.Flagged = a.doubtful
-	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, FromZero: d.FromZero, Labels: d.Labels, Curves: d.Curves, Notes: d.Notes, Name: d.Name, data: d}
+	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, FromZero: d.FromZero, Labels: d.Labels, Curves: d.Curves, Notes: d.Notes, Name: d.Name,
+		Unscaled: d.Unscaled, Wires: d.Links, Sliders: d.Sliders, data: d}
 }
 
 // prepare estimates missing landmarks, reads the model and fits it.

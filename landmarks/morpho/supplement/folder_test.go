@@ -8,6 +8,7 @@ import (
 
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,4 +170,22 @@ func TestNamesOfSpecimens(t *testing.T) {
 		}
 	}
 
+}
+
+// Sliders that the data came with slide, and a repeated report has the same numbers.
+func TestSlidersOfData(t *testing.T) {
+	heads := morpho.Plethodon()
+	heads.Sliders, heads.Links = [][3]int{{0, 1, 2}, {5, 6, 7}}, [][2]int{{0, 1}}
+	d := expect.Must(New(heads, Question{Permutations: 9}))
+	if !strings.Contains(words(d), "Semi-landmarks slid along their curves by bending energy") {
+		t.Error("the semi-landmarks do not slide")
+	}
+	folder := filepath.Join(t.TempDir(), "report")
+	if err := d.Write(folder); err != nil {
+		t.Fatal(err)
+	}
+	again, question := open(folder)
+	if !slices.Equal(again.Sliders, heads.Sliders) || !slices.Equal(again.Links, heads.Links) || question.Curves != "" {
+		t.Error(again.Sliders, again.Links, question.Curves)
+	}
 }

@@ -45,6 +45,10 @@ type record struct {
 	Curves   [][2]int `json:"landmarks_of_curves,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
 
+	Unscaled bool     `json:"unscaled,omitempty"`
+	Wires    [][2]int `json:"wires,omitempty"` // links that the data came with, and sliders, from 0
+	Sliders  [][3]int `json:"sliders,omitempty"`
+
 	data *morpho.Dataset
 }
 
@@ -314,6 +318,16 @@ func open(folder string) (*morpho.Dataset, Question) {
 	if r.Tree != "" {
 		try.Get(tree.Parse(r.Tree))
 	}
+	for _, l := range r.Wires {
+		r.Sliders = append(r.Sliders, [3]int{l[0], l[1], l[0]})
+	}
+	for _, l := range r.Sliders {
+		if slices.Min(l[:]) < 0 || slices.Max(l[:]) >= len(d.Specimens[0].Points) {
+			try.Do(fmt.Errorf("%s: sliders or wires %v name landmarks that are not there", questionFile, l))
+		}
+	}
+	r.Sliders = r.Sliders[:len(r.Sliders)-len(r.Wires)]
+	d.Unscaled, d.Links, d.Sliders = r.Unscaled, r.Wires, r.Sliders
 	d.Name, d.Unit, d.Closed, d.FromZero, d.Labels, d.Curves, d.Notes = r.Name, r.Unit, r.Closed, r.FromZero, r.Labels, r.Curves, r.Notes
 	return d, r.Question
 }
