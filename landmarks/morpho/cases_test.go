@@ -203,6 +203,13 @@ func TestCorrected(t *testing.T) {
 	if notes := strings.Join(out.Notes, "|"); !strings.Contains(notes, "left out: landmark 8") || !strings.Contains(notes, "mirrored: gorf04") {
 		t.Error(notes)
 	}
+	d.Unit = ""
+	for _, units := range []string{"cm", "cm; gorf07=mm", "gorf07=mm; cm"} {
+		out := expect.Must(d.Corrected(Corrections{Units: units}))
+		if factor := CentroidSize(out.at("gorf07").Points) / CentroidSize(d.at("gorf07").Points); out.Unit != "cm" || d.Unit != "" || len(units) > 2 && math.Abs(factor-0.1) > 1e-9 {
+			t.Errorf("%s: %q, %g", units, out.Unit, factor)
+		}
+	}
 	for want, c := range map[string]Corrections{
 		`no specimen "gorf4"; perhaps "gorf04"`:       {Without: "gorf4"},
 		`no specimen "nobody"`:                        {Mirror: "nobody"},

@@ -59,7 +59,8 @@ var datasets = rapid.Custom(func(t *rapid.T) *Dataset {
 			s.Group = "g" + name.Draw(t, "group") + rapid.SampledFrom([]string{"", " two"}).Draw(t, "second word")
 		}
 		for range n {
-			s.Points = append(s.Points, rapid.SliceOfN(coordinate, dim, dim).Draw(t, "point"))
+			point := rapid.SliceOfN(coordinate, dim, dim).Filter(func(p []float64) bool { return !isCode(p, -1) }) // which TPS has for a missing one
+			s.Points = append(s.Points, point.Draw(t, "point"))
 		}
 		s.Covariates = rapid.MapOfN(rapid.SampledFrom([]string{"age", "Site, old", "é=\"1\"", "xy"}), rapid.StringMatching(`[A-Za-z0-9"',;é]{1,5}`), 0, 3).Draw(t, "covariates")
 		d.Specimens = append(d.Specimens, s)

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"anatomy"
 	"anatomy/geom/solve"
@@ -98,9 +99,11 @@ type source struct {
 	missing                           float64
 	as                                morpho.Reading
 	sliders                           string
+	set                               *pflag.FlagSet // the flags of the command line
 }
 
 func (in *source) flags(c *cobra.Command) {
+	in.set = c.Flags()
 	c.Flags().StringVar(&in.covariates, "covariates", "", "table with a row for each specimen, such as specimens.csv")
 	c.Flags().StringVar(&in.tree, "tree", "", "phylogeny in Newick's format or NEXUS, whose leaves are the specimens, or values of one of their columns: a file")
 	c.Flags().StringArrayVar(&in.units, "unit", nil, "unit of the coordinates, such as mm, if the file does not say; SPECIMEN=UNIT for a specimen that has another one")
@@ -201,9 +204,7 @@ func (q *question) data(path string) *morpho.Dataset {
 func (q *question) document(path string) *supplement.Document {
 	info, err := os.Stat(path)
 	if folder := err == nil && info.IsDir(); mesh.Readable(path) && !folder {
-		if q.covariates != "" || q.tree != "" || q.mesh != "" || q.closed || !math.IsNaN(q.missing) {
-			try.Fail("%s: a mesh alone has no covariates, tree, other mesh, outline or code of missing landmarks: they are about landmarks", path)
-		}
+		q.meshAlone(path)
 		q.Mesh, q.Surface, q.Question.Unit = try.Get(mesh.Read(path)), base(path), strings.Join(q.units, "; ")
 		return try.Get(supplement.New(nil, q.Question))
 	} else if folder && slices.ContainsFunc(try.Get(os.ReadDir(path)), func(e os.DirEntry) bool { return mesh.Readable(e.Name()) }) {
@@ -212,6 +213,22 @@ func (q *question) document(path string) *supplement.Document {
 		}
 	}
 	return try.Get(supplement.New(q.data(path), q.Question))
+}
+
+// ofMeshes are the flags that are about a mesh, too.
+var ofMeshes = []string{"unit", "title", "author", "out", "figure", "permutations", "seed", "sums", "large"}
+
+// meshAlone refuses flags about landmarks.
+func (in *source) meshAlone(path string) {
+	var others []string
+	in.set.Visit(func(f *pflag.Flag) {
+		if !slices.Contains(ofMeshes, f.Name) || f.Name == "unit" && strings.Contains(f.Value.String(), "=") {
+			others = append(others, "--"+f.Name)
+		}
+	})
+	if others != nil {
+		try.Fail("%s: a mesh alone has no %s, which is about landmarks", path, strings.Join(others, ", "))
+	}
 }
 
 // base is the name of a file without folder and extension.
@@ -376,6 +393,7 @@ func convert() *cobra.Command {
 		Args: cobra.ExactArgs(2),
 		RunE: answers(func(c *cobra.Command, args []string) {
 			if mesh.Readable(args[0]) && mesh.Readable(args[1]) {
+				in.meshAlone(args[0])
 				try.Do(mesh.Write(args[1], try.Get(mesh.Read(args[0]))))
 				return
 			}

@@ -121,7 +121,7 @@ func TestCommands(t *testing.T) {
 		!bytes.Equal(expect.Must(os.ReadFile(at("ball/index.html"))), expect.Must(os.ReadFile(at("ball again/index.html")))) {
 		t.Error("another page about the mesh", errors)
 	}
-	for _, flags := range [][]string{{"--covariates", covariates}, {"--closed"}, {"--missing", "-1"}, {"--model", "size"}, {"--parts", "a: 0; b: 1"}} {
+	for _, flags := range [][]string{{"--covariates", covariates}, {"--closed"}, {"--missing", "-1"}, {"--mirror", "a"}, {"--unit", "a=mm"}, {"--join", "order"}, {"--measured"}, {"--dimensions", "3"}, {"--covary", "mass"}, {"--model", "size"}, {"--parts", "a: 0; b: 1"}} {
 		if state, _, errors = commandLine(append([]string{"report", ball, "--out", at("no")}, flags...)...); state != failed || !strings.Contains(errors, "a mesh alone has no") {
 			t.Error(flags, errors)
 		}

@@ -81,7 +81,7 @@ func (document *Document) describeMesh(q Question) {
 	plain := Question{Title: q.Title, Authors: q.Authors, Sums: q.Sums, Permutations: q.Permutations, Seed: q.Seed,
 		Surface: q.Surface, Mesh: q.Mesh, Unit: q.Unit}
 	if !reflect.DeepEqual(q, plain) {
-		try.Fail("a mesh alone has no model, tree, curves, joint, links or parts: they are about landmarks")
+		try.Fail("a mesh alone has no model, tree, curves, joint, links, parts, pairs, columns or corrections: they are about landmarks")
 	}
 	m := q.Mesh.Copy()
 	repair := try.Get(m.Clean())

@@ -60,7 +60,11 @@ func Landmarks(d *morpho.Dataset, q supplement.Question, o Deformations) (_ *sup
 		r.spacing = morpho.MeanSpacing(aligned.Mean, true)
 	}
 	r.space = landmarks.New(len(aligned.Mean), len(aligned.Mean[0]), kernels.Gaussian(r.Width*r.spacing), geom.Integrator(ode.RK4, 10))
-	r.mean = try.Get(stats.FrechetMean(r.space, aligned.Shapes, stats.Mismatch(r.Mismatch)))
+	var near []stats.MeanOption
+	if r.Mismatch != 0 {
+		near = append(near, stats.Mismatch(r.Mismatch))
+	}
+	r.mean = try.Get(stats.FrechetMean(r.space, aligned.Shapes, near...))
 	r.modes = try.Get(stats.TangentPCA(r.mean))
 	formula := try.Get(shapestats.Parse(r.document.Model, r.data))
 	r.terms, r.grouped = formula.Terms, r.data
@@ -82,7 +86,10 @@ func Landmarks(d *morpho.Dataset, q supplement.Question, o Deformations) (_ *sup
 // describe has the mean with its modes and its uncertainty.
 func (r *deformed) describe(found bool) *supplement.Section {
 	s := &supplement.Section{Title: "The mean shape and its deformations"}
-	add(s, "The squared Procrustes distance is the sum of the squared displacements of the landmarks. A deformation moves all landmarks together with the space between them. Its length is small if neighbouring landmarks move in the same way, and large if they move against each other. The mean below is the Fréchet mean: it minimises the sum of the squared lengths of the deformations to the aligned shapes. Its modes are the principal components of the deformations from the mean to the specimens. Deformations may miss landmarks slightly, because digitised landmarks contain noise.")
+	add(s, "The squared Procrustes distance is the sum of the squared displacements of the landmarks. A deformation moves all landmarks together with the space between them. Its length is small if neighbouring landmarks move in the same way, and large if they move against each other. The mean below is the Fréchet mean: it minimises the sum of the squared lengths of the deformations to the aligned shapes. Its modes are the principal components of the deformations from the mean to the specimens.")
+	if r.Mismatch != 0 {
+		add(s, "Deformations may miss landmarks slightly, because digitised landmarks contain noise.")
+	}
 	if notes := r.data.Notes[len(r.document.Data.Notes):]; len(notes) > 0 {
 		add(s, "Deformations have fewer landmarks: %s.", strings.Join(notes, "; "))
 	}
@@ -257,9 +264,13 @@ func (r *deformed) change() *supplement.Section {
 
 // methods says how deformations were computed.
 func (r *deformed) methods(found bool) {
+	minimised := "They meet the landmarks exactly. The Fréchet mean minimises the sum of their squared lengths."
+	if r.Mismatch != 0 {
+		minimised = fmt.Sprintf("The Fréchet mean minimises a sum over the specimens: the squared length of the deformation, plus the squared distance of its end from the specimen divided by %.3g².", r.Mismatch)
+	}
 	s := &supplement.Section{}
-	add(s, "Deformations are geodesics of the manifold of landmarks with a Gaussian kernel of width %.3g centroid sizes, %.3g times the distance between neighbouring landmarks, integrated by ten steps of the Runge–Kutta method of order 4. The Fréchet mean minimises a sum over the specimens: the squared length of the deformation, plus the squared distance of its end from the specimen divided by %.3g².",
-		r.Width*r.spacing, r.Width, r.Mismatch)
+	add(s, "Deformations are geodesics of the manifold of landmarks with a Gaussian kernel of width %.3g centroid sizes, %.3g times the distance between neighbouring landmarks, integrated by ten steps of the Runge–Kutta method of order 4. %s",
+		r.Width*r.spacing, r.Width, minimised)
 	if found && len(r.terms) > 0 {
 		add(s, "The model of deformations is fitted to their initial velocities at the mean, in an orthonormal basis of the metric.")
 	}

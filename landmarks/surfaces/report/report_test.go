@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,22 @@ func TestLandmarks(t *testing.T) {
 	}
 	if page := string(expect.Must(os.ReadFile(filepath.Join(folder, "index.html")))); strings.Contains(page, "anatomy repeat") {
 		t.Error("the page says that the program makes it again, which has no deformations")
+	}
+}
+
+// Landmarks that coincide in every specimen stay in all chapters but those of deformations, which say so. These may be exact.
+func TestLandmarksThatCoincide(t *testing.T) {
+	heads := morpho.Plethodon().GroupBy("species").Group("Jord")
+	heads.Specimens = heads.Specimens[:8]
+	for i := range heads.Specimens {
+		heads.Specimens[i].Points[6] = slices.Clone(heads.Specimens[i].Points[2])
+	}
+	d := expect.Must(Landmarks(heads, supplement.Question{Permutations: 9, Seed: 1}, Deformations{Width: 3}))
+	if n := len(d.Data.Specimens[0].Points); n != 12 {
+		t.Error(n, "landmarks")
+	}
+	if w := words(d); !strings.Contains(w, "They meet the landmarks exactly.") || !strings.Contains(w, "Deformations have fewer landmarks: landmark 7 coincides with 3 in every specimen") {
+		t.Error(w)
 	}
 }
 

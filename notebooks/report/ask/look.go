@@ -145,6 +145,11 @@ func (q *question) data() (data, error) {
 		own = landmarks
 	}
 	if are {
+		_, err := landmarks.Corrected(morpho.Corrections{Without: q.Set["without"], Mirror: q.Set["mirror"], Exchange: q.Set["exchange"],
+			WithoutLandmarks: q.Set["without-landmarks"], Units: q.Set["unit"]})
+		if err != nil {
+			return nil, fmt.Errorf("SET: %w", err)
+		}
 		if _, err := shapestats.Parse(q.Set["model"], landmarks); err != nil {
 			return nil, fmt.Errorf("SET: %w", err)
 		}

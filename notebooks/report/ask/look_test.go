@@ -84,6 +84,10 @@ func TestLook(t *testing.T) {
 		{"morpho.Read", table, map[string]string{"by": "sex", "from": "g"}, []string{`SET: by=sex: want one of "species", "group"`}},
 		{"morpho.Read", table, map[string]string{"from": "c"}, []string{`SET: from=c: want one of "a", "b", "g", "h" (16_own_landmarks.ipynb)`}},
 		{"morpho.Read", table, map[string]string{"model": "sex"}, []string{`SET: the model "sex": `}},
+		{"morpho.Read", table, map[string]string{"mirror": "a", "exchange": "b=1,2", "unit": "mm; a=in"}, nil},
+		{"morpho.Read", table, map[string]string{"without": "nobody"}, []string{`SET: `, `no specimen "nobody"`}},
+		{"morpho.Read", table, map[string]string{"without-landmarks": "3"}, []string{`SET: `, "landmarks are 1 to 2"}},
+		{"morpho.Read", table, map[string]string{"join": "rows"}, []string{`SET: join=rows: want one of "names", "order"`}},
 		{"", "", map[string]string{"from": "female01", "to": "male"}, nil},
 		{"", "", map[string]string{"from": "a"}, []string{`SET: from=a: want one of "female01", `}},
 		{"", "", map[string]string{"closed": "ja", "permutations": "1.5"}, []string{
