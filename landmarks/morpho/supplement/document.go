@@ -60,6 +60,7 @@ type Figure struct {
 	Name    string // of its files, without extension
 	Caption string
 	Drawing viz.Drawing
+	turns   bool // has a page in which it turns
 }
 
 func (Paragraph) part() {}
