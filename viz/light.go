@@ -116,7 +116,8 @@ func (b *body) normalsAt(at [][]float64) [][3]float64 {
 // occlusion (Zhukov, Iones & Kronin, Rendering Techniques 1998) on the more open side of the surface. Rays run through a grid of cells
 // that the surface fills.
 func (b *body) openness(at [][]float64) []float64 {
-	const cells, rays = 96, 200 // along the longest side; over the whole sphere, half of them for each side
+	const cells, most, least, work = 96, 200, 48, 4e6               // cells along the longest side; rays of a point over the whole sphere, and of all
+	rays := max(least, min(most, int(work/float64(len(b.points))))) // half of them for each side
 	box := boxOf(at)
 	side := math.Max(2*box.radius(3)/cells, 1e-300)
 	var size [3]int
@@ -133,21 +134,25 @@ func (b *body) openness(at [][]float64) []float64 {
 	full := make([]bool, size[0]*size[1]*size[2])
 	for _, t := range b.triangles {
 		p, q, r := at[t[0]], at[t[1]], at[t[2]]
-		n := int(2*math.Max(distance(p, q), math.Max(distance(q, r), distance(p, r)))/side) + 1
+		for range 2 { // the shortest edge is opposite p: a sliver takes few steps
+			if distance(q, r) > min(distance(p, q), distance(r, p)) {
+				p, q, r = r, p, q
+			}
+		}
+		n := int(2*math.Max(distance(p, q), distance(p, r))/side) + 1
 		for i := range n + 1 {
-			for j := range n - i + 1 {
-				s, t := float64(i)/float64(n), float64(j)/float64(n)
-				x := [3]float64{}
-				for k := range 3 {
-					x[k] = p[k] + s*(q[k]-p[k]) + t*(r[k]-p[k])
-				}
+			s := float64(i) / float64(n)
+			from, to := blend(p, q, s), blend(p, r, s)
+			m := int(2*distance(from, to)/side) + 1
+			for j := range m + 1 {
+				x := blend(from, to, float64(j)/float64(m))
 				full[cell(x[0], x[1], x[2])] = true
 			}
 		}
 	}
-	var sky [rays][3]float64 // evenly over the sphere
+	sky := make([][3]float64, rays) // evenly over the sphere
 	for i := range sky {
-		z := 1 - (2*float64(i)+1)/rays
+		z := 1 - (2*float64(i)+1)/float64(rays)
 		sin, cos := math.Sincos(float64(i) * math.Pi * (3 - math.Sqrt(5)))
 		sky[i] = [3]float64{math.Sqrt(1-z*z) * cos, math.Sqrt(1-z*z) * sin, z}
 	}

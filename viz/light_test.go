@@ -254,3 +254,20 @@ func TestNamesInSpace(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Slivers and points at one place take no longer than other triangles, and have a light.
+func TestHardBodies(t *testing.T) {
+	vertices, triangles := [][]float64{{0, 0, 50}}, [][3]int{}
+	const n = 3000
+	for i := range n {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / n)
+		vertices, triangles = append(vertices, []float64{cos, sin, 0}), append(triangles, [3]int{0, 1 + i, 1 + (i+1)%n})
+	}
+	for _, b := range []*body{newBody(vertices, triangles), newBody([][]float64{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, [][3]int{{0, 1, 2}})} {
+		for i, open := range b.open {
+			if bright := light(unit3([3]float64{}), open); !(open >= 0 && open <= 1) || !(bright > 0 && bright <= 1.1) {
+				t.Fatalf("normal %d sees %v", i, open)
+			}
+		}
+	}
+}

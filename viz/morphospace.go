@@ -122,7 +122,7 @@ func Wireframe(shape [][]float64, links [][2]int) *Layer {
 }
 
 // shortLink is the longest link of a tree that is drawn, in extents of the shape: longer ones would join parts that nobody sees together.
-const shortLink = 0.4
+const shortLink = 0.5
 
 // spanning returns the links of the tree of least length that joins points (Prim, Bell System Technical Journal 36, 1957); nil if one is
 // longer than shortLink.

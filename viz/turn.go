@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"image"
 	"image/color"
 	"math"
 	"slices"
@@ -55,6 +56,11 @@ func (l *layout) turnable() (*turntable, error) {
 		return nil, err
 	}
 	return &turntable{sheet: s}, nil
+}
+
+// graded reports whether a surface of the scene is lit and has many colours.
+func (s *scene) graded() bool {
+	return slices.ContainsFunc(s.marks, func(m mark) bool { return m.tones != nil })
 }
 
 // facets is the number of triangles of the scene's surfaces.
@@ -161,8 +167,11 @@ func (t *turntable) html() string {
 	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, escaped(t.alt()), width(t.size.X), pageStyle)
 	fmt.Fprintf(&out, "<div class=\"%s\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(180px,calc((100%% - %dpx)/%d))),1fr))\">\n", t.class(), 13*(columns-1), columns)
 	picture := func(s *sheet, hidden, alt string) {
-		colours := s.raster(screenDots)
-		data := encodePNG(indexed(colours, paletteOf(colours)), screenDots)
+		var look image.Image = s.raster(screenDots)
+		if !slices.ContainsFunc(s.panels, func(p panel) bool { return p.scene.graded() && !p.scene.hollow }) { // 256 colours are enough
+			look = indexed(look.(*image.RGBA), paletteOf(look.(*image.RGBA)))
+		}
+		data := encodePNG(look, screenDots)
 		fmt.Fprintf(&out, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, escaped(alt), width(s.size.X), base64.StdEncoding.EncodeToString(data))
 	}
 	for _, p := range t.panels {

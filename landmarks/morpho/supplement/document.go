@@ -78,6 +78,7 @@ type Figure struct {
 	Caption string
 	Drawing viz.Drawing
 	Cover   bool // it stands for the document in a gallery; without such a figure the first one does
+	turns   bool // has a page in which it turns
 }
 
 func (Paragraph) part() {}

@@ -62,7 +62,7 @@ const (
 )
 
 // Write writes a document to folders, which it makes, and to archives, whose names end with .zip: the page index.html, tables/*.csv, figures/*.svg,
-// *.pdf and *.png, the landmarks with the covariates, data/landmarks.csv, the mesh, if any, and the question. The folder is a Research Object Crate
+// *.pdf and *.png, *.html of those that turn, the landmarks with the covariates, data/landmarks.csv, the mesh, if any, and the question. The folder is a Research Object Crate
 // (version 1.1), whose ro-crate-metadata.json has the checksums of all files. Equal questions about equal data give equal files.
 //
 // A folder is written beside the earlier one, as folder.new.tmp, and takes its place in the end: an error, or an end of the program, leaves the
@@ -89,6 +89,9 @@ func (d *Document) files() map[string][]byte {
 		task.Report(watch.Progress{Iteration: k, Total: len(figures)})
 		for _, extension := range []string{".svg", ".pdf", ".png"} {
 			written["figures/"+f.Name+extension] = try.Get(viz.Encode(extension, f.Drawing))
+		}
+		if page, err := viz.Encode(".html", f.Drawing); err == nil { // a figure in space
+			written["figures/"+f.Name+".html"], f.turns = page, true
 		}
 	}
 	for _, t := range d.Tables() {
@@ -209,6 +212,7 @@ func (d *Document) page(figure func(*Figure) template.HTML) []byte {
 			return is
 		},
 		"drawing":  figure,
+		"turns":    func(f *Figure) bool { return f.turns },
 		"authors":  func() string { return strings.Join(d.Authors, ", ") },
 		"anchor":   func(i int) string { return fmt.Sprintf("section-%d", i+1) },
 		"software": Software,
