@@ -27,7 +27,9 @@
 // # What is decided for you
 //
 // Shapes always have axes of equal scale. Colours are those of Okabe & Ito; a layer without a colour takes one that no
-// other layer of its figure was given. Ordered values run from dark blue to yellow-green, and lightness rises evenly; layers coloured by
+// other layer of its figure was given. Ordered values run from dark blue to yellow-green, and lightness rises evenly; on
+// surfaces, whose form light shows, from blue to orange of nearly even lightness; values of both signs on surfaces and areas have white at 0.
+// Groups in a Scatter have marks of different shapes. Layers coloured by
 // a quantity of the same name have one scale of colours in all panels of a drawing. A figure is 8.5 cm wide, panels
 // together 17 cm: one and two columns of a journal; text has the sizes that journals ask for; titles and
 // labels that are wider than their panel are broken into lines, and the label of an axis is made smaller. The legend takes a corner in

@@ -27,11 +27,11 @@ func newBody(vertices [][]float64, triangles [][3]int) *body {
 	box := boxOf(vertices)
 	type place [3]int
 	first, weld := map[place]int{}, make([]int, len(vertices)) // the first vertex at the place of each: a seam leaves no mark
-	grid := 1e7 / math.Max(2*box.radius(3), 1e-300)
+	fine := 1e7 / math.Max(2*box.radius(3), 1e-300)
 	for i, p := range vertices {
 		var at place
 		for k := range 3 {
-			at[k] = int(math.Round(grid * (p[k] - box.lo[k])))
+			at[k] = int(math.Round(fine * (p[k] - box.lo[k])))
 		}
 		if _, known := first[at]; !known {
 			first[at] = i
@@ -114,87 +114,28 @@ func (b *body) normalsAt(at [][]float64) [][3]float64 {
 
 // openness returns the share of the sky that the point of each normal sees, a ray by the cosine of its angle with the normal: the ambient
 // occlusion (Zhukov, Iones & Kronin, Rendering Techniques 1998) on the more open side of the surface. Rays run through a grid of cells
-// that the surface fills.
+// that the surface fills. Means with the neighbours hide its steps.
 func (b *body) openness(at [][]float64) []float64 {
-	const cells, most, least, work = 96, 200, 48, 4e6               // cells along the longest side; rays of a point over the whole sphere, and of all
-	rays := max(least, min(most, int(work/float64(len(b.points))))) // half of them for each side
-	box := boxOf(at)
-	side := math.Max(2*box.radius(3)/cells, 1e-300)
-	var size [3]int
-	for k := range 3 {
-		size[k] = int(box.size(k)/side) + 3
-	}
-	cell := func(x, y, z float64) int { // with an empty cell around; -1: outside
-		i, j, k := int((x-box.lo[0])/side+1), int((y-box.lo[1])/side+1), int((z-box.lo[2])/side+1)
-		if i < 0 || j < 0 || k < 0 || i >= size[0] || j >= size[1] || k >= size[2] {
-			return -1
-		}
-		return (i*size[1]+j)*size[2] + k
-	}
-	full := make([]bool, size[0]*size[1]*size[2])
-	for _, t := range b.triangles {
-		p, q, r := at[t[0]], at[t[1]], at[t[2]]
-		for range 2 { // the shortest edge is opposite p: a sliver takes few steps
-			if distance(q, r) > min(distance(p, q), distance(r, p)) {
-				p, q, r = r, p, q
-			}
-		}
-		n := int(2*math.Max(distance(p, q), distance(p, r))/side) + 1
-		for i := range n + 1 {
-			s := float64(i) / float64(n)
-			from, to := blend(p, q, s), blend(p, r, s)
-			m := int(2*distance(from, to)/side) + 1
-			for j := range m + 1 {
-				x := blend(from, to, float64(j)/float64(m))
-				full[cell(x[0], x[1], x[2])] = true
-			}
-		}
-	}
+	const most, least, work = 200, 48, 4e6 // rays of a point, half of them for each side, and of all
+	rays := max(least, min(most, int(work/float64(len(b.points)))))
 	sky := make([][3]float64, rays) // evenly over the sphere
 	for i := range sky {
 		z := 1 - (2*float64(i)+1)/float64(rays)
 		sin, cos := math.Sincos(float64(i) * math.Pi * (3 - math.Sqrt(5)))
 		sky[i] = [3]float64{math.Sqrt(1-z*z) * cos, math.Sqrt(1-z*z) * sin, z}
 	}
-	normals, open := b.normalsAt(at), make([]float64, len(b.points))
-	look := func(i int) {
-		p, n := at[b.points[i]], normals[i]
-		var seen, all [2]float64 // outside, inside
-		for _, d := range sky {
-			way, face := dot3(d, n), 0
-			from := 1.8 * side // a flat surface does not hide itself: the diagonal of a cell is √3
-			if way < 0 {
-				way, face, from = -way, 1, -from
-			}
-			all[face] += way
-			x, y, z := p[0]+from*n[0], p[1]+from*n[1], p[2]+from*n[2]
-			for {
-				c := cell(x, y, z)
-				if c < 0 {
-					seen[face] += way
-					break
-				}
-				if full[c] {
-					break
-				}
-				x, y, z = x+side*d[0], y+side*d[1], z+side*d[2]
-			}
-		}
-		open[i] = math.Max(seen[0]/math.Max(all[0], 1e-300), seen[1]/math.Max(all[1], 1e-300))
-	}
+	g, normals, open := b.grid(at), b.normalsAt(at), make([]float64, len(b.points))
 	var wait sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
+		wait.Go(func() {
 			for i := w; i < len(open); i += workers {
-				look(i)
+				open[i] = g.open(at[b.points[i]], normals[i], sky)
 			}
-		}()
+		})
 	}
 	wait.Wait()
-	mean, count := make([]float64, len(open)), make([]float64, len(open)) // with the neighbours: the grid leaves no steps
+	mean, count := make([]float64, len(open)), make([]float64, len(open))
 	for _, corners := range b.normals {
 		all := (open[corners[0]] + open[corners[1]] + open[corners[2]]) / 3
 		for _, i := range corners {
@@ -205,6 +146,76 @@ func (b *body) openness(at [][]float64) []float64 {
 		mean[i] /= math.Max(count[i], 1)
 	}
 	return mean
+}
+
+// A grid is cubes of space, with empty ones around, and which of them a surface runs through.
+type grid struct {
+	low  [3]float64
+	side float64
+	size [3]int
+	full []bool
+}
+
+func (b *body) grid(at [][]float64) *grid {
+	const cells = 96 // along the longest side
+	box := boxOf(at)
+	g := &grid{low: box.lo, side: math.Max(2*box.radius(3)/cells, 1e-300)}
+	for k := range 3 {
+		g.size[k] = int(box.size(k)/g.side) + 3
+	}
+	g.full = make([]bool, g.size[0]*g.size[1]*g.size[2])
+	for _, t := range b.triangles {
+		p, q, r := at[t[0]], at[t[1]], at[t[2]]
+		for range 2 { // the shortest edge is opposite p: a sliver takes few steps
+			if distance(q, r) > min(distance(p, q), distance(r, p)) {
+				p, q, r = r, p, q
+			}
+		}
+		n := int(2*math.Max(distance(p, q), distance(p, r))/g.side) + 1
+		for i := range n + 1 {
+			s := float64(i) / float64(n)
+			from, to := blend(p, q, s), blend(p, r, s)
+			m := int(2*distance(from, to)/g.side) + 1
+			for j := range m + 1 {
+				x, y, z := g.place(blend(from, to, float64(j)/float64(m)))
+				g.full[(int(x)*g.size[1]+int(y))*g.size[2]+int(z)] = true
+			}
+		}
+	}
+	return g
+}
+
+// place returns where a point is, in cells.
+func (g *grid) place(p []float64) (x, y, z float64) {
+	return (p[0]-g.low[0])/g.side + 1, (p[1]-g.low[1])/g.side + 1, (p[2]-g.low[2])/g.side + 1
+}
+
+// open returns the share of rays that leave the grid, on the side of a point of the surface where it is larger.
+func (g *grid) open(p []float64, n [3]float64, sky [][3]float64) float64 {
+	var seen, all [2]float64 // outside, inside
+	px, py, pz := g.place(p)
+	nx, ny, nz := g.size[0], g.size[1], g.size[2]
+	for _, d := range sky {
+		way, face := dot3(d, n), 0
+		from := 1.8 // cells: a flat surface does not hide itself: the diagonal of a cell is √3
+		if way < 0 {
+			way, face, from = -way, 1, -from
+		}
+		all[face] += way
+		x, y, z := px+from*n[0], py+from*n[1], pz+from*n[2]
+		for {
+			i, j, k := int(x), int(y), int(z)
+			if i < 0 || i >= nx || j < 0 || j >= ny || k < 0 || k >= nz {
+				seen[face] += way
+				break
+			}
+			if g.full[(i*ny+j)*nz+k] {
+				break
+			}
+			x, y, z = x+d[0], y+d[1], z+d[2]
+		}
+	}
+	return math.Max(seen[0]/math.Max(all[0], 1e-300), seen[1]/math.Max(all[1], 1e-300))
 }
 
 // light returns how bright a surface is whose unit normal, towards the reader, is n in the camera's frame, and which sees a share of the sky:

@@ -41,7 +41,8 @@ func Ellipsoid(a, b, c float64) *Layer {
 	return l
 }
 
-// Mesh draws a triangle mesh in space, shaded. Each triangle holds the indices of its three vertices, from 0.
+// Mesh draws a triangle mesh in space: lit, smooth over edges of less than 60°, darker where it sees little of the sky, with outlines. Each
+// triangle holds the indices of its three vertices, from 0.
 // Layer.ColorBy takes one value a vertex: a density on a sphere, a distance between two brains.
 func Mesh(vertices [][]float64, triangles [][3]int) *Layer {
 	body := surface{vertices: vertices, triangles: triangles}
