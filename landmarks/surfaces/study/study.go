@@ -183,8 +183,8 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var others, marked, bare []string // other files, landmarks of meshes, meshes without any
-	stems := map[string]bool{}        // of meshes, and whether landmarks are beside them
+	var others, marked []string // other files, landmarks of meshes
+	stems := map[string]bool{}  // of meshes, and whether landmarks are beside them
 	for _, e := range entries {
 		if mesh.Readable(e.Name()) {
 			stems[stem(e.Name())] = false
@@ -234,18 +234,7 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 	if len(others) > 0 {
 		s.note("files that were skipped: %s%s", prefix, strings.Join(others, ", "))
 	}
-	if len(marked) > 0 {
-		for name, has := range stems {
-			if !has {
-				bare = append(bare, name)
-			}
-		}
-		note := fmt.Sprintf(unusedLandmarks+" (morpho.Read reads them): %s%s", prefix, strings.Join(marked, ", "))
-		if len(bare) > 0 {
-			note += "; the following have none: " + strings.Join(slices.Sorted(slices.Values(bare)), ", ")
-		}
-		s.note("%s", note)
-	}
+	s.noteLandmarks(prefix, marked, stems)
 	var clean []string
 	var cleaned []*mesh.Mesh
 	for i, m := range meshes {
@@ -258,6 +247,24 @@ func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Me
 		}
 	}
 	return clean, cleaned, folders, nil
+}
+
+// noteLandmarks notes files of landmarks beside meshes, which are not used, and meshes without any.
+func (s *Study) noteLandmarks(prefix string, marked []string, stems map[string]bool) {
+	if len(marked) == 0 {
+		return
+	}
+	var bare []string
+	for name, has := range stems {
+		if !has {
+			bare = append(bare, name)
+		}
+	}
+	note := fmt.Sprintf(unusedLandmarks+" (morpho.Read reads them): %s%s", prefix, strings.Join(marked, ", "))
+	if len(bare) > 0 {
+		note += "; the following have none: " + strings.Join(slices.Sorted(slices.Values(bare)), ", ")
+	}
+	s.note("%s", note)
 }
 
 // leaves says whether a subject that cannot be used is left out, and notes it.
