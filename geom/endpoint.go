@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/lists"
 )
 
 // On a SubRiemannian manifold the end point map E takes controls u(t) in R^k to the end of the path x' = Σ_a u_a X_a. A path of least
@@ -52,7 +53,7 @@ func (s *space) steered(x, y []Vec) ([]*Geodesic[Vec], error) {
 		})
 		left[i] = orInf(miss[order[0]])
 		starts, ends = append(starts, slices.Repeat(x[i:i+1], finals)...), append(ends, slices.Repeat(y[i:i+1], finals)...)
-		momenta = append(momenta, pick(p, order[:finals])...)
+		momenta = append(momenta, lists.Pick(p, order[:finals])...)
 	}
 	all, err := s.searched(starts, ends, momenta)
 	if all == nil {

@@ -7,6 +7,8 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/internal/lists"
 )
 
 // onManifold is how far a point may be off its manifold, relative to the norm of the point, and a tangent vector off the tangent
@@ -38,7 +40,7 @@ func (s *space) checkNumbers(name string, x any) error {
 		if len(v) != want {
 			return fmt.Errorf("%s has %d coordinates, those of the %s have %d", name, len(v), of, want)
 		}
-		if i, bad := notFinite(v); bad {
+		if i, bad := lists.NotFinite(v); bad {
 			return fmt.Errorf("coordinate %d of %s is %g", i, name, v[i])
 		}
 		return nil
@@ -246,7 +248,7 @@ func (s *space) project(z Vec, vectors []Vec) (point Vec, tangent, sizes []Vec, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if i, bad := notFinite(out.Vector(0)); bad {
+	if i, bad := lists.NotFinite(out.Vector(0)); bad {
 		if err := s.singular(z); err != nil {
 			return nil, nil, nil, err
 		}
@@ -257,15 +259,6 @@ func (s *space) project(z Vec, vectors []Vec) (point Vec, tangent, sizes []Vec, 
 		tangent, sizes = out.Matrix(2), append(sizes, out.Matrix(3)...)
 	}
 	return out.Vector(0), tangent, sizes, nil
-}
-
-func notFinite(x []float64) (int, bool) {
-	for i, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return i, true
-		}
-	}
-	return 0, false
 }
 
 // about puts what an error is about before it; nil for nil.

@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
+	"anatomy/internal/lists"
 )
 
 // Conjugate returns, for each geodesic from z_i with velocity v_i, the time in (0, 1] of its first point conjugate to z_i, and +Inf
@@ -110,7 +111,7 @@ func (s *space) conjugate(z, v []Vec, times int) ([]conjugated, error) {
 		var left []int
 		for some := range slices.Chunk(open, size) {
 			padded := append(slices.Clone(some), slices.Repeat(some[:1], size-len(some))...)
-			finer, err := in(times, pick(z, padded), pick(v, padded))
+			finer, err := in(times, lists.Pick(z, padded), lists.Pick(v, padded))
 			if err != nil {
 				return nil, err
 			}
@@ -218,7 +219,7 @@ func vanishing(fields, changes []*mat.Dense) float64 {
 		} else { // t e_j after a step, for these are zero
 			before.Scale(1/float64(n), change)
 		}
-		if _, bad := notFinite(slices.Concat(before.RawMatrix().Data, fields[k+1].RawMatrix().Data)); bad {
+		if _, bad := lists.NotFinite(slices.Concat(before.RawMatrix().Data, fields[k+1].RawMatrix().Data)); bad {
 			return math.NaN()
 		}
 		var lu mat.LU

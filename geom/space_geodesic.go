@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 )
 
 // Geodesic is a geodesic γ on [0, 1]. For one that Log searched for, Residual, Iterations and Status say how well it was found.
@@ -192,7 +193,7 @@ func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error)
 		if k == 0 {
 			path, momenta = points[:1:1], []Vec{scaled(1/share, covectors[0])}
 			velocity := scaled(1/share, out.Vector(2))
-			if i, bad := notFinite(velocity); bad {
+			if i, bad := lists.NotFinite(velocity); bad {
 				return nil, fmt.Errorf("%s: coordinate %d of the velocity is %g: the metric is singular at the starting point", what, i, velocity[i])
 			}
 			square = out.Scalar(3)
@@ -225,11 +226,11 @@ func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error)
 
 // passed returns an error where the point q or the momentum p of a geodesic after a step are not finite, or q is where the metric does not hold.
 func (s *space) passed(q, p Vec, step, steps int) error {
-	if i, bad := notFinite(q); bad {
+	if i, bad := lists.NotFinite(q); bad {
 		return fmt.Errorf("the geodesic diverges at step %d of %d (coordinate %d is %g): it is too fast for the step, leaves the chart or meets a "+
 			"singular metric; use more steps or a shorter vector", step, steps, i, q[i])
 	}
-	if i, bad := notFinite(p); bad {
+	if i, bad := lists.NotFinite(p); bad {
 		return fmt.Errorf("at step %d of %d coordinate %d of the geodesic's momentum is %g: the numbers of the point are too large for double "+
 			"precision, or the metric is singular there; take a shorter vector or, where the metric is a kernel's, a narrower kernel", step, steps, i, p[i])
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/internal/shortest"
+	"anatomy/internal/lists"
 )
 
 // Regulariser is an optional interface of a Cometric that may be close to singular, as the cometric of landmarks is when the
@@ -133,7 +134,7 @@ func (s *space) searched(x, y, guess []Vec) ([]*Geodesic[Vec], error) {
 	}
 	gs := make([]*Geodesic[Vec], len(x))
 	for i, f := range found {
-		if k, bad := notFinite(f.Momentum); bad && f.Lost == nil {
+		if k, bad := lists.NotFinite(f.Momentum); bad && f.Lost == nil {
 			f.Lost = fmt.Errorf("coordinate %d of the momentum is %g: the metric is singular at the starting point", k, f.Momentum[k])
 		}
 		if apart := floats.Distance(x[i], y[i], 2); !closed && !IsCharted(s.M) && 0 < apart && apart < 1e-140 {
@@ -186,7 +187,7 @@ func (s *space) closed(m ClosedForms, x, y []Vec) ([]shortest.Found, error) {
 	found := make([]shortest.Found, len(x))
 	for i, off := range out.Matrix(1) {
 		f := &found[i]
-		if _, bad := notFinite(logs[i]); math.IsInf(apart[i], 1) {
+		if _, bad := lists.NotFinite(logs[i]); math.IsInf(apart[i], 1) {
 			f.Lost = errors.New("the points are too far apart, or the numbers that stand for them too large, for double precision")
 		} else if bad {
 			f.Lost = ErrCutLocus
@@ -201,6 +202,3 @@ func (s *space) closed(m ClosedForms, x, y []Vec) ([]shortest.Found, error) {
 	}
 	return found, nil
 }
-
-// pick returns some of the values.
-func pick[T any](x []T, which []int) []T { return each(which, func(i int) T { return x[i] }) }

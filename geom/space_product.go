@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anatomy/geom/internal/shortest"
+	"anatomy/internal/lists"
 )
 
 // factors are the spaces of the factors of a product without closed forms; nil for other manifolds.
@@ -113,11 +114,11 @@ func (s *space) searchedFactors(x, y, guess []Vec) ([]*Geodesic[Vec], error) {
 			}
 		}
 		if _, closed := f.M.(ClosedForms); closed && guess == nil && s.M.Dim() <= shortest.FewDimensions && found != nil {
-			points, err := f.conjugate(pick(start, found), each(pick(gs, found), func(g *Geodesic[Vec]) Vec { return g.Velocity }), 1)
+			points, err := f.conjugate(lists.Pick(start, found), each(lists.Pick(gs, found), func(g *Geodesic[Vec]) Vec { return g.Velocity }), 1)
 			if err != nil {
 				return nil, err
 			}
-			for k, g := range pick(gs, found) {
+			for k, g := range lists.Pick(gs, found) {
 				g.Conjugate = points[k].time
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/ode"
+	"anatomy/internal/lists"
 )
 
 // Transport moves tangent vectors v at the start of a geodesic by parallel transport along it. It returns them at the times 0,
@@ -124,7 +125,7 @@ func (s *space) transported(name string, fn func(in []*Node) []*Node, z any, v [
 	vectors := make([][]Vec, len(v))
 	for i, at := range moved {
 		for k, w := range at {
-			if a, bad := notFinite(w); bad {
+			if a, bad := lists.NotFinite(w); bad {
 				return nil, fmt.Errorf("at point %d of %d coordinate %d of vector %d is %g: the metric is singular there, or the curve leaves the chart",
 					i, len(moved)-1, a, k, w[a])
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+
+	"anatomy/internal/lists"
 )
 
 // A canvas takes the marks of one layer, in the coordinates of the data. Points with 2 coordinates make a flat figure;
@@ -232,7 +234,7 @@ func (c *canvas) check() error {
 				return fmt.Errorf("mark %d: names, captions and glyphs are for flat figures", k)
 			}
 			for i, p := range m.glyph {
-				if len(p) != 2 || !finite(p[0]) || !finite(p[1]) {
+				if len(p) != 2 || !lists.Finite(p[0]) || !lists.Finite(p[1]) {
 					return fmt.Errorf("mark %d: the offset %d is %v", k, i, p)
 				}
 			}

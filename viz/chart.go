@@ -6,6 +6,8 @@ import (
 	"sort"
 
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/internal/lists"
 )
 
 // Series draws y against x as a line: a convergence curve, an energy over time. A figure with a Series, Scatter, Band,
@@ -71,7 +73,7 @@ func Histogram(values []float64, bins int) *Layer {
 			return fmt.Errorf("no values: give at least one")
 		}
 		for i, v := range values {
-			if !finite(v) {
+			if !lists.Finite(v) {
 				return fmt.Errorf("value %d is %v", i, v)
 			}
 		}
@@ -123,7 +125,7 @@ func VLine(x float64) *Layer { return level("VLine", "vertical line", []float64{
 func level(name, noun string, at []float64, v float64) *Layer {
 	return newLayer(name, drawFunc(func(c *canvas) error {
 		c.isChart()
-		if !finite(v) {
+		if !lists.Finite(v) {
 			return fmt.Errorf("the value is %v", v)
 		}
 		c.add(mark{kind: levelMark, at: [][]float64{at}, stroke: c.stroke(0, 0.8)})
@@ -141,7 +143,7 @@ func pairs(x, y []float64) ([][]float64, error) {
 	}
 	points := make([][]float64, len(x))
 	for i := range x {
-		if !finite(x[i]) || !finite(y[i]) {
+		if !lists.Finite(x[i]) || !lists.Finite(y[i]) {
 			return nil, fmt.Errorf("value %d is (%v, %v)", i, x[i], y[i])
 		}
 		points[i] = []float64{x[i], y[i]}

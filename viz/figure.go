@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"anatomy/internal/lists"
 )
 
 // A Figure is a list of layers in one pair of axes; each layer is drawn over those before it. Shapes have axes of equal
@@ -70,7 +72,7 @@ func (f *Figure) Size(width, height float64) *Figure {
 // Camera sets the direction from which a figure in space is seen, in degrees: the azimuth turns about the z axis, from x
 // towards y, and the elevation is that above the x–y plane. The projection has no perspective.
 func (f *Figure) Camera(azimuth, elevation float64) *Figure {
-	if !finite(azimuth) || !finite(elevation) {
+	if !lists.Finite(azimuth) || !lists.Finite(elevation) {
 		f.err = fmt.Errorf("Camera(%v, %v): give two angles in degrees", azimuth, elevation)
 	}
 	f.camera = camera{azimuth * math.Pi / 180, elevation * math.Pi / 180}
@@ -252,7 +254,7 @@ func (s *scene) complete() (err error) {
 		if math.IsInf(s.bounds.lo[k], 1) { // only levels across the other axis
 			s.bounds.lo[k], s.bounds.hi[k] = 0, 1
 		}
-		if !finite(s.bounds.size(k)) {
+		if !lists.Finite(s.bounds.size(k)) {
 			return fmt.Errorf("the coordinates from %v to %v span more than can be drawn", s.bounds.lo[k], s.bounds.hi[k])
 		}
 	}

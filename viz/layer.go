@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+
+	"anatomy/internal/lists"
 )
 
 // A Layer is one thing to draw: outlines, points, arrows, … Its constructor takes the data, its methods set the looks
@@ -160,7 +162,7 @@ func (l *Layer) ColorBy(quantity string, values ...float64) *Layer {
 	}
 	l.lo, l.hi = math.Inf(1), math.Inf(-1)
 	for i, v := range values {
-		if !finite(v) {
+		if !lists.Finite(v) {
 			l.fail("ColorBy(%q): value %d is %v", quantity, i, v)
 			return l
 		}
@@ -175,8 +177,6 @@ func (l *Layer) fail(format string, args ...any) {
 		l.err = fmt.Errorf(format, args...)
 	}
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // checkPoints reports the first fault of a set of points, called what: none, a coordinate that is no number, a
 // dimension other than 2 or 3, or not the same for all.
@@ -193,7 +193,7 @@ func checkPoints(what string, points [][]float64) error {
 			return fmt.Errorf("%s, landmark %d has %d coordinates, landmark 0 has %d", what, i, len(p), dim)
 		}
 		for k, v := range p {
-			if !finite(v) {
+			if !lists.Finite(v) {
 				return fmt.Errorf("%s, landmark %d: coordinate %c is %v", what, i, "xyz"[k], v)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 )
 
@@ -49,7 +50,7 @@ func (s *slider) sheet() (*sheet, error) {
 	}
 	figures := make([]*Figure, len(s.values))
 	for i, v := range s.values {
-		if !finite(v) {
+		if !lists.Finite(v) {
 			return nil, fmt.Errorf("Slider: value %d is %v", i, v)
 		}
 		figures[i] = s.frame(i)

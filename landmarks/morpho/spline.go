@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -26,7 +27,7 @@ func ThinPlateSpline(from, to [][]float64) (func(points [][]float64) [][]float64
 	s, err := newSpline(from)
 	if err != nil {
 		kept := places(from, to)
-		from, to = picked(from, kept), picked(to, kept)
+		from, to = lists.Pick(from, kept), lists.Pick(to, kept)
 		s, err = newSpline(from)
 	}
 	if err != nil {
@@ -47,14 +48,6 @@ func places(x, y [][]float64) (kept []int) {
 		}
 	}
 	return kept
-}
-
-// picked returns the elements of x of these numbers.
-func picked[E any](x []E, numbers []int) (out []E) {
-	for _, i := range numbers {
-		out = append(out, x[i])
-	}
-	return out
 }
 
 // spline is the thin-plate spline system of n knots in R^d, d = 2 or 3: L = [K P; Pᵀ 0], K_ij = U(|x_i − x_j|), P = [1 x]

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 )
 
 // ErrUnreached is of pairs for which no geodesic was found.
@@ -108,7 +109,7 @@ func (a *attempt) begin() error {
 	for i, c := range a.pairs {
 		gap := gaps[i]
 		c.apart = apart[i]
-		if !finite(append(slices.Clone(gap), c.apart)) && !a.far {
+		if !lists.Finite(append(slices.Clone(gap), c.apart)...) && !a.far {
 			c.Lost = ErrUnreached
 		}
 		// The chart shrinks vectors far from its centre: scaled, the first step is as long as the points are apart.
@@ -421,8 +422,4 @@ func (a *attempt) inBlocks(f Formula, args ...[]Vec) (out []Vec, err error) {
 		out = append(out, values[:min(n, count-len(out))]...)
 	}
 	return out, nil
-}
-
-func finite(x []float64) bool {
-	return !slices.ContainsFunc(x, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
