@@ -462,11 +462,13 @@ def book():
 
 
 def plugged(plugin):
-    """The Python package that a plug-in comes from, or its file name."""
+    """The Python package that a plug-in comes from, or its file name, and its checksum: it is the machine code that computes."""
+    path = pathlib.Path(plugin)
+    checksum = f", SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}…" if path.is_file() else ""
     for package in importlib.metadata.distributions():
         if any(f.suffix == ".so" and plugin == str(f.locate()) for f in package.files or []):
-            return f"{package.name} {package.version}"
-    return plugin.rsplit("/", 1)[-1]
+            return f"{package.name} {package.version}{checksum}"
+    return path.name + checksum
 
 
 def provenance(fact, study, seconds, machine):

@@ -182,6 +182,22 @@ def metadata():
     return {".zenodo.json": zenodo, "codemeta.json": codemeta}
 
 
+def site(reports):
+    """The reports of all lessons with their index, search and page of functions, as a ZIP archive for a web server; None where there are
+    none, or others beside them. They hold times that were measured: two runs give other bytes."""
+    listed = reports / ".reports.json"
+    names = json.loads(listed.read_text()) if listed.exists() else {}
+    if "index" not in names or any(names.values()):
+        print(f"without reports: {reports.relative_to(ROOT)} " + ("has reports of other data, too" if any(names.values()) else "has no index; `make report` writes it"))
+        return None
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for file in sorted(f for name in names for place in (reports / f"{name}.html", reports / f"{name}.pdf", *(reports / name).rglob("*"))
+                           if (f := place).is_file()):
+            put(archive, f"anatomy-{version()}-reports/{file.relative_to(reports).as_posix()}", file.read_bytes())
+    return packed.getvalue()
+
+
 def release(folder):
     archive = source()
     shutil.rmtree(folder, ignore_errors=True)
@@ -194,11 +210,14 @@ def release(folder):
     shutil.copyfile(ROOT / ".anatomy" / "page" / "anatomy.html", folder / f"anatomy-{version()}.html")
     (folder / f"anatomy-{version()}-source.tar.gz").write_bytes(archive)
     (folder / "release-notes.md").write_text(notes())
+    if reports := site(ROOT / "notebooks" / "reports"):
+        (folder / f"anatomy-{version()}-reports.zip").write_bytes(reports)
+    shutil.copytree(ROOT / ".github" / "joss", folder / "joss")
     for name, content in {"sbom.cdx.json": bill(programs.values()), **metadata()}.items():
         (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    files = sorted(folder.iterdir())
-    (folder / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in files))
-    for f in sorted(folder.iterdir()):
+    files = sorted(f for f in folder.rglob("*") if f.is_file())
+    (folder / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.relative_to(folder).as_posix()}\n" for f in files))
+    for f in [*files, folder / "SHA256SUMS"]:
         print(f"{f.stat().st_size / 1e6:8.2f} MB  {f.relative_to(ROOT)}")
 
 

@@ -47,6 +47,20 @@ class TestFiles(unittest.TestCase):
                     want = "anatomy.exe" if system.startswith("windows") else "anatomy"
                     self.assertEqual([pathlib.PurePosixPath(n).name for n in executable], [want])
 
+    def test_site(self):
+        """Reports of the project's data are taken, and none where there are others beside them."""
+        with tempfile.TemporaryDirectory(dir=release.ROOT / ".anatomy") as folder:
+            folder = pathlib.Path(folder)
+            self.assertIsNone(release.site(folder))
+            (folder / "1" / "figures").mkdir(parents=True)
+            for name in "index.html", "1.html", "1.pdf", "1/figures/a.svg", "other.html":
+                (folder / name).write_text(name)
+            (folder / ".reports.json").write_text(json.dumps({"index": "", "1": ""}))
+            names = zipfile.ZipFile(io.BytesIO(release.site(folder))).namelist()
+            self.assertEqual([n.split("/", 1)[1] for n in names], ["1/figures/a.svg", "1.html", "1.pdf", "index.html"])
+            (folder / ".reports.json").write_text(json.dumps({"index": "", "1": "", "2": "my.csv"}))
+            self.assertIsNone(release.site(folder))
+
     def test_texts(self):
         notes = release.notes()
         self.assertTrue(notes.startswith(f"## {release.version()}"))
