@@ -7,6 +7,7 @@ import (
 
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/lists"
 )
 
 // Manifold is what all manifolds have: a dimension. Functions of this package take a value that is a Metric, a Cometric or a Charted manifold too;
@@ -75,10 +76,7 @@ func CometricMatrix(m Manifold, q *Node) *Node {
 			basis = ExpandAxes(basis, 1)
 		}
 		rows := m.Sharp(BroadcastPrefix(q, d), BroadcastToDims(basis, dims...)) // [d, ..., d], symmetric in first and last
-		perm := make([]int, len(dims))
-		for a := range perm {
-			perm[a] = (a + 1) % len(dims)
-		}
+		perm := lists.Make(len(dims), func(a int) int { return (a + 1) % len(dims) })
 		return TransposeAllDims(rows, perm...)
 	case Metric:
 		return linalg.Inverse(m.G(q))

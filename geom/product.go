@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/internal/lists"
 )
 
 // Product returns the product of two or more manifolds. Its points and vectors are those of the factors one after the other, and squares of lengths
@@ -57,10 +59,7 @@ func (p blocks) by(size func(m Manifold) int, f func(i int, m Manifold, x []*Nod
 	var out []*Node
 	at := 0
 	for i, m := range p.factors {
-		parts := make([]*Node, len(x))
-		for j := range x {
-			parts[j] = SliceAxis(x[j], -1, AxisRange(at, at+size(m)))
-		}
+		parts := lists.Make(len(x), func(j int) *Node { return SliceAxis(x[j], -1, AxisRange(at, at+size(m))) })
 		out, at = append(out, f(i, m, parts)), at+size(m)
 	}
 	return Concatenate(out, -1)

@@ -22,6 +22,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 	"anatomy/kernels/native"
 )
 
@@ -124,11 +125,9 @@ func laplace(c int, s *Node) *Node {
 // laplaceCoefficients returns the coefficients a_j of k_c(r) = Σ a_j r^j e^−r, a_j = 2^j (2c−j)! c! / ((2c)! j! (c−j)!).
 func laplaceCoefficients(c int) []float64 {
 	factorial := func(n int) float64 { return math.Round(math.Gamma(float64(n) + 1)) }
-	a := make([]float64, c+1)
-	for j := range a {
-		a[j] = math.Pow(2, float64(j)) * factorial(2*c-j) * factorial(c) / (factorial(2*c) * factorial(j) * factorial(c-j))
-	}
-	return a
+	return lists.Make(c+1, func(j int) float64 {
+		return math.Pow(2, float64(j)) * factorial(2*c-j) * factorial(c) / (factorial(2*c) * factorial(j) * factorial(c-j))
+	})
 }
 
 // Radial is your own kernel k(s) of the squared distance s = Σ_a ((x_a − y_a)/σ_a)². profile returns k of each number of s,
@@ -230,10 +229,7 @@ func (k sum) Free() (most int) {
 }
 
 func (k sum) String() string {
-	parts := make([]string, len(k.terms))
-	for i, t := range k.terms {
-		parts[i] = fmt.Sprintf("%.4g·%s", k.weights[i], t)
-	}
+	parts := lists.Make(len(k.terms), func(i int) string { return fmt.Sprintf("%.4g·%s", k.weights[i], k.terms[i]) })
 	return strings.Join(parts, " + ")
 }
 
@@ -335,10 +331,7 @@ func (k radial) inverseSquareWidths(v *Node, factor float64) *Node {
 func number(x *Node, v float64) *Node { return engine.Setting(x.Graph(), x.DType(), []float64{v}) }
 
 func (k radial) String() string {
-	w := make([]string, len(k.widths))
-	for i := range w {
-		w[i] = fmt.Sprintf("%.4g", k.widths[i])
-	}
+	w := lists.Make(len(k.widths), func(i int) string { return fmt.Sprintf("%.4g", k.widths[i]) })
 	return fmt.Sprintf("%s(σ = %s)", k.name, strings.Join(w, ", "))
 }
 

@@ -60,11 +60,7 @@ func checkpointed(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	k := int(math.Sqrt(float64(n)))
 	m := n / k
 	cut := func(from, to int) []*Node {
-		out := make([]*Node, len(xs))
-		for j, x := range xs {
-			out[j] = SliceAxis(x, 0, AxisRange(from, to))
-		}
-		return out
+		return lists.Each(xs, func(x *Node) *Node { return SliceAxis(x, 0, AxisRange(from, to)) })
 	}
 	stretch := func(s *Node, length int, carry, xs []*Node) ([]*Node, []*Node) {
 		return scan(length, false, func(i *Node, c, x []*Node) ([]*Node, []*Node) {
@@ -185,10 +181,7 @@ func loop(n int, reverse bool, step Step, carry, xs []*Node) (outs, captured []*
 		if reverse {
 			index = Sub(Const(g, int32(n-1)), i)
 		}
-		x := make([]*Node, len(xs))
-		for j, s := range xs {
-			x[j] = At(s, index)
-		}
+		x := lists.Each(xs, func(s *Node) *Node { return At(s, index) })
 		stepFrom := len(g.Nodes())
 		next, ys := step(index, append([]*Node{}, c...), x)
 		checkCarry("Scan", carry, next)

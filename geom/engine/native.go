@@ -14,6 +14,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine/internal/ffi"
+	"anatomy/internal/lists"
 )
 
 // C functions that compiled programs call, by XLA's foreign function interface. A program, also a kept one, names them:
@@ -79,11 +80,7 @@ func Native(name string, inputs []*graph.Node, outputs ...shapes.Shape) []*graph
 			for i, x := range inputs {
 				graph.Parameter(g, fmt.Sprintf("%s_%d", unique, i), x.Shape())
 			}
-			stand := make([]*graph.Node, len(outputs))
-			for i, s := range outputs {
-				stand[i] = graph.Zeros(g, s)
-			}
-			return stand
+			return lists.Each(outputs, func(s shapes.Shape) *graph.Node { return graph.Zeros(g, s) })
 		})
 	})
 	return fn.Call(inputs...)
@@ -106,10 +103,7 @@ func (emptyDict) ToStableHLO() string { return "{}" }
 // callNative replaces what the body of a function returns by the outputs of a C function of its parameters.
 func (f *function) callNative(outputs []compute.Value) ([]compute.Value, error) {
 	hlo := f.hlo()
-	out := make([]xlashapes.Shape, len(outputs))
-	for i, x := range outputs {
-		out[i] = stableValue(x).Shape()
-	}
+	out := lists.Each(outputs, func(x compute.Value) xlashapes.Shape { return stableValue(x).Shape() })
 	values, err := stablehlo.CustomCallV2(f.native, "", hlo.Inputs, make([][]int, len(hlo.Inputs)), out, make([][]int, len(out)))
 	if err != nil {
 		return nil, err

@@ -174,10 +174,7 @@ func (e *estimation) principal() (frame [][]float64, deviations []float64, least
 		try.Fail("%d samples have a covariance of rank %d at most, not %d: take more samples or a lower rank", len(e.Samples), len(e.Samples)-1, e.Rank)
 	}
 	centre := lists.Combine(e.Weights, e.Samples)
-	var off [][]float64
-	for _, x := range e.Samples {
-		off = append(off, floats.SubTo(make([]float64, len(x)), x, centre))
-	}
+	off := lists.Each(e.Samples, func(x []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, centre) })
 	_, off = try.Get2(base.Project(e.Start, off...))
 	a := rows(off)
 	for i, w := range e.Weights {
@@ -389,10 +386,7 @@ func (e *estimation) principalAxes(m *Mean[geom.Vec]) {
 		g.Start.Frame, g.Momentum.Vertical = m.Frame, rotated(g.Momentum.Vertical)
 		for k, frame := range g.Frames {
 			g.Frames[k] = rotated(frame)
-			var w [][]float64
-			for _, v := range g.Velocities[k] {
-				w = append(w, []float64{v})
-			}
+			w := lists.Each(g.Velocities[k], func(v float64) []float64 { return []float64{v} })
 			g.Velocities[k] = slices.Concat(rotated(w)...)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 )
 
@@ -83,10 +84,7 @@ func parallel(n int, work func(i int)) {
 
 // face aligns the observations to a start, and begins the searches that have not begun with splines on so many pieces.
 func (p *paths) face(u Point[geom.Vec], pieces int) {
-	var ys [][]float64
-	for _, x := range p.all {
-		ys = append(ys, x.y)
-	}
+	ys := lists.Each(p.all, func(x *path) []float64 { return x.y })
 	aligned := try.Get(Aligned(p.space.Base, slices.Repeat([][]float64{u.X}, len(ys)), ys))
 	for i, x := range p.all {
 		if x.y = aligned[i]; x.now == nil {

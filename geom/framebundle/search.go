@@ -282,11 +282,7 @@ func (s *search) controls(x []float64) [][]float64 {
 	var e mat.Dense
 	count := s.basis.count()
 	e.Mul(s.basis.values, mat.NewDense(count, len(x)/count, x))
-	out := make([][]float64, 2*s.basis.steps+1)
-	for j := range out {
-		out[j] = e.RawRowView(j)
-	}
-	return out
+	return lists.Make(2*s.basis.steps+1, func(j int) []float64 { return e.RawRowView(j) })
 }
 
 // constant is the mean over time of the best controls.

@@ -76,11 +76,7 @@ func (s *Space[P]) momentum(p Momentum[geom.Vec]) Momentum[P] {
 
 // frames are frames at many times.
 func (s *Space[P]) frames(nu [][]geom.Vec) [][]P {
-	out := make([][]P, len(nu))
-	for k := range nu {
-		out[k] = s.Base.Points(nu[k])
-	}
-	return out
+	return lists.Make(len(nu), func(k int) []P { return s.Base.Points(nu[k]) })
 }
 
 // Momentum is a covector at a point of the frame bundle, given by its invariant parts: see the package.

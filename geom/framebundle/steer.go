@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // control returns the function of time, [m, B...], that has the values e, [2n + 1, m, B...], at the times 0, 1/2n, …, 1 and is linear
@@ -21,10 +22,7 @@ import (
 func control(e *Node) func(t *Node) *Node {
 	last := float64(e.Shape().Dim(0) - 1)
 	return func(t *Node) *Node {
-		dims := make([]int, e.Rank())
-		for a := range dims {
-			dims[a] = 1
-		}
+		dims := slices.Repeat([]int{1}, e.Rank())
 		dims[0] = e.Shape().Dim(0)
 		number := Iota(t.Graph(), shapes.Make(t.DType(), dims...), 0)
 		weight := Max(AddScalar(Neg(Abs(Sub(MulScalar(t, last), number))), 1), ZerosLike(number))
@@ -34,10 +32,7 @@ func control(e *Node) func(t *Node) *Node {
 
 // simpson returns the weights of Simpson's rule on n steps and their midpoints, 2n + 1 numbers: as RK4 integrates a function of time.
 func simpson(n int) []float64 {
-	w := make([]float64, 2*n+1)
-	for j := range w {
-		w[j] = float64(2+2*(j%2)) / float64(6*n)
-	}
+	w := lists.Make(2*n+1, func(j int) float64 { return float64(2+2*(j%2)) / float64(6*n) })
 	w[0], w[2*n] = w[0]/2, w[2*n]/2
 	return w
 }

@@ -174,10 +174,7 @@ func (s *sampler[P]) normal(deviation float64, dims ...int) *tensors.Tensor {
 	for _, d := range dims {
 		size *= d
 	}
-	x := make([]float64, size)
-	for i := range x {
-		x[i] = deviation * s.rng.NormFloat64()
-	}
+	x := lists.Make(size, func(_ int) float64 { return deviation * s.rng.NormFloat64() })
 	return tensors.FromFlatDataAndDimensions(x, dims...)
 }
 
@@ -214,10 +211,7 @@ const most, few = 80, 8
 // move is one trajectory of all chains, about a quarter of a turn of numbers that turn at a pace.
 func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) (moved, error) {
 	eps, logU, angles := make([]float64, s.total), make([]float64, s.total), make([]float64, s.total)
-	sizes := make([]float64, len(steps))
-	for c, step := range steps {
-		sizes[c] = step.value()
-	}
+	sizes := lists.Each(steps, func(step *stepSize) float64 { return step.value() })
 	slices.Sort(sizes)
 	jitter := 0.9 + 0.2*s.rng.Float64()
 	for c := range eps {

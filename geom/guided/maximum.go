@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Maximum is the maximum of the likelihood of the unknowns.
@@ -105,10 +106,7 @@ func summit(logs, slopes [][][]float64) (_ []float64, _ *mat.Cholesky, err error
 		}
 		return v.RawVector().Data
 	}
-	mean := make([]float64, k)
-	for j := range mean {
-		mean[j] = stat.Mean(mat.Col(nil, j, draws), nil)
-	}
+	mean := lists.Make(k, func(j int) float64 { return stat.Mean(mat.Col(nil, j, draws), nil) })
 	terms := products(k, degree(u, func(u []float64) []float64 { return whitened(u, mean) }))
 	top := slices.Clone(mean)
 	for range 100 {

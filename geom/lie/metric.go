@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 )
 
 // Side says by which translations of the group a metric or a motion is invariant.
@@ -105,11 +106,7 @@ func scaled(a *mat.SymDense, s []float64) *mat.SymDense {
 
 func rows(a mat.Matrix) [][]float64 {
 	n, _ := a.Dims()
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = mat.Row(nil, i, a)
-	}
-	return out
+	return lists.Make(n, func(i int) []float64 { return mat.Row(nil, i, a) })
 }
 
 // metric is an invariant metric.

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 )
 
 // Homogeneous is a homogeneous space G/H with the metric to which a left-invariant metric of G descends: see Quotient.
@@ -142,10 +143,7 @@ func (q *quotient) split(isotropy [][]float64) error {
 	}
 	q.horizontal = basis[len(isotropy):]
 	for _, e := range slices.Concat(q.horizontal, q.vertical) {
-		row := make([]float64, d)
-		for i := range row {
-			row[i] = floats.Dot(q.m.inner[i], e)
-		}
+		row := lists.Make(d, func(i int) float64 { return floats.Dot(q.m.inner[i], e) })
 		q.dual = append(q.dual, row)
 	}
 	return nil

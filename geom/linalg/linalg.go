@@ -25,6 +25,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/lists"
 )
 
 // Node is a node of the graph.
@@ -44,10 +45,7 @@ func T(a *Node) *Node {
 
 // Rows makes vectors, [k, ..., d], the rows of matrices, [..., k, d].
 func Rows(vectors *Node) *Node {
-	perm := make([]int, vectors.Rank())
-	for a := range perm {
-		perm[a] = a + 1
-	}
+	perm := lists.Make(vectors.Rank(), func(a int) int { return a + 1 })
 	perm[len(perm)-2], perm[len(perm)-1] = 0, len(perm)-1
 	return graph.TransposeAllDims(vectors, perm...)
 }
@@ -66,7 +64,7 @@ func MatMul(a, b *Node) *Node {
 	}
 	var axes []int
 	if rb > 2 {
-		axes = upTo(rb - 2)
+		axes = lists.Range(rb - 2)
 	}
 	return graph.DotGeneral(a, []int{ra - 1}, axes, b, []int{rb - 2}, axes)
 }
@@ -131,14 +129,6 @@ func columns(name string, a, b *Node, f func(b *Node) *Node) *Node {
 // batch returns the leading dimensions of a matrix.
 func batch(a *Node) []int { return a.Shape().Dimensions[:a.Rank()-2] }
 
-func upTo(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
 // sym is (a + aᵀ)/2.
 func sym(a *Node) *Node { return graph.MulScalar(graph.Add(a, T(a)), 0.5) }
 
@@ -182,10 +172,7 @@ func blocks2(a11, a12, a21, a22 *Node) *Node {
 
 // at returns the start indices of a slice of a that begins at i along one axis and at 0 along the others.
 func at(a *Node, axis int, i *Node) []*Node {
-	start := make([]*Node, a.Rank())
-	for k := range start {
-		start[k] = graph.Const(a.Graph(), int32(0))
-	}
+	start := lists.Make(a.Rank(), func(_ int) *Node { return graph.Const(a.Graph(), int32(0)) })
 	start[graph.MustAdjustAxis(axis, a)] = i
 	return start
 }
@@ -200,11 +187,7 @@ func window(a *Node, axis int, i *Node, size int) *Node {
 // while is a compiled loop without a gradient: call it only where a gradient rule replaces its gradient.
 func while(state []*Node, cond func(s []*Node) *Node, body func(s []*Node) []*Node) []*Node {
 	params := func(g *graph.Graph) []*Node {
-		p := make([]*Node, len(state))
-		for j, s := range state {
-			p[j] = graph.Parameter(g, fmt.Sprintf("linalg%d", g.LastNode().Id()), s.Shape())
-		}
-		return p
+		return lists.Each(state, func(s *Node) *Node { return graph.Parameter(g, fmt.Sprintf("linalg%d", g.LastNode().Id()), s.Shape()) })
 	}
 	g := state[0].Graph()
 	b := engine.NewClosure(g, func(g *graph.Graph) []*Node { return body(params(g)) })

@@ -8,6 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/internal/lists"
 )
 
 // Calculus says at which time of a step, in the limit of short steps, the right-hand side of a stochastic equation is evaluated.
@@ -41,10 +42,7 @@ var EulerHeun = Scheme{Heun, Stratonovich, 0.5, 1, 1}
 // vector of m numbers for step i of path k, [n][paths][m]. They are independent normal numbers of variance T/n. Path k depends only
 // on the seed, k, n, m and T, not on the number of paths.
 func Increments(seed uint64, n, paths, m int, T float64) [][][]float64 {
-	dw := make([][][]float64, n)
-	for i := range dw {
-		dw[i] = make([][]float64, paths)
-	}
+	dw := lists.Make(n, func(_ int) [][]float64 { return make([][]float64, paths) })
 	scale := math.Sqrt(T / float64(n))
 	for k := range paths {
 		rng := rand.New(rand.NewPCG(seed, uint64(k)))

@@ -83,10 +83,7 @@ func (r *run) left(terms linear.Terms, samples [][]float64, w []float64) (e, fla
 		}
 		point, status = g.Point, g.Status
 		g.Misses, g.Fitted = lists.Pick(g.Misses, with), lists.Pick(g.Fitted, with)
-		var rows [][]float64
-		for _, i := range with {
-			rows = append(rows, d.Row(i))
-		}
+		rows := lists.Each(with, d.Row)
 		e = g.gathered(r.space, rows)
 		if r.sigma == 0 {
 			flat = musical(r.space, "flat", point, e, geom.Vector, geom.Covector, geom.Flat).Matrix(0)

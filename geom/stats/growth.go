@@ -158,10 +158,7 @@ func spread[P geom.Point](tracks []Track[P]) (mean float64, free int, err error)
 
 // at returns the point of the geodesic at a time, its velocity there and the Misses moved there.
 func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (point, velocity P, moved []P) {
-	values := make([][]float64, len(times))
-	for i := range times {
-		values[i] = times[i : i+1]
-	}
+	values := lists.Make(len(times), func(i int) []float64 { return times[i : i+1] })
 	moved = r.gathered(s, values)
 	g := try.Get(r.shoot(s, []float64{origin}))
 	moved = forth(s, g, append([]P{r.Velocities[0]}, moved...)...)
@@ -171,11 +168,7 @@ func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (p
 // forth moves vectors at the start of a geodesic to its end.
 func forth[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) []P {
 	paths := try.Get(s.Transport(g, v...))
-	out := make([]P, len(paths))
-	for k, path := range paths {
-		out[k] = path[len(path)-1]
-	}
-	return out
+	return lists.Each(paths, func(path []P) P { return path[len(path)-1] })
 }
 
 // back moves vectors at the end x of a geodesic to its start.

@@ -39,16 +39,8 @@ func TangentPCA[P geom.Point](m *Mean[P]) (_ *PCA[P], err error) {
 	if m == nil {
 		return nil, fmt.Errorf("tangent PCA: the mean is nil: give the result of FrechetMean")
 	}
-	p := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: numbers(m.Velocities), Momenta: numbers(m.Momenta), Status: m.Status})
+	p := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: lists.Each(m.Velocities, geom.Numbers), Momenta: lists.Each(m.Momenta, geom.Numbers), Status: m.Status})
 	return pcaOf(p, func(v geom.Vec) P { return geom.Like(m.Point, v) }), nil
-}
-
-func numbers[P geom.Point](x []P) [][]float64 {
-	out := make([][]float64, len(x))
-	for i := range x {
-		out[i] = geom.Numbers(x[i])
-	}
-	return out
 }
 
 // pcaOf turns components of lists of numbers into those of points.

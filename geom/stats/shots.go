@@ -91,7 +91,7 @@ func (s *shots) follow() (lost []int) {
 	// Only momenta that are not found yet are evaluated.
 	for range 4 {
 		if which := s.open(); len(which) > 0 {
-			try.Do(s.equations(which).Broyden(s.ctx, s.only(which), 5))
+			try.Do(s.equations(which).Broyden(s.ctx, lists.Pick(s.roots, which), 5))
 		}
 	}
 	s.newton()
@@ -106,14 +106,6 @@ func (s *shots) open() (which []int) {
 		}
 	}
 	return which
-}
-
-func (s *shots) only(which []int) []*solve.Root {
-	out := make([]*solve.Root, len(which))
-	for k, i := range which {
-		out[k] = s.roots[i]
-	}
-	return out
 }
 
 // worst is the largest |F_i|.
@@ -132,8 +124,8 @@ func (s *shots) newton() {
 	if len(which) == 0 {
 		return
 	}
-	try.Do(s.equations(which).Newton(s.ctx, s.only(which), 8))
-	for _, r := range s.only(which) {
+	try.Do(s.equations(which).Newton(s.ctx, lists.Pick(s.roots, which), 8))
+	for _, r := range lists.Pick(s.roots, which) {
 		r.Done = r.Status == solve.Converged
 	}
 }
@@ -153,10 +145,7 @@ func (s *shots) call(name string, fn func(space *geom.Space[geom.Vec], y, varian
 	}
 	args := []any{y, s.variance, x}
 	for _, r := range rows {
-		padded := make([][]float64, size)
-		for k := range padded {
-			padded[k] = r[min(k, len(r)-1)]
-		}
+		padded := lists.Make(size, func(k int) []float64 { return r[min(k, len(r)-1)] })
 		args = append(args, padded)
 	}
 	space := s.space
@@ -182,11 +171,7 @@ func (s *shots) equations(which []int) solve.System {
 			}, which, p, dp))
 		},
 		Precondition: func(f [][]float64) ([][]float64, error) {
-			out := make([][]float64, len(f))
-			for k := range f {
-				out[k] = s.cometric.solve(s.variance, f[k])
-			}
-			return out, nil
+			return lists.Make(len(f), func(k int) []float64 { return s.cometric.solve(s.variance, f[k]) }), nil
 		},
 	}
 }
@@ -203,10 +188,7 @@ func (s *shots) distances() (squares, misses []float64) {
 
 // velocities returns the p_i♯ at the y_i.
 func (s *shots) velocities() [][]float64 {
-	p := make([][]float64, len(s.roots))
-	for i, r := range s.roots {
-		p[i] = r.X
-	}
+	p := lists.Each(s.roots, func(r *solve.Root) []float64 { return r.X })
 	return musical(s.space, "sharp", s.y, p, geom.Covector, geom.Vector, geom.Sharp).Matrix(0)
 }
 

@@ -278,10 +278,7 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 			try.Fail("%w after %d of %d paths", context.Cause(task.Context()), done, rows)
 		}
 		first := min(done, rows-size)
-		noise := make([][][]float64, r.Steps)
-		for i := range noise {
-			noise[i] = xi[i][first : first+size]
-		}
+		noise := lists.Make(r.Steps, func(i int) [][]float64 { return xi[i][first : first+size] })
 		values := try.Get(s.Call(operation{what, proposal, keep}, func(in []*Node) []*Node {
 			x, v, T, xi := in[0], in[1], in[2], in[3]
 			paths := v.Shape().Dim(0)

@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/internal/lists"
 )
 
 // Design is the design matrix of N samples with weights w_i, Σ w_i = 1: a constant, and a column for each Covariate, for each but the first
@@ -151,20 +153,12 @@ func (d *Design) slopes() *mat.Dense {
 
 // rooted returns the numbers of the samples that have weight, times the roots.
 func (d *Design) rooted(values []float64) []float64 {
-	out := make([]float64, len(d.with))
-	for k, i := range d.with {
-		out[k] = d.root[k] * values[i]
-	}
-	return out
+	return lists.Make(len(d.with), func(k int) float64 { return d.root[k] * values[d.with[k]] })
 }
 
 // Row returns the columns c_ik of sample i, [K].
 func (d *Design) Row(i int) []float64 {
-	out := make([]float64, len(d.columns))
-	for k, c := range d.columns {
-		out[k] = c.values[i]
-	}
-	return out
+	return lists.Each(d.columns, func(c column) float64 { return c.values[i] })
 }
 
 // relate finds how redundant columns depend on the others: all at once, since for individuals and their sides there are hundreds.

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 )
 
 // Model is rows of numbers y_i explained by a design: y_i = Σ_c x_ic β_c + residual_i with the columns x of the design, the constant before them.
@@ -179,10 +180,7 @@ func (m *Model) RegressionScores(t Term) ([]float64, error) {
 	if size == 0 {
 		return nil, fmt.Errorf("regression scores: the term %s does nothing", t.name)
 	}
-	out := make([]float64, len(m.Fitted))
-	for i := range out {
-		out[i] = (floats.Dot(m.Fitted[i], b) + floats.Dot(m.Residuals[i], b)) / size
-	}
+	out := lists.Make(len(m.Fitted), func(i int) float64 { return (floats.Dot(m.Fitted[i], b) + floats.Dot(m.Residuals[i], b)) / size })
 	floats.AddConst(-floats.Sum(out)/float64(len(out)), out)
 	return out, nil
 }
@@ -454,10 +452,7 @@ func (m *Model) contrast(t Tree) (*mat.Dense, error) {
 	}
 	n, p := y.Dims()
 	_, columns := x.Dims()
-	values := make([][]float64, n)
-	for i := range values {
-		values[i] = slices.Concat(y.RawRowView(i), x.RawRowView(i)[1:])
-	}
+	values := lists.Make(n, func(i int) []float64 { return slices.Concat(y.RawRowView(i), x.RawRowView(i)[1:]) })
 	contrasts, root, err := t.Contrasts(values)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/watch"
+	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 )
 
@@ -86,10 +87,7 @@ func ways(n int, what Exchange, most int) int {
 
 // way sets the k-th way to exchange the rows; 0 leaves them as they are.
 func (d *Draw) way(k int, what Exchange) {
-	left := make([]int, len(d.Order))
-	for i := range left {
-		left[i] = i
-	}
+	left := lists.Range(len(d.Order))
 	for i := range d.Order {
 		if what != Order {
 			d.Sign[i], k = float64(1-2*(k%2)), k/2
@@ -146,10 +144,7 @@ func (p Permutations) test(name string, n int, what Exchange, observed []float64
 		defer task.End()
 	}
 	random := rand.New(rand.NewPCG(p.Seed, 0))
-	on := make([]statistic, cores)
-	for c := range on {
-		on[c] = permuted()
-	}
+	on := lists.Make(cores, func(_ int) statistic { return permuted() })
 	batch := make([]result, 1)
 	if cores > 1 {
 		batch = make([]result, 8*cores) // which are drawn one after the other

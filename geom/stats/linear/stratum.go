@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/internal/lists"
 )
 
 // stratum is a linear model with residuals that are exchangeable under the null hypothesis: of the rows of y, the residuals of the model
@@ -47,11 +49,7 @@ func (s *stratum) left() int { return s.y.RawMatrix().Rows - len(s.basis) }
 // means of the m samples of a level, and what the terms before e leave of them is e.
 func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error) {
 	levels := together(len(s.basis[0]), func(i int) []float64 { // the samples of each
-		values := make([]float64, len(columns))
-		for c, column := range columns {
-			values[c] = column.values[i]
-		}
-		return values
+		return lists.Each(columns, func(column column) float64 { return column.values[i] })
 	})
 	least, most := len(levels[0]), 0
 	for _, of := range levels {

@@ -99,10 +99,7 @@ func (p part) centred() []float64 {
 }
 
 func (c column) name() string {
-	names := make([]string, len(c.parts))
-	for i, p := range c.parts {
-		names[i] = strings.TrimSuffix(p.term+" "+p.level, " ")
-	}
+	names := lists.Each(c.parts, func(p part) string { return strings.TrimSuffix(p.term+" "+p.level, " ") })
 	return strings.Join(names, ":")
 }
 
@@ -153,11 +150,7 @@ func indicator(is bool) float64 {
 func term(name string, parts func(s source) ([]part, error)) Term {
 	return Term{name: name, parts: []string{name}, columns: func(s source) ([]column, error) {
 		of, err := parts(s)
-		columns := make([]column, len(of))
-		for i, p := range of {
-			columns[i] = column{[]part{p}, p.values}
-		}
-		return columns, err
+		return lists.Each(of, func(p part) column { return column{[]part{p}, p.values} }), err
 	}}
 }
 
@@ -295,10 +288,7 @@ func Cells(n int, data Data, t Term) (names []string, members [][]int, err error
 
 // listed joins at most twenty names in quotes.
 func listed(names []string) string {
-	quoted := make([]string, min(20, len(names)))
-	for i := range quoted {
-		quoted[i] = strconv.Quote(names[i])
-	}
+	quoted := lists.Make(min(20, len(names)), func(i int) string { return strconv.Quote(names[i]) })
 	if len(names) > len(quoted) {
 		quoted = append(quoted, fmt.Sprintf("… (%d in all)", len(names)))
 	}

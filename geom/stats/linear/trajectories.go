@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 )
 
 // Trajectories are the paths of groups: their means at stages that follow each other, such as ages or sites along a gradient.
@@ -95,11 +96,9 @@ func (m *Model) Trajectories(group, stage Term, p Permutations) (out *Trajectori
 		return nil, err
 	}
 	paths := func(vectors *mat.Dense) []*path {
-		paths := make([]*path, len(out.Groups))
-		for g := range paths {
-			paths[g] = newPath(vectors.Slice(g*stages, (g+1)*stages, 0, vectors.RawMatrix().Cols).(*mat.Dense))
-		}
-		return paths
+		return lists.Make(len(out.Groups), func(g int) *path {
+			return newPath(vectors.Slice(g*stages, (g+1)*stages, 0, vectors.RawMatrix().Cols).(*mat.Dense))
+		})
 	}
 	numbers, tests, err := m.compare("trajectories", rows, both, p, func(vectors *mat.Dense) (out []float64) {
 		of := paths(vectors)
