@@ -8,6 +8,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Manifold is what all manifolds have: a dimension. Functions of this package take a value that is a Metric, a Cometric or a Charted manifold too;
@@ -136,7 +137,6 @@ func Geodesics(m Manifold) ode.Field {
 }
 
 func checkPair(m Manifold, what string, q, v *Node) {
-	if q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() || !q.Shape().Equal(v.Shape()) {
-		panic(fmt.Sprintf("geom.%s: point %s and vector %s, want the same shape with last axis %d", what, q.Shape(), v.Shape(), m.Dim()))
-	}
+	refuse.If(q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() || !q.Shape().Equal(v.Shape()),
+		"geom.%s: point %s and vector %s, want the same shape with last axis %d", what, q.Shape(), v.Shape(), m.Dim())
 }

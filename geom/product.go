@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Product returns the product of two or more manifolds. Its points and vectors are those of the factors one after the other, and squares of lengths
@@ -14,9 +15,7 @@ import (
 // those of transport included, if every factor is a ClosedTransport, and none otherwise. Factors may be Charted or not. A SubRiemannian one is a
 // panic: take a Distribution on the product.
 func Product(factors ...Manifold) Manifold {
-	if len(factors) < 2 {
-		panic(fmt.Sprintf("geom.Product: %d manifolds, want at least 2", len(factors)))
-	}
+	refuse.If(len(factors) < 2, "geom.Product: %d manifolds, want at least 2", len(factors))
 	charted, closed := false, true
 	for i, m := range factors {
 		if _, sub := m.(SubRiemannian); sub {

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Vec is a point or vector as a list of numbers: an ambient vector on a Charted manifold, coordinates on other manifolds.
@@ -94,9 +95,7 @@ func On(m Manifold, options ...Option) *Space[Vec] { return newSpace[Vec](m, row
 // OnShapes returns a space over a manifold that has Rows, with points as shapes; it panics for other manifolds.
 func OnShapes(m Manifold, options ...Option) *Space[Shape] {
 	r, ok := m.(Rows)
-	if !ok {
-		panic(fmt.Sprintf("geom.OnShapes: points of %T have no rows: see geom.Rows", m))
-	}
+	refuse.If(!ok, "geom.OnShapes: points of %T have no rows: see geom.Rows", m)
 	n, columns, name := r.Rows()
 	return newSpace[Shape](m, rows{n, columns, name}, options)
 }
@@ -115,9 +114,7 @@ func (s *space) with(options []Option) *space {
 	for _, o := range options {
 		o(&out.settings)
 	}
-	if out.steps < 1 {
-		panic(fmt.Sprintf("geom.Integrator: %d steps, want at least 1", out.steps))
-	}
+	refuse.If(out.steps < 1, "geom.Integrator: %d steps, want at least 1", out.steps)
 	return &out
 }
 
@@ -231,9 +228,7 @@ func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.
 		s.programs.funcs[key] = f
 	}
 	s.programs.mu.Unlock()
-	if f.code != code {
-		panic(fmt.Sprintf("geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key))
-	}
+	refuse.If(f.code != code, "geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key)
 	return f.Func.Call(args...)
 }
 

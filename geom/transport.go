@@ -1,14 +1,13 @@
 package geom
 
 import (
-	"fmt"
-
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Transport moves vectors in parallel along a curve γ, v' = −Γ(γ', v), and returns them at all samples of the curve, [n + 1, P..., B..., d]. The path
@@ -45,9 +44,7 @@ func Transport(m Manifold, method ode.Method, path, v *Node) *Node {
 }
 
 func checkCurve(what string, path *Node) (n int) {
-	if path.Rank() < 2 || path.Shape().Dim(0) < 2 {
-		panic(fmt.Sprintf("geom.%s: curve %s, want [n + 1, ..., d] with n ≥ 1", what, path.Shape()))
-	}
+	refuse.If(path.Rank() < 2 || path.Shape().Dim(0) < 2, "geom.%s: curve %s, want [n + 1, ..., d] with n ≥ 1", what, path.Shape())
 	return path.Shape().Dim(0) - 1
 }
 

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Expansion is a kernel as a sum of plane waves, periodic with a period L_a along every axis:
@@ -176,9 +177,8 @@ func (k *Expansion) coreDims() []int { return lists.Each(k.Modes, func(m int) in
 
 // waves returns (1, cos kθ, sin kθ), k = 1 … m_a, θ = 2π x_a/L_a, [2m_a + 1, chunk] for every axis of points [D, chunk].
 func (k *Expansion) waves(x *Node) []*Node {
-	if x.Shape().Dim(0) != len(k.Modes) {
-		panic(fmt.Sprintf("kernels: points with %d coordinates, the kernel %s is expanded in %d", x.Shape().Dim(0), k, len(k.Modes)))
-	}
+	refuse.If(x.Shape().Dim(0) != len(k.Modes),
+		"kernels: points with %d coordinates, the kernel %s is expanded in %d", x.Shape().Dim(0), k, len(k.Modes))
 	out := make([]*Node, len(k.Modes))
 	for a, m := range k.Modes {
 		xa := SliceAxis(x, 0, AxisRange(a, a+1))

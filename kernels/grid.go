@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 	"anatomy/kernels/native"
 )
 
@@ -414,9 +415,7 @@ func afterEnd(x *Node) *Node {
 // of the chunk are its points, 1 or 0, [pointsInChunk, 1], and the first cell of the patch, one scalar an axis.
 func (k *Gridded) sort(x, low *Node) binned {
 	g, n, d := x.Graph(), x.Shape().Dim(0), len(k.Cells)
-	if x.Shape().Dim(1) != d {
-		panic(fmt.Sprintf("kernels: points %s, the kernel %s is for %d coordinates", x.Shape(), k, d))
-	}
+	refuse.If(x.Shape().Dim(1) != d, "kernels: points %s, the kernel %s is for %d coordinates", x.Shape(), k, d)
 	cells := Mul(Sub(x, ExpandAxes(low, 0)), k.cellsPerLength(x))
 	var bin *Node
 	for a, c := range k.Cells {

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // CustomVJP returns the outputs, which were computed from the inputs in whatever way, with a derivative of their own: reverse
@@ -32,9 +33,7 @@ func CustomVJP(inputs, outputs []*Node, rule func(cotangents []*Node) []*Node) [
 	}
 	engine.SetVJP(call, func(ct []*Node) []*Node {
 		cts := rule(ct)
-		if len(cts) != len(inputs) {
-			panic(fmt.Sprintf("autodiff.CustomVJP: the rule returned %d cotangents for %d inputs", len(cts), len(inputs)))
-		}
+		refuse.If(len(cts) != len(inputs), "autodiff.CustomVJP: the rule returned %d cotangents for %d inputs", len(cts), len(inputs))
 		return append(cts, make([]*Node, len(outputs))...)
 	})
 	return outs
@@ -47,13 +46,9 @@ func Pullback(y, ct, x []*Node) []*Node { return gradientOrZeros(inner(y, ct), x
 // Pushforward is the Jacobian-vector product: it returns f(x) and the directional derivative ∂f/∂x·v, for v of the shapes of
 // x. It is made by two reverse passes, as the gradient of ⟨∂⟨f(x), u⟩/∂x, v⟩ with respect to u.
 func Pushforward(f func(x []*Node) []*Node, x, v []*Node) (y, dy []*Node) {
-	if len(x) != len(v) {
-		panic(fmt.Sprintf("autodiff.Pushforward: %d points, %d directions", len(x), len(v)))
-	}
+	refuse.If(len(x) != len(v), "autodiff.Pushforward: %d points, %d directions", len(x), len(v))
 	for j := range x {
-		if !x[j].Shape().Equal(v[j].Shape()) {
-			panic(fmt.Sprintf("autodiff.Pushforward: x[%d] has shape %s, its direction %s", j, x[j].Shape(), v[j].Shape()))
-		}
+		refuse.If(!x[j].Shape().Equal(v[j].Shape()), "autodiff.Pushforward: x[%d] has shape %s, its direction %s", j, x[j].Shape(), v[j].Shape())
 	}
 	y = f(x)
 	u := make([]*Node, len(y))
@@ -126,14 +121,10 @@ func leadingToRow(x *Node) *Node {
 
 // inner returns Σ ⟨a_j, b_j⟩, or nil where the lists are empty.
 func inner(a, b []*Node) *Node {
-	if len(a) != len(b) {
-		panic(fmt.Sprintf("autodiff: %d values against %d cotangents", len(a), len(b)))
-	}
+	refuse.If(len(a) != len(b), "autodiff: %d values against %d cotangents", len(a), len(b))
 	var sum *Node
 	for j := range a {
-		if !a[j].Shape().Equal(b[j].Shape()) {
-			panic(fmt.Sprintf("autodiff: value %d has shape %s, its cotangent %s", j, a[j].Shape(), b[j].Shape()))
-		}
+		refuse.If(!a[j].Shape().Equal(b[j].Shape()), "autodiff: value %d has shape %s, its cotangent %s", j, a[j].Shape(), b[j].Shape())
 		s := ReduceAllSum(Mul(a[j], b[j]))
 		if sum == nil {
 			sum = s

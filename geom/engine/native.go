@@ -15,6 +15,7 @@ import (
 
 	"anatomy/geom/engine/internal/ffi"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // C functions that compiled programs call, by XLA's foreign function interface. A program, also a kept one, names them:
@@ -70,9 +71,7 @@ const nativePrefix = "native_"
 // Native calls a C function on the inputs, which come in row-major layout, and returns outputs of the shapes given. It
 // has no derivative; autodiff.CustomVJP gives it one.
 func Native(name string, inputs []*graph.Node, outputs ...shapes.Shape) []*graph.Node {
-	if !HasNative(name) {
-		panic(fmt.Sprintf("engine.Native: the back end has no function %q: ask HasNative before", name))
-	}
+	refuse.If(!HasNative(name), "engine.Native: the back end has no function %q: ask HasNative before", name)
 	g := inputs[0].Graph()
 	unique := fmt.Sprintf("%s%s_%d", nativePrefix, name, g.LastNode().Id())
 	fn := withOwnScalars(g, func() *graph.Function {

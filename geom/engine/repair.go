@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"reflect"
 	"unsafe"
 
@@ -11,6 +10,8 @@ import (
 	"github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/stablehlo"
 	"github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/internal/refuse"
 )
 
 // Loops in GoMLX v0.28.8 over go-xla v0.4.5 have four defects. This file goes round them and nothing else does:
@@ -315,9 +316,7 @@ func meet(x, y compute.Value) (compute.Value, compute.Value, error) {
 // field is FieldByName that says which assumption about the pinned modules fails.
 func field(v reflect.Value, name string) reflect.Value {
 	f := v.FieldByName(name)
-	if !f.IsValid() {
-		panic(fmt.Sprintf("engine: %s has no field %q: the pinned gomlx and go-xla modules changed, see geom/engine/repair.go", v.Type(), name))
-	}
+	refuse.If(!f.IsValid(), "engine: %s has no field %q: the pinned gomlx and go-xla modules changed, see geom/engine/repair.go", v.Type(), name)
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Values are the results of a call, in the order in which the graph function returned them. Scalar, Vector, Matrix and
@@ -64,9 +65,7 @@ func (v Values) Array3(i int) [][][]float64 {
 
 func (v Values) rank(i, want int) []int {
 	d := v[i].Shape().Dimensions
-	if len(d) != want {
-		panic(fmt.Sprintf("engine: result %d has shape %s, not %d axes", i, v[i].Shape(), want))
-	}
+	refuse.If(len(d) != want, "engine: result %d has shape %s, not %d axes", i, v[i].Shape(), want)
 	return d
 }
 

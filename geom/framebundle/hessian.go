@@ -27,9 +27,7 @@ func (e *estimation) hessian() *mat.SymDense {
 			gram.SetSym(k, k, gram.At(k, k)+variance)
 		}
 		var factor mat.Cholesky
-		if !factor.Factorize(gram) {
-			try.Fail("the vectors of the frame become linearly dependent in the search: take a lower rank, or a larger Noise")
-		}
+		try.FailIf(!factor.Factorize(gram), "the vectors of the frame become linearly dependent in the search: take a lower rank, or a larger Noise")
 		var along, follow, rest, part mat.Dense
 		along.Mul(t.byControls.T(), t.byStart)
 		try.Do(factor.SolveTo(&follow, &along))
@@ -56,9 +54,8 @@ func (e *estimation) probes() [][]float64 {
 		covariance.SymRankOne(covariance, w, mat.NewVecDense(e.Rank, floats.SubTo(make([]float64, e.Rank), samples[i], centre)))
 	}
 	var eigen mat.EigenSym
-	if !eigen.Factorize(covariance, true) {
-		try.Fail("the most probable paths at a step of the search are not finite: give more steps of the integrator, a larger Noise, or a Start closer to the samples")
-	}
+	try.FailIf(!eigen.Factorize(covariance, true),
+		"the most probable paths at a step of the search are not finite: give more steps of the integrator, a larger Noise, or a Start closer to the samples")
 	var axes mat.Dense
 	eigen.VectorsTo(&axes)
 	var probes [][]float64

@@ -154,9 +154,8 @@ func (p *paths) follow(u Point[geom.Vec], step []float64, sigma, tolerance float
 		gram.SetSym(a, a, gram.At(a, a)+sigma*sigma)
 	}
 	var factor mat.Cholesky
-	if !factor.Factorize(gram) {
-		try.Fail("the vectors of the frame become linearly dependent along the path: take a larger noise, or a frame of fewer vectors")
-	}
+	try.FailIf(!factor.Factorize(gram),
+		"the vectors of the frame become linearly dependent along the path: take a larger noise, or a frame of fewer vectors")
 	var tooLong atomic.Bool
 	p.each(func(x *path) {
 		s := x.kept.copied()

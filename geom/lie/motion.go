@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/internal/refuse"
 )
 
 // MuntheKaas turns an integrator into one that stays on the group, for states whose first part is an element g of the group,
@@ -76,9 +77,7 @@ func (g *Group) turned(side Side, xi, mu *Node) *Node {
 // not from LeftInvariant or RightInvariant.
 func EulerPoincare(m geom.Charted) ode.Field {
 	im, ok := m.(invariantMetric)
-	if !ok {
-		panic(fmt.Sprintf("lie.EulerPoincare: %T is not an invariant metric of a group", m))
-	}
+	refuse.If(!ok, "lie.EulerPoincare: %T is not an invariant metric of a group", m)
 	a := im.of()
 	return func(_ *Node, y ode.State) ode.State {
 		xi := a.velocity(y[1])

@@ -26,6 +26,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Node is a node of the graph.
@@ -56,9 +57,8 @@ func MatMul(a, b *Node) *Node {
 	matrix("MatMul", a)
 	matrix("MatMul", b)
 	ra, rb := a.Rank(), b.Rank()
-	if a.Shape().Dim(-1) != b.Shape().Dim(-2) || ra > 2 && rb > 2 && !slices.Equal(batch(a), batch(b)) {
-		panic(fmt.Sprintf("linalg.MatMul: shapes %s and %s do not fit", a.Shape(), b.Shape()))
-	}
+	refuse.If(a.Shape().Dim(-1) != b.Shape().Dim(-2) || ra > 2 && rb > 2 && !slices.Equal(batch(a), batch(b)),
+		"linalg.MatMul: shapes %s and %s do not fit", a.Shape(), b.Shape())
 	if ra == 2 && rb > 2 {
 		return T(graph.DotGeneral(b, []int{rb - 2}, nil, a, []int{1}, nil))
 	}
@@ -71,17 +71,14 @@ func MatMul(a, b *Node) *Node {
 
 // MatVec is the product a·x, [..., n], of [..., n, m] and [..., m]; the leading axes are as in MatMul.
 func MatVec(a, x *Node) *Node {
-	if x.Rank() == 0 {
-		panic(fmt.Sprintf("linalg.MatVec: %s is not a vector", x.Shape()))
-	}
+	refuse.If(x.Rank() == 0, "linalg.MatVec: %s is not a vector", x.Shape())
 	return graph.Squeeze(MatMul(a, graph.ExpandAxes(x, -1)), -1)
 }
 
 // Outer is x yᵀ, [..., n, m], for x of [..., n] and y of [..., m].
 func Outer(x, y *Node) *Node {
-	if x.Rank() == 0 || x.Rank() != y.Rank() || !slices.Equal(x.Shape().Dimensions[:x.Rank()-1], y.Shape().Dimensions[:y.Rank()-1]) {
-		panic(fmt.Sprintf("linalg.Outer: shapes %s and %s do not fit", x.Shape(), y.Shape()))
-	}
+	refuse.If(x.Rank() == 0 || x.Rank() != y.Rank() || !slices.Equal(x.Shape().Dimensions[:x.Rank()-1], y.Shape().Dimensions[:y.Rank()-1]),
+		"linalg.Outer: shapes %s and %s do not fit", x.Shape(), y.Shape())
 	return graph.Mul(graph.ExpandAxes(x, -1), graph.ExpandAxes(y, -2))
 }
 
@@ -93,18 +90,14 @@ func Trace(a *Node) *Node {
 
 // matrix panics unless a has at least two axes.
 func matrix(name string, a *Node) {
-	if a.Rank() < 2 || !a.DType().IsFloat() {
-		panic(fmt.Sprintf("linalg.%s: %s is not a matrix of floats, [..., n, m]", name, a.Shape()))
-	}
+	refuse.If(a.Rank() < 2 || !a.DType().IsFloat(), "linalg.%s: %s is not a matrix of floats, [..., n, m]", name, a.Shape())
 }
 
 // square returns n for a of shape [..., n, n] and panics for others.
 func square(name string, a *Node) int {
 	matrix(name, a)
 	n := a.Shape().Dim(-1)
-	if a.Shape().Dim(-2) != n || n == 0 {
-		panic(fmt.Sprintf("linalg.%s: %s is not a square matrix, [..., n, n]", name, a.Shape()))
-	}
+	refuse.If(a.Shape().Dim(-2) != n || n == 0, "linalg.%s: %s is not a square matrix, [..., n, n]", name, a.Shape())
 	return n
 }
 
@@ -116,9 +109,8 @@ func columns(name string, a, b *Node, f func(b *Node) *Node) *Node {
 	if vector {
 		full = graph.ExpandAxes(b, -1)
 	}
-	if full.Rank() != a.Rank() || full.Shape().Dim(-2) != n || !slices.Equal(batch(full), batch(a)) || full.DType() != a.DType() {
-		panic(fmt.Sprintf("linalg.%s: matrix %s and right-hand side %s do not fit: want [..., n, k] or [..., n]", name, a.Shape(), b.Shape()))
-	}
+	refuse.If(full.Rank() != a.Rank() || full.Shape().Dim(-2) != n || !slices.Equal(batch(full), batch(a)) || full.DType() != a.DType(),
+		"linalg.%s: matrix %s and right-hand side %s do not fit: want [..., n, k] or [..., n]", name, a.Shape(), b.Shape())
 	x := f(full)
 	if vector {
 		return graph.Squeeze(x, -1)

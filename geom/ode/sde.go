@@ -1,7 +1,6 @@
 package ode
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -9,6 +8,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Calculus says at which time of a step, in the limit of short steps, the right-hand side of a stochastic equation is evaluated.
@@ -60,9 +60,7 @@ func Increments(seed uint64, n, paths, m int, T float64) [][][]float64 {
 // f·dz + ½ Σ_α (Dσ_α) σ_α dt. Here σ_α is the vector field that multiplies dW^α; it is differentiated automatically.
 func ItoFromStratonovich(f Equation, m int) Equation {
 	return func(t *Node, y State, dt, dw *Node) State {
-		if dw.Shape().Dim(-1) != m {
-			panic(fmt.Sprintf("ode: noise %s for an equation with %d fields", dw.Shape(), m))
-		}
+		refuse.If(dw.Shape().Dim(-1) != m, "ode: noise %s for an equation with %d fields", dw.Shape(), m)
 		zeros := make(State, len(y))
 		for j := range y {
 			zeros[j] = ZerosLike(y[j])

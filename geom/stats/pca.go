@@ -66,12 +66,9 @@ func (p *PCA[P]) Err() error { return solve.NotNil(p).Status.Err(p) }
 
 func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 	n := len(m.Velocities)
-	if n < 2 {
-		try.Fail("tangent PCA: %d samples, want at least 2", n)
-	}
-	if len(m.Momenta) != n || len(m.Weights) != n {
-		try.Fail("tangent PCA: a mean of %d velocities, %d momenta and %d weights, want as many of each", n, len(m.Momenta), len(m.Weights))
-	}
+	try.FailIf(n < 2, "tangent PCA: %d samples, want at least 2", n)
+	try.FailIf(len(m.Momenta) != n || len(m.Weights) != n,
+		"tangent PCA: a mean of %d velocities, %d momenta and %d weights, want as many of each", n, len(m.Momenta), len(m.Weights))
 	square, err := squares(m.Weights)
 	try.Do(try.Name(err, "tangent PCA"))
 	centred := func(x [][]float64) (out [][]float64) {
@@ -88,9 +85,7 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 			return 0 // they may have no logarithm
 		}
 		v := share(i) * share(j) * (floats.Dot(momenta[i], velocities[j]) + floats.Dot(momenta[j], velocities[i])) / 2
-		if !lists.Finite(v) {
-			try.Fail("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, v)
-		}
+		try.FailIf(!lists.Finite(v), "tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, v)
 		return v
 	}
 	root, total := rootOf(inner, n, min(n-1, len(velocities[0])))

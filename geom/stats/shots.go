@@ -256,9 +256,8 @@ func cometricAt(space *geom.Space[geom.Vec], y []float64) *cometric {
 	n := len(out.Matrix(0))
 	c := &cometric{k: mat.NewSymDense(n, out.Flat(0)), width: len(y) / n}
 	var eigen mat.EigenSym
-	if !lists.Finite(floats.Norm(out.Flat(0), 1)) || !eigen.Factorize(c.k, true) {
-		try.Fail("the metric is singular or not finite at a point of the search: give a Start closer to the samples; for landmarks, take a narrower kernel")
-	}
+	try.FailIf(!lists.Finite(floats.Norm(out.Flat(0), 1)) || !eigen.Factorize(c.k, true),
+		"the metric is singular or not finite at a point of the search: give a Start closer to the samples; for landmarks, take a narrower kernel")
 	c.values = eigen.Values(nil)
 	eigen.VectorsTo(&c.vectors)
 	return c

@@ -138,9 +138,7 @@ func (r *run) meanHessian(y []float64, momenta [][]float64, w []float64, basis [
 		if w[i] == 0 {
 			continue
 		}
-		if r.Stopped() {
-			try.Fail("interrupted at sample %d of %d", i, len(momenta))
-		}
+		try.FailIf(r.Stopped(), "interrupted at sample %d of %d", i, len(momenta))
 		h, err := r.hessian(y, p, basis, step, sigma)
 		try.Do(try.Name(err, "sample %d", i))
 		h.Scale(w[i], h)
@@ -224,9 +222,8 @@ func basisFor(r *run, y []float64, coordinates bool) (basis, flat [][]float64) {
 	}, y))
 	basis, flat = out.Matrix(0), out.Matrix(1)
 	for k := range basis {
-		if !lists.Finite(floats.Sum(basis[k])) || !lists.Finite(floats.Sum(flat[k])) {
-			try.Fail("the metric at the mean is singular: take a mean with Mismatch")
-		}
+		try.FailIf(!lists.Finite(floats.Sum(basis[k])) || !lists.Finite(floats.Sum(flat[k])),
+			"the metric at the mean is singular: take a mean with Mismatch")
 	}
 	return basis, flat
 }

@@ -104,9 +104,7 @@ type linear struct {
 func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	now := c.linearise(make([]float64, c.run.Steps*c.Noise))
 	far := floats.Distance(now.x, now.y, 2)
-	if !lists.Finite(far) {
-		try.Fail("without controls the process diverges: use more steps or a shorter time")
-	}
+	try.FailIf(!lists.Finite(far), "without controls the process diverges: use more steps or a shorter time")
 	f := &Flow[P]{Status: geom.Stalled}
 	scale := max(far, floats.Distance(c.y, c.Space.Vector(c.Start), 2))
 	rounding := 1e-13 * floats.Norm(c.y, 2) // of the end
@@ -187,9 +185,7 @@ func (l *linear) multiplier(e []float64, sigma float64) (lambda, rest *mat.VecDe
 	gram := mat.NewSymDense(a, nil)
 	gram.SymOuterK(1, l.j)
 	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, true) {
-		try.Fail("the flow is not finite: use more steps or a shorter time")
-	}
+	try.FailIf(!eigen.Factorize(gram, true), "the flow is not finite: use more steps or a shorter time")
 	values := eigen.Values(nil)
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)

@@ -321,17 +321,11 @@ func (p Process[P]) Check() (err error) {
 }
 
 func (p Process[P]) valid() {
-	if p.Space == nil || p.Dynamics == nil {
-		try.Fail("the process has no Space or no Dynamics: set both")
-	}
-	if p.Noise < 1 {
-		try.Fail("noise in R^%d, want at least 1 dimension", p.Noise)
-	}
+	try.FailIf(p.Space == nil || p.Dynamics == nil, "the process has no Space or no Dynamics: set both")
+	try.FailIf(p.Noise < 1, "noise in R^%d, want at least 1 dimension", p.Noise)
 	var tangent []P
 	for j, part := range p.Parts {
-		if len(part.Vectors) == 0 {
-			try.Fail("part %d has no vectors", j)
-		}
+		try.FailIf(len(part.Vectors) == 0, "part %d has no vectors", j)
 		if n, d := len(part.Vectors), p.Space.M.Dim(); n > d {
 			try.Fail("part %d has %d vectors, want at most %d, the dimension", j, n, d)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Shared returns V [L][L], over the leaves in the order of Leaves: V_ab is the length of the path from the root that a and b share.
@@ -222,9 +223,7 @@ func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
 	out := grid(len(coordinates), len(coordinates))
 	for r, i := range coordinates {
 		for s, j := range coordinates {
-			if !slices.Equal(a.observed[i], a.observed[j]) {
-				panic(fmt.Sprintf("tree: the coordinates %d and %d were not observed in the same leaves", i, j))
-			}
+			refuse.If(!slices.Equal(a.observed[i], a.observed[j]), "tree: the coordinates %d and %d were not observed in the same leaves", i, j)
 			for _, c := range a.Contrasts {
 				if !math.IsNaN(c.Values[i]) {
 					out[r][s] += c.Values[i] * c.Values[j]
@@ -241,9 +240,7 @@ func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
 // if the root has another number of coordinates.
 func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
 	solve.NotNil(a)
-	if len(root) != len(a.Rate) {
-		panic(fmt.Sprintf("tree: a root of %d coordinates, want %d", len(root), len(a.Rate)))
-	}
+	refuse.If(len(root) != len(a.Rate), "tree: a root of %d coordinates, want %d", len(root), len(a.Rate))
 	sum := 0.0
 	for j, x := range root {
 		off := x - a.Mean[0][j]
