@@ -1,7 +1,6 @@
 package framebundle
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gomlx/compute/shapes"
@@ -91,9 +90,7 @@ func change(a, b *Node) *Node {
 func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geodesic[P], err error) {
 	defer try.Named(&err, "SteeredPath")
 	steps := s.Base.Steps()
-	if len(controls) != 2*steps+1 {
-		return nil, fmt.Errorf("controls at %d times, want %d", len(controls), 2*steps+1)
-	}
+	try.FailIf(len(controls) != 2*steps+1, "controls at %d times, want %d", len(controls), 2*steps+1)
 	out := s.call("SteeredPath", func(in []*Node) []*Node {
 		field := func(m geom.Manifold) ode.Field { return DevelopmentField(m, control(in[2])) }
 		return geom.Path(s.Base.M, field, s.Base.Method(), steps, in[:2], geom.Vector)

@@ -39,9 +39,7 @@ func (p *Posterior[P]) MaximumLikelihood() (_ *Maximum, err error) {
 	defer try.Named(&err, "MaximumLikelihood")
 	solve.NotNil(p)
 	k, n := len(p.Unknown), len(p.Scores)
-	if k == 0 {
-		return nil, fmt.Errorf("nothing is unknown")
-	}
+	try.FailIf(k == 0, "nothing is unknown")
 	var rows, slopes [][][]float64 // [chain][draw][unknown]
 	for c, scores := range p.Scores {
 		logs := make([][]float64, len(scores))
@@ -82,9 +80,7 @@ func (p *Posterior[P]) MaximumLikelihood() (_ *Maximum, err error) {
 func summit(logs, slopes [][][]float64) (_ []float64, _ *mat.Cholesky, err error) {
 	defer try.Catch(&err)
 	u, r := slices.Concat(logs...), slices.Concat(slopes...)
-	if len(u) == 0 {
-		return nil, nil, errors.New("there are no draws: ask Sample for more")
-	}
+	try.FailIf(len(u) == 0, "there are no draws: ask Sample for more")
 	k := len(u[0])
 	draws := mat.NewDense(len(u), k, nil)
 	for i := range u {
@@ -93,9 +89,7 @@ func summit(logs, slopes [][][]float64) (_ []float64, _ *mat.Cholesky, err error
 	var covariance mat.SymDense
 	stat.CovarianceMatrix(&covariance, draws, nil)
 	var spread mat.Cholesky
-	if !spread.Factorize(&covariance) {
-		return nil, nil, errors.New("there are too few draws, or all are equal: ask Sample for more draws, or a longer warm-up")
-	}
+	try.FailIf(!spread.Factorize(&covariance), "there are too few draws, or all are equal: ask Sample for more draws, or a longer warm-up")
 	var l mat.TriDense
 	spread.LTo(&l)
 	// Coordinates v = L⁻¹(u − top), in which the draws have the covariance 1.

@@ -202,9 +202,7 @@ func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []
 func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) (_ [][]P, err error) {
 	defer try.Named(&err, "gather")
 	s := on.Geometry()
-	if mean == nil || len(mean.Momenta) != len(vectors) {
-		return nil, fmt.Errorf("vectors of %d samples, want a mean of as many", len(vectors))
-	}
+	try.FailIf(mean == nil || len(mean.Momenta) != len(vectors), "vectors of %d samples, want a mean of as many", len(vectors))
 	if try.Get(s.Orbits()) {
 		return nil, errors.New("points are orbits, and the mean does not say at which configurations the vectors are: " +
 			"Grow moves the slopes of its regressions")
@@ -313,16 +311,12 @@ func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (_ *Departur
 		return nil, errStopped
 	}
 	for i, t := range g.Times {
-		if !slices.Equal(t, g.Times[0]) {
-			return nil, fmt.Errorf("subject %d has other times than subject 0", i)
-		}
+		try.FailIf(!slices.Equal(t, g.Times[0]), "subject %d has other times than subject 0", i)
 	}
 	s := on.Geometry()
 	slope, covector := s.Vector(g.Slope), s.Vector(g.Momentum)
 	speed := floats.Dot(slope, covector)
-	if !(speed > 0) {
-		return nil, errors.New("the mean slope is 0, so that there is no direction across it")
-	}
+	try.FailIf(!(speed > 0), "the mean slope is 0, so that there is no direction across it")
 	n, times := len(g.Times), len(g.Times[0])
 	var rows [][]float64
 	for _, e := range g.Misses {

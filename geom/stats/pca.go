@@ -36,9 +36,7 @@ type PCA[P geom.Point] struct {
 // of a mode is chosen so that its component of largest absolute value is positive.
 func TangentPCA[P geom.Point](m *Mean[P]) (_ *PCA[P], err error) {
 	defer try.Catch(&err)
-	if m == nil {
-		return nil, fmt.Errorf("tangent PCA: the mean is nil: give the result of FrechetMean")
-	}
+	try.FailIf(m == nil, "tangent PCA: the mean is nil: give the result of FrechetMean")
 	p := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: lists.Each(m.Velocities, geom.Numbers), Momenta: lists.Each(m.Momenta, geom.Numbers), Status: m.Status})
 	return pcaOf(p, func(v geom.Vec) P { return geom.Like(m.Point, v) }), nil
 }

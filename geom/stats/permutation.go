@@ -79,18 +79,12 @@ func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Ter
 	s := on.Geometry()
 	r := newRun("permutation test", s, 0)
 	defer r.end(&err)
-	if statistic.prepare == nil {
-		return nil, fmt.Errorf("no statistic: take MeanDistance, TangentMeanDistance or Dispersion")
-	}
+	try.FailIf(statistic.prepare == nil, "no statistic: take MeanDistance, TangentMeanDistance or Dispersion")
 	names, members := try.Get2(linear.Cells(len(samples), nil, groups))
-	if len(names) < 2 {
-		return nil, fmt.Errorf("%d groups, want at least 2", len(names))
-	}
+	try.FailIf(len(names) < 2, "%d groups, want at least 2", len(names))
 	g := &grouping{run: r, status: geom.Converged}
 	for k, of := range members {
-		if len(of) < 2 {
-			return nil, fmt.Errorf("group %s has %d samples, want at least 2 in each", names[k], len(of))
-		}
+		try.FailIf(len(of) < 2, "group %s has %d samples, want at least 2 in each", names[k], len(of))
 		g.sizes = append(g.sizes, len(of))
 	}
 	g.all, _ = samplesOf(r, s, lists.Pick(samples, slices.Concat(members...)), opts)

@@ -59,28 +59,21 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 	s := on.Geometry()
 	r := newRun("uncertainty of a mean", s, 0)
 	defer r.end(&err)
-	if m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta) {
-		return nil, fmt.Errorf("want a mean of at least 2 samples with their momenta, as FrechetMean returns it")
-	}
-	if m.Status != geom.Converged {
-		return nil, fmt.Errorf("the mean is %s, want one that has converged", m.Status)
-	}
+	try.FailIf(m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta),
+		"want a mean of at least 2 samples with their momenta, as FrechetMean returns it")
+	try.FailIf(m.Status != geom.Converged, "the mean is %s, want one that has converged", m.Status)
 	square := try.Get(squares(m.Weights))
 	y, d := s.Vector(m.Point), s.M.Dim()
 	basis, flat := basisFor(r, y, m.Mismatch > 0)
 	momenta := s.Vectors(m.Momenta)
 	a, pull, largest := scatter(momenta, m.Weights, square, basis)
-	if largest == 0 {
-		return nil, fmt.Errorf("all samples are at the mean")
-	}
+	try.FailIf(largest == 0, "all samples are at the mean")
 	if balance := mat.Norm(pull, 2) / mat.Norm(a, 2); !(balance < 0.1) {
 		return nil, fmt.Errorf("the logarithms have a mean of %.2g standard errors, want 0: the Tolerance of the mean was too large, or these are not the samples or weights of the mean", balance)
 	}
 	symmetric, off := r.meanHessian(y, momenta, m.Weights, basis, 1e-4*largest, m.Mismatch)
 	var eigen mat.EigenSym
-	if !eigen.Factorize(symmetric, false) {
-		return nil, fmt.Errorf("the Hessian of the sum of squared distances has no eigenvalues in double precision")
-	}
+	try.FailIf(!eigen.Factorize(symmetric, false), "the Hessian of the sum of squared distances has no eigenvalues in double precision")
 	u := &Uncertainty[P]{Point: m.Point, Size: 1 / square, Stiffness: eigen.Values(nil)}
 	if least, most := u.Stiffness[0], u.Stiffness[d-1]; !(least > 1e-5*most) {
 		return nil, fmt.Errorf("the sum of squared distances does not grow in every direction, its Hessian has the eigenvalue %.2g: the point is no local minimum, or the samples reach their cut loci", least)
@@ -89,14 +82,11 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 	}
 	var inverse mat.Cholesky
 	var root, modes mat.Dense
-	if !inverse.Factorize(symmetric) || inverse.SolveTo(&root, a) != nil {
-		return nil, fmt.Errorf("the Hessian of the sum of squared distances has no inverse in double precision")
-	}
+	try.FailIf(!inverse.Factorize(symmetric) || inverse.SolveTo(&root, a) != nil,
+		"the Hessian of the sum of squared distances has no inverse in double precision")
 	covariance := mat.NewSymDense(d, nil)
 	covariance.SymOuterK(1, &root) // H⁻¹ A (H⁻¹ A)ᵀ
-	if !eigen.Factorize(covariance, true) {
-		return nil, fmt.Errorf("the covariance has no eigenvalues in double precision")
-	}
+	try.FailIf(!eigen.Factorize(covariance, true), "the covariance has no eigenvalues in double precision")
 	eigen.VectorsTo(&modes)
 	variances := eigen.Values(nil)
 	for k := d - 1; k >= 0 && len(u.Modes) < len(momenta)-1 && variances[k] > 1e-12*variances[d-1]; k-- { // ascending

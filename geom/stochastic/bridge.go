@@ -112,9 +112,7 @@ func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (_ *B
 // Likelihood for each point of v, with its standard error and its discretisation error. The errors are those of Bridge.
 func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r Run) (_ []Likelihood, err error) {
 	defer try.Named(&err, "LogLikelihood")
-	if len(v) == 0 {
-		return nil, fmt.Errorf("no observations: give at least one")
-	}
+	try.FailIf(len(v) == 0, "no observations: give at least one")
 	out := runBridges(on.Geometry(), proposal, "LogLikelihood", x, v, &r, false)
 	estimates := make([]Likelihood, len(v))
 	for j := range v {

@@ -62,9 +62,7 @@ func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meeting
 	defer try.Named(&err, what)
 	s := on.Geometry()
 	r.check()
-	if len(samples) < 2 || r.Steps < 2 {
-		return nil, fmt.Errorf("%d samples and %d steps, want at least 2 of each", len(samples), r.Steps)
-	}
+	try.FailIf(len(samples) < 2 || r.Steps < 2, "%d samples and %d steps, want at least 2 of each", len(samples), r.Steps)
 	try.Do(s.Check("centre", centre))
 	try.Do(s.CheckAll("sample", samples))
 	try.Do(s.CheckRegular("sample", append([]P{centre}, samples...)...))

@@ -75,9 +75,7 @@ func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (_ *F
 	r := Run{Paths: 1, Steps: steps, Time: T}
 	p.check(&r, true)
 	try.Do(p.Space.Check("observation", y))
-	if !(sigma >= 0) || math.IsInf(sigma, 1) {
-		return nil, fmt.Errorf("noise of standard deviation %g", sigma)
-	}
+	try.FailIf(!(sigma >= 0) || math.IsInf(sigma, 1), "noise of standard deviation %g", sigma)
 	ends := geom.PointDim(p.Space.M)
 	try.Do(engine.Fits(fmt.Sprintf("%d steps", r.Steps), 8*float64(ends)*float64(r.Steps)*float64(2*p.Noise+6*ends*(1+len(p.Parts)))))
 	task := p.Space.Begin(what)
