@@ -47,11 +47,7 @@ type Draw struct {
 
 // newDraw returns the draw that leaves n rows as they are.
 func newDraw(n int) *Draw {
-	d := &Draw{Order: make([]int, n), Sign: make([]float64, n)}
-	for i := range n {
-		d.Order[i], d.Sign[i] = i, 1
-	}
-	return d
+	return &Draw{Order: lists.Range(n), Sign: slices.Repeat([]float64{1}, n)}
 }
 
 func (d *Draw) next(what Exchange) {
@@ -307,13 +303,6 @@ func (r Ratios) String() string {
 		lines = append(lines, fmt.Sprintf("%s : %s\t%.4g\t%.3g", pair.A, pair.B, pair.Ratio, pair.P))
 	}
 	return Table(lines)
-}
-
-// name puts what failed before an error.
-func name(err *error, what string) {
-	if *err != nil {
-		*err = fmt.Errorf("%s: %w", what, *err)
-	}
 }
 
 // Table aligns the cells of lines, which tabs separate, to the right.

@@ -1,8 +1,6 @@
 package linear
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -10,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
@@ -47,7 +46,7 @@ func (s *stratum) left() int { return s.y.RawMatrix().Rows - len(s.basis) }
 
 // over returns the stratum of the levels of term e, at which the columns of e differ, for the test of term k: rows are √m times the
 // means of the m samples of a level, and what the terms before e leave of them is e.
-func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error) {
+func (s *stratum) over(k, e int, columns []column, name string) *stratum {
 	levels := together(len(s.basis[0]), func(i int) []float64 { // the samples of each
 		return lists.Each(columns, func(column column) float64 { return column.values[i] })
 	})
@@ -55,9 +54,7 @@ func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error
 	for _, of := range levels {
 		least, most = min(least, len(of)), max(most, len(of))
 	}
-	if least < most {
-		return nil, fmt.Errorf("its levels have from %d to %d samples, and can be exchanged only if all have as many: leave some out, or take the means", least, most)
-	}
+	try.FailIf(least < most, "its levels have from %d to %d samples, and can be exchanged only if all have as many: leave some out, or take the means", least, most)
 	root := math.Sqrt(float64(most))
 	out := &stratum{response: &response{y: mat.NewDense(len(levels), s.y.RawMatrix().Cols, nil)}, blocks: make([][2]int, e), name: name, negligible: s.negligible}
 	for u, of := range levels {
@@ -86,17 +83,15 @@ func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error
 					out.basis = append(out.basis, means)
 				}
 			case j == k:
-				return nil, errors.New("it varies within the levels of that term, or is confounded with a term before that does")
+				try.Fail("it varies within the levels of that term, or is confounded with a term before that does")
 			}
 		}
 		if j < e {
 			out.blocks[j] = [2]int{from, len(out.basis)}
 		}
 	}
-	if count < len(levels) {
-		return nil, errors.New("a term before that one varies both between its levels and within them, or its values are no categories")
-	}
-	return out, nil
+	try.FailIf(count < len(levels), "a term before that one varies both between its levels and within them, or its values are no categories")
+	return out
 }
 
 // fit returns what the first m columns of the basis explain of x, by these columns [m, p], and its residuals.
@@ -172,7 +167,7 @@ type explain = func(d *Draw) (all, some []float64)
 
 // test tests hypotheses about the rows of the stratum by their F, and returns the F of the draws for each. What is permuted has no part in
 // the blocks before, and what the model with them fits has none in these and those after them.
-func (s *stratum) test(name string, of []hypothesis, p Permutations) (tests []Test, permuted [][]float64, err error) {
+func (s *stratum) test(name string, of []hypothesis, p Permutations) (tests []Test, permuted [][]float64) {
 	rows, columns := s.short().Dims()
 	sums := newSums(stack(s.basis), s.cells)
 	steps := (sums.steps() + len(of)*len(s.basis)*len(s.basis)) * columns // of a draw, for all hypotheses
@@ -181,17 +176,14 @@ func (s *stratum) test(name string, of []hypothesis, p Permutations) (tests []Te
 		by, together = s.byProducts, 1
 	}
 	for some := range slices.Chunk(of, together) {
-		found, fs, err := s.testBy(name, some, by(some), p)
-		if err != nil {
-			return nil, nil, err
-		}
+		found, fs := s.testBy(name, some, by(some), p)
 		tests, permuted = append(tests, found...), append(permuted, fs...)
 	}
-	return tests, permuted, nil
+	return tests, permuted
 }
 
 // testBy does so with sums of squares by one of two ways.
-func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Permutations) (tests []Test, permuted [][]float64, err error) {
+func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Permutations) (tests []Test, permuted [][]float64) {
 	observed, reduced, totals := make([]float64, len(of)), make([]*mat.Dense, len(of)), make([]float64, len(of))
 	short := s.short()
 	for k, h := range of {
@@ -201,7 +193,7 @@ func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Perm
 		totals[k] = sumOfSquares(reduced[k])
 	}
 	permuted = make([][]float64, len(of))
-	tests, err = p.OnCores(name, short.RawMatrix().Rows, s.exchange, observed, func() statistic {
+	return try.Get(p.OnCores(name, short.RawMatrix().Rows, s.exchange, observed, func() statistic {
 		explain, rows, f := by(), new(mat.Dense), make([]float64, len(of))
 		return func(d *Draw) ([]float64, error) {
 			all, some := explain(d)
@@ -221,8 +213,7 @@ func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Perm
 		for k := range of {
 			permuted[k] = append(permuted[k], f[k])
 		}
-	})
-	return tests, permuted, err
+	})), permuted
 }
 
 // byColumns multiplies the basis Q and the permuted rows Πy, once for all hypotheses: the residuals of a model with columns N of the basis are y − Nᵀ(Ny), of
