@@ -222,7 +222,9 @@ func (d *Design) row(constant float64, value func(c column) float64) []float64 {
 		for i, f := range r.of {
 			size = math.Max(size, math.Abs(f*out[i]))
 		}
-		try.FailIf(math.Abs(v-floats.Dot(r.of, out)) > 1e-6*size, "the samples do not determine the effect of %s", r.name())
+		if math.Abs(v-floats.Dot(r.of, out)) > 1e-6*size {
+			try.Fail("the samples do not determine the effect of %s", r.name())
+		}
 	}
 	return out
 }

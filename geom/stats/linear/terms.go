@@ -138,53 +138,49 @@ func indicator(is bool) float64 {
 	return 0
 }
 
-// term is one that is no interaction.
-func term(name string, parts func(s source) []part) Term {
-	return Term{name: name, parts: []string{name}, columns: func(s source) []column {
-		return lists.Each(parts(s), func(p part) column { return column{[]part{p}, p.values} })
-	}}
-}
-
 // Factor returns a term for a covariate with categories, such as a group. categories has one value for each sample; without
 // them the values are those of the column with this name in the data. A model compares each category with the first one in the
 // data.
 func Factor(name string, categories ...string) Term {
-	return term(name, func(s source) []part {
-		of := values(s, categories, func(d Data) ([]string, error) { return d.Column(name) })
-		var levels []string
-		for i, v := range of {
-			switch v {
-			case "":
-				try.Fail("%s has no %s", s.row(i), name)
-			case "NA", "NaN":
-				try.Fail("%s: %s is %s, by which R marks a value that is not known: leave it out, or name the category otherwise", s.row(i), name, v)
-			}
-			if !slices.Contains(levels, v) {
-				levels = append(levels, v)
-			}
+	return Term{name: name, parts: []string{name}, columns: func(s source) []column { return s.levels(name, categories) }}
+}
+
+func (s source) levels(name string, categories []string) []column {
+	of := values(s, categories, func(d Data) ([]string, error) { return d.Column(name) })
+	var levels []string
+	for i, v := range of {
+		switch v {
+		case "":
+			try.Fail("%s has no %s", s.row(i), name)
+		case "NA", "NaN":
+			try.Fail("%s: %s is %s, by which R marks a value that is not known: leave it out, or name the category otherwise", s.row(i), name, v)
 		}
-		var parts []part
-		for _, level := range append(levels[1:len(levels):len(levels)], levels[0]) { // beside the mean, the last adds nothing
-			p := part{name, level, levels, make([]float64, len(of)), make([]float64, len(of))}
-			for i, v := range of {
-				p.values[i], p.first[i] = indicator(v == level), indicator(v == levels[0])
-			}
-			parts = append(parts, p)
+		if !slices.Contains(levels, v) {
+			levels = append(levels, v)
 		}
-		return parts
+	}
+	indicators := func(level string) []float64 {
+		return lists.Each(of, func(v string) float64 { return indicator(v == level) })
+	}
+	beside := append(levels[1:len(levels):len(levels)], levels[0]) // beside the mean, the last adds nothing
+	return lists.Each(beside, func(level string) column {
+		values := indicators(level)
+		return column{[]part{{name, level, levels, values, indicators(levels[0])}}, values}
 	})
 }
 
 // Covariate returns a term for a covariate with numbers, such as age, on which samples depend linearly. numbers has one value
 // for each sample; without them the values are those of the column with this name in the data.
 func Covariate(name string, numbers ...float64) Term {
-	return term(name, func(s source) []part {
-		of := values(s, numbers, func(d Data) ([]float64, error) { return d.Numbers(name) })
-		if i, bad := lists.NotFinite(of); bad {
-			try.Fail("%s: %s is %g", s.row(i), name, of[i])
-		}
-		return []part{{term: name, values: of}}
-	})
+	return Term{name: name, parts: []string{name}, columns: func(s source) []column { return s.numbers(name, numbers) }}
+}
+
+func (s source) numbers(name string, numbers []float64) []column {
+	of := values(s, numbers, func(d Data) ([]float64, error) { return d.Numbers(name) })
+	if i, bad := lists.NotFinite(of); bad {
+		try.Fail("%s: %s is %g", s.row(i), name, of[i])
+	}
+	return []column{{[]part{{term: name, values: of}}, of}}
 }
 
 // Interaction returns the interaction of several terms: that part of the dependence on them that is not the sum of their
@@ -194,23 +190,25 @@ func Interaction(terms ...Term) Term {
 	for _, t := range terms {
 		names, parts = append(names, t.name), append(parts, t.parts...)
 	}
-	return Term{name: strings.Join(names, ":"), parts: parts, columns: func(s source) []column {
-		const most = 1 << 27 // numbers
-		products := []column{{values: slices.Repeat([]float64{1}, s.n)}}
-		for _, t := range terms {
-			columns := s.of(t)
-			try.FailIf(len(products)*len(columns) > most/s.n,
-				"%d columns of %d samples are more than the %d numbers that there may be", len(products)*len(columns), s.n, most)
-			var next []column
-			for _, p := range products {
-				for _, c := range columns {
-					next = append(next, column{slices.Concat(p.parts, c.parts), floats.MulTo(make([]float64, s.n), p.values, c.values)})
-				}
+	return Term{name: strings.Join(names, ":"), parts: parts, columns: func(s source) []column { return s.products(terms) }}
+}
+
+func (s source) products(terms []Term) []column {
+	const most = 1 << 27 // numbers
+	products := []column{{values: slices.Repeat([]float64{1}, s.n)}}
+	for _, t := range terms {
+		columns := s.of(t)
+		try.FailIf(len(products)*len(columns) > most/s.n,
+			"%d columns of %d samples are more than the %d numbers that there may be", len(products)*len(columns), s.n, most)
+		var next []column
+		for _, p := range products {
+			for _, c := range columns {
+				next = append(next, column{slices.Concat(p.parts, c.parts), floats.MulTo(make([]float64, s.n), p.values, c.values)})
 			}
-			products = next
 		}
-		return products
-	}}
+		products = next
+	}
+	return products
 }
 
 // Over returns the term with another error: its F is its mean square divided by that of a term which stands after it, in place of that of the
