@@ -9,3 +9,10 @@ func If(bad bool, format string, args ...any) {
 		panic(fmt.Sprintf(format, args...))
 	}
 }
+
+// About, deferred, puts what a function is about before the error that it returns.
+func About(err *error, what string, args ...any) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %w", fmt.Sprintf(what, args...), *err)
+	}
+}
