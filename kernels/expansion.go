@@ -158,15 +158,13 @@ func (k *Expansion) chunks(x *Node, columns int) (n, chunks, size int) {
 
 // cut makes [chunks, columns, size] of matrices with a row a point, the last chunk filled with zeros.
 func cut(in []*Node, chunks, size int) []*Node {
-	out := make([]*Node, len(in))
-	for j, v := range in {
+	return lists.Each(in, func(v *Node) *Node {
 		n, c := v.Shape().Dim(0), v.Shape().Dim(1)
 		if missing := chunks*size - n; missing > 0 {
 			v = Concatenate([]*Node{v, Zeros(v.Graph(), shapes.Make(v.DType(), missing, c))}, 0)
 		}
-		out[j] = TransposeAllDims(Reshape(v, chunks, size, c), 0, 2, 1)
-	}
-	return out
+		return TransposeAllDims(Reshape(v, chunks, size, c), 0, 2, 1)
+	})
 }
 
 // sizes are the 2m_a + 1.
