@@ -186,7 +186,7 @@ func (s *space) corank(g *Geodesic[Vec]) (int, error) {
 	}
 	d := s.M.Dim()
 	var eigen mat.EigenSym
-	if !eigen.Factorize(mat.NewSymDense(d, slices.Concat(out.Matrix(0)...)), false) {
+	if !eigen.Factorize(mat.NewSymDense(d, out.Flat(0)), false) {
 		return 0, fmt.Errorf("the derivative of the end point map is not finite")
 	}
 	values, missing := eigen.Values(nil), 0

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -175,7 +176,7 @@ func (e *estimation) principal() (frame [][]float64, deviations []float64, least
 	centre := lists.Combine(e.Weights, e.Samples)
 	off := lists.Each(e.Samples, func(x []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, centre) })
 	_, off = try.Get2(base.Project(e.Start, off...))
-	a := rows(off)
+	a := dense.Rows(off)
 	for i, w := range e.Weights {
 		floats.Scale(math.Sqrt(w), a.RawRowView(i))
 	}
@@ -362,15 +363,13 @@ func (e *estimation) imbalance(gradient []float64) float64 {
 // principalAxes takes the frame of the mean and of its paths to vectors that are orthogonal in the metric, which does not change
 // ννᵀ, with the variances along them, falling.
 func (e *estimation) principalAxes(m *Mean[geom.Vec]) {
-	var eigen mat.EigenSym
-	try.FailIf(!eigen.Factorize(try.Get(e.space.Gram(e.at)), true), "the metric is not finite at the mean: give a Start closer to the samples")
-	var rotation mat.Dense
-	eigen.VectorsTo(&rotation)
-	m.Variances = eigen.Values(nil) // rising
+	rising, rotation, ok := dense.Eigen(try.Get(e.space.Gram(e.at)))
+	try.FailIf(!ok, "the metric is not finite at the mean: give a Start closer to the samples")
+	m.Variances = rising
 	slices.Reverse(m.Variances)
 	rotated := func(rows [][]float64) (out [][]float64) {
 		for k := range rows {
-			out = append(out, lists.Combine(mat.Col(nil, len(rows)-1-k, &rotation), rows))
+			out = append(out, lists.Combine(mat.Col(nil, len(rows)-1-k, rotation), rows))
 		}
 		return out
 	}

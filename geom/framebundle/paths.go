@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 )
@@ -147,14 +148,9 @@ func (s *search) copied() *search {
 // flat space leave the ends where they were. It ends early where one of them is far from the best ones, with an excess above the
 // tolerance for it and perhaps for others: the step is too long. The step is that of x, and then those of the frame vectors.
 func (p *paths) follow(u Point[geom.Vec], step []float64, sigma, tolerance float64) []reached {
-	n, frame := len(u.X), rows(u.Frame)
-	gram := mat.NewSymDense(len(u.Frame), nil)
-	gram.SymOuterK(1, frame)
-	for a := range u.Frame {
-		gram.SetSym(a, a, gram.At(a, a)+sigma*sigma)
-	}
+	n, frame := len(u.X), dense.Rows(u.Frame)
 	var factor mat.Cholesky
-	try.FailIf(!factor.Factorize(gram),
+	try.FailIf(!factor.Factorize(dense.Shift(dense.Gram(frame), sigma*sigma)),
 		"the vectors of the frame become linearly dependent along the path: take a larger noise, or a frame of fewer vectors")
 	var tooLong atomic.Bool
 	p.each(func(x *path) {
@@ -205,7 +201,7 @@ func (p *paths) tangents(u Point[geom.Vec], constant [][]float64) []tangent {
 			s := space.steer(u, controls, aim)
 			t.byStart.SetRow(k, floats.ScaleTo(make([]float64, (rank+1)*n), -1, s.pull.list()))
 			var sums mat.Dense
-			sums.Mul(basis.values.T(), rows(s.slope))
+			sums.Mul(basis.values.T(), dense.Rows(s.slope))
 			t.byControls.SetRow(k, sums.RawMatrix().Data)
 		}
 		out[i] = t

@@ -242,14 +242,7 @@ func (s *Space[P]) Gram(u Point[P]) (_ *mat.SymDense, err error) {
 		at := geom.At(s.Base.M, in[0])
 		return []*Node{gram(at.Manifold, at.X, at.Enter(geom.Vector, in[1]))}
 	}, v.X, v.Frame)
-	m := len(u.Frame)
-	g := mat.NewSymDense(m, nil)
-	for i, row := range out.Matrix(0) {
-		for j := i; j < m; j++ {
-			g.SetSym(i, j, row[j])
-		}
-	}
-	return g, nil
+	return mat.NewSymDense(len(u.Frame), out.Flat(0)), nil
 }
 
 func diverges(points [][]float64) {

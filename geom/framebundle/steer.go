@@ -6,7 +6,6 @@ import (
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
@@ -109,14 +108,6 @@ func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geod
 }
 
 // rows is a matrix with these rows.
-func rows(x [][]float64) *mat.Dense {
-	out := mat.NewDense(len(x), len(x[0]), nil)
-	for i, v := range x {
-		out.SetRow(i, v)
-	}
-	return out
-}
-
 // move returns the point to which u goes by a step, the numbers of dx and then those of the dν_β. In coordinates x becomes x + dx, and the
 // frame ν + dν moves so that its covectors ν_β♭ stay the same: of landmarks it remains a field of the kernel whatever dx is, while a
 // geodesic in a direction that is rough for the kernel is wild. On a Charted manifold x moves along the geodesic with velocity dx, and

@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -293,9 +294,7 @@ func (s *sampler[P]) learn(draws, scores [][][]float64) {
 		}
 		var cov, fisher mat.SymDense
 		stat.CovarianceMatrix(&cov, rows, nil)
-		for j := range p {
-			cov.SetSym(j, j, cov.At(j, j)+1e-4)
-		}
+		dense.Shift(&cov, 1e-4)
 		fisher.SymOuterK(1/float64(len(draws)*k), &score)
 		l, ok := scale(&cov, &fisher)
 		if !ok { // or where a chain was where nothing is finite
@@ -331,25 +330,13 @@ func scale(cov, fisher *mat.SymDense) (*mat.TriDense, bool) {
 	chol.LTo(&l)
 	var turned, x mat.Dense
 	turned.Product(l.T(), fisher, &l)
-	p := cov.SymmetricDim()
-	inner := mat.NewSymDense(p, nil)
-	for i := range p {
-		for j := range i + 1 {
-			inner.SetSym(i, j, (turned.At(i, j)+turned.At(j, i))/2)
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(inner, true) {
+	values, axes, ok := dense.Eigen(dense.Symmetric(&turned))
+	if !ok {
 		return nil, false
 	}
-	var axes mat.Dense
-	eigen.VectorsTo(&axes)
-	values := eigen.Values(nil)
-	axes.Apply(func(_, j int, v float64) float64 { return v * math.Pow(math.Max(1, values[j]), -0.25) }, &axes)
-	x.Mul(&l, &axes)
-	var middle mat.SymDense
-	middle.SymOuterK(1, &x)
-	if !chol.Factorize(&middle) {
+	axes.Apply(func(_, j int, v float64) float64 { return v * math.Pow(math.Max(1, values[j]), -0.25) }, axes)
+	x.Mul(&l, axes)
+	if !chol.Factorize(dense.Gram(&x)) {
 		return nil, false
 	}
 	chol.LTo(&l)

@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -117,14 +118,8 @@ func summit(logs, slopes [][][]float64) (_ []float64, _ *mat.Cholesky, err error
 		}
 		var half, information mat.Dense // by u: L⁻ᵀ·L⁻¹
 		try.Do(errors.Join(half.Solve(l.T(), second), information.Solve(l.T(), half.T()), slope.SolveVec(l.T(), slope)))
-		h := mat.NewSymDense(k, nil)
-		for j := range k {
-			for i := range j + 1 {
-				h.SetSym(i, j, (information.At(i, j)+information.At(j, i))/2)
-			}
-		}
 		var chol mat.Cholesky
-		if !chol.Factorize(h) {
+		if !chol.Factorize(dense.Symmetric(&information)) {
 			break
 		}
 		var step mat.VecDense

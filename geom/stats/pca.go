@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -91,15 +92,10 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 	if root == nil {
 		return p
 	}
-	var eigen mat.EigenSym
-	var small mat.SymDense
-	if small.SymOuterK(1, root); !eigen.Factorize(&small, true) {
-		try.Fail("tangent PCA: the eigenvalues of the matrix of inner products were not found")
-	}
-	values := eigen.Values(nil)
-	var vectors, parts mat.Dense
-	eigen.VectorsTo(&vectors)
-	parts.Mul(root.T(), &vectors)
+	values, vectors, ok := dense.Eigen(dense.Gram(root))
+	try.FailIf(!ok, "tangent PCA: the eigenvalues of the matrix of inner products were not found")
+	var parts mat.Dense
+	parts.Mul(root.T(), vectors)
 	for k := len(values) - 1; k >= 0 && values[k] > 1e-14*values[len(values)-1]; k-- { // ascending
 		c := mat.Col(nil, k, &parts)
 		for i := range c {

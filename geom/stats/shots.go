@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -243,7 +244,7 @@ type cometric struct {
 	k       *mat.SymDense
 	width   int
 	values  []float64
-	vectors mat.Dense
+	vectors *mat.Dense
 }
 
 func cometricAt(space *geom.Space[geom.Vec], y []float64) *cometric {
@@ -253,13 +254,12 @@ func cometricAt(space *geom.Space[geom.Vec], y []float64) *cometric {
 		}
 		return []*graph.Node{geom.CometricMatrix(space.M, in[0])}
 	}, y))
-	n := len(out.Matrix(0))
+	n, ok := len(out.Matrix(0)), lists.Finite(floats.Norm(out.Flat(0), 1))
 	c := &cometric{k: mat.NewSymDense(n, out.Flat(0)), width: len(y) / n}
-	var eigen mat.EigenSym
-	try.FailIf(!lists.Finite(floats.Norm(out.Flat(0), 1)) || !eigen.Factorize(c.k, true),
-		"the metric is singular or not finite at a point of the search: give a Start closer to the samples; for landmarks, take a narrower kernel")
-	c.values = eigen.Values(nil)
-	eigen.VectorsTo(&c.vectors)
+	if ok {
+		c.values, c.vectors, ok = dense.Eigen(c.k)
+	}
+	try.FailIf(!ok, "the metric is singular or not finite at a point of the search: give a Start closer to the samples; for landmarks, take a narrower kernel")
 	return c
 }
 
@@ -280,6 +280,6 @@ func (c *cometric) solve(variance float64, v []float64) []float64 {
 	for i, l := range c.values {
 		floats.Scale(1/(math.Max(l, 0)+variance), parts.RawRowView(i))
 	}
-	p.Mul(&c.vectors, &parts)
+	p.Mul(c.vectors, &parts)
 	return p.RawMatrix().Data
 }

@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -81,16 +82,13 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 		return nil, fmt.Errorf("the Hessian of the sum of squared distances is symmetric to %.2g of it alone: take more steps (geom.Integrator)", off/most)
 	}
 	var inverse mat.Cholesky
-	var root, modes mat.Dense
+	var root mat.Dense
 	try.FailIf(!inverse.Factorize(symmetric) || inverse.SolveTo(&root, a) != nil,
 		"the Hessian of the sum of squared distances has no inverse in double precision")
-	covariance := mat.NewSymDense(d, nil)
-	covariance.SymOuterK(1, &root) // H⁻¹ A (H⁻¹ A)ᵀ
-	try.FailIf(!eigen.Factorize(covariance, true), "the covariance has no eigenvalues in double precision")
-	eigen.VectorsTo(&modes)
-	variances := eigen.Values(nil)
+	variances, modes, ok := dense.Eigen(dense.Gram(&root)) // H⁻¹ A (H⁻¹ A)ᵀ
+	try.FailIf(!ok, "the covariance has no eigenvalues in double precision")
 	for k := d - 1; k >= 0 && len(u.Modes) < len(momenta)-1 && variances[k] > 1e-12*variances[d-1]; k-- { // ascending
-		c := mat.Col(nil, k, &modes)
+		c := mat.Col(nil, k, modes)
 		mode := lists.Combine(c, basis)
 		floats.Scale(signOf(mode), c)
 		u.Modes, u.Covectors = append(u.Modes, s.Point(lists.Combine(c, basis))), append(u.Covectors, s.Point(lists.Combine(c, flat)))
@@ -134,14 +132,9 @@ func (r *run) meanHessian(y []float64, momenta [][]float64, w []float64, basis [
 		h.Scale(w[i], h)
 		hessian.Add(hessian, h)
 	}
-	symmetric = mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := range i + 1 {
-			symmetric.SetSym(i, j, (hessian.At(i, j)+hessian.At(j, i))/2)
-			off = max(off, math.Abs(hessian.At(i, j)-hessian.At(j, i)))
-		}
-	}
-	return symmetric, off
+	var skew mat.Dense
+	skew.Sub(hessian, hessian.T())
+	return dense.Symmetric(hessian), mat.Max(&skew)
 }
 
 // Radii returns the half axes, along the modes, of the ellipsoid of tangent vectors that holds Log_y of the population's mean with a probability,

@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -180,13 +181,8 @@ func (c *controlled[P]) halved(e []float64, points []P) float64 {
 // divided by σ²; there rest is y − x. Such directions are those off an embedded manifold, and those that noise does not reach.
 func (l *linear) multiplier(e []float64, sigma float64) (lambda, rest *mat.VecDense) {
 	a := len(l.x)
-	gram := mat.NewSymDense(a, nil)
-	gram.SymOuterK(1, l.j)
-	var eigen mat.EigenSym
-	try.FailIf(!eigen.Factorize(gram, true), "the flow is not finite: use more steps or a shorter time")
-	values := eigen.Values(nil)
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
+	values, vectors, ok := dense.Eigen(dense.Gram(l.j))
+	try.FailIf(!ok, "the flow is not finite: use more steps or a shorter time")
 	var to, along mat.VecDense
 	lambda, rest = mat.NewVecDense(a, nil), mat.NewVecDense(a, nil)
 	to.MulVec(l.j, mat.NewVecDense(len(e), e))

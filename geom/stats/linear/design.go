@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -43,7 +44,7 @@ type frame struct {
 
 func newFrame(x *mat.Dense, basis [][]float64) frame {
 	var triangle mat.Dense
-	triangle.Mul(stack(basis), x)
+	triangle.Mul(dense.Rows(basis), x)
 	f := frame{x, basis, new(mat.Dense)}
 	err := f.inverse.Inverse(&triangle)
 	var condition mat.Condition
@@ -57,7 +58,7 @@ func newFrame(x *mat.Dense, basis [][]float64) frame {
 // coefficients returns the β that minimise |y − xβ|, [m, columns of y].
 func (f frame) coefficients(y mat.Matrix) *mat.Dense {
 	var explained, out mat.Dense
-	explained.Mul(stack(f.basis), y)
+	explained.Mul(dense.Rows(f.basis), y)
 	out.Mul(f.inverse, &explained)
 	return &out
 }
@@ -182,7 +183,7 @@ func (d *Design) Slopes(m [][]float64) (_ [][]float64, err error) {
 	try.FailIf(len(m) != len(d.scale) || len(m) == 0, "slopes of %d rows, for %d columns: give a row for each", len(m), len(d.scale))
 	try.Do(try.Name(try.Run(func() { alike(m) }), "slopes"))
 	var u mat.Dense
-	u.Mul(d.slopes(), stack(m))
+	u.Mul(d.slopes(), dense.Rows(m))
 	return lists.Make(len(m), func(k int) []float64 {
 		row := u.RawRowView(k)
 		for j := range row {
@@ -273,9 +274,4 @@ func orthonormal(basis [][]float64, column []float64, least float64) [][]float64
 	}
 	floats.Scale(1/norm, c)
 	return append(basis[:len(basis):len(basis)], c)
-}
-
-// stack returns vectors as the rows of a matrix.
-func stack(vectors [][]float64) *mat.Dense {
-	return mat.NewDense(len(vectors), len(vectors[0]), slices.Concat(vectors...))
 }

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 )
 
 // Disparity is how much groups vary about what a linear model predicts for them.
@@ -101,7 +102,7 @@ func (m *Model) Disparity(groups Term, p Permutations) (out *Disparity, err erro
 	}
 
 	var whole mat.Dense // what the model explains of all
-	whole.Mul(stack(basis), scaled)
+	whole.Mul(dense.Rows(basis), scaled)
 	for i, j := range Twos(len(names)) {
 		e := m.exchanged([2][]int{members[i], members[j]}, free, scaled, &whole)
 		a, b := out.Groups[i], out.Groups[j]

@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 )
 
 // Pair compares two categories of a factor.
@@ -184,7 +185,7 @@ func (m *Model) compare(what string, rows *mat.Dense, without func(c column) boo
 		}
 	}
 	var weights mat.Dense // the vectors are rows · β = weights · y
-	weights.Product(z.Slice(0, count, 1-first, columns), m.whole.inverse, stack(m.whole.basis))
+	weights.Product(z.Slice(0, count, 1-first, columns), m.whole.inverse, dense.Rows(m.whole.basis))
 	y := m.whole.short()
 	var vectors, fitted mat.Dense
 	vectors.Mul(&weights, y)

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 )
 
 // Places tests a term in each column of the rows alone. Columns are places, such as the cells of a template, where each sample has one
@@ -62,7 +63,7 @@ func (m *Model) Places(t Term, p Permutations) (out *Places, err error) {
 			f[c] = s.ratio(1, 2, square, max(0, totals[c]-all))
 		}
 	}
-	project := newSums(stack(s.basis), s.cells).of(reduced, nil)
+	project := newSums(dense.Rows(s.basis), s.cells).of(reduced, nil)
 	of(project(newDraw(rows)))
 	out = &Places{F: slices.Clone(f), Least: 1}
 	tests := try.Get(p.Test(what, rows, s.exchange, out.F, func(d *Draw) ([]float64, error) {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -100,7 +101,7 @@ func (s *stratum) fit(x *mat.Dense, m int) (explained, residuals *mat.Dense) {
 	if m == 0 {
 		return nil, residuals
 	}
-	q := stack(s.basis[:m])
+	q := dense.Rows(s.basis[:m])
 	var fitted mat.Dense
 	explained = new(mat.Dense)
 	explained.Mul(q, x)
@@ -169,7 +170,7 @@ type explain = func(d *Draw) (all, some []float64)
 // the blocks before, and what the model with them fits has none in these and those after them.
 func (s *stratum) test(name string, of []hypothesis, p Permutations) (tests []Test, permuted [][]float64) {
 	rows, columns := s.short().Dims()
-	sums := newSums(stack(s.basis), s.cells)
+	sums := newSums(dense.Rows(s.basis), s.cells)
 	steps := (sums.steps() + len(of)*len(s.basis)*len(s.basis)) * columns // of a draw, for all hypotheses
 	by, together := func(of []hypothesis) func() explain { return s.byColumns(of, sums) }, len(of)
 	if 4*rows*rows*len(of) < steps && rows <= 4000 { // 4 R² steps for one hypothesis, and the memory of three matrices of R² numbers
@@ -220,7 +221,7 @@ func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Perm
 // which the basis explains QΠy − QΠNᵀ(Ny).
 func (s *stratum) byColumns(of []hypothesis, sums *sums) func() explain {
 	_, y := s.fit(s.short(), s.blocks[0][1])
-	q := stack(s.basis)
+	q := dense.Rows(s.basis)
 	m, n := q.Dims()
 	_, columns := y.Dims()
 	rows := mat.NewDense(n, columns+m, nil) // y, and the columns of the basis
@@ -229,7 +230,7 @@ func (s *stratum) byColumns(of []hypothesis, sums *sums) func() explain {
 	parts := make([]part, len(of))
 	for k, h := range of {
 		var turn, explained mat.Dense
-		turn.Mul(stack(h.basis), q.T())
+		turn.Mul(dense.Rows(h.basis), q.T())
 		from, to := h.columns()
 		parts[k].block = mat.DenseCopyOf(turn.Slice(from, to, 0, m))
 		if from > 0 {
@@ -268,12 +269,10 @@ func (s *stratum) byProducts(of []hypothesis) func() explain {
 	from, to := h.columns()
 	_, x := h.fit(h.y, from)
 	rows, _ := x.Dims()
-	whole, block := mat.NewSymDense(rows, nil), mat.NewSymDense(rows, nil)
 	var gram mat.Dense
-	q := stack(h.basis)
+	q := dense.Rows(h.basis)
 	gram.Mul(x, x.T())
-	whole.SymOuterK(1, q.T())
-	block.SymOuterK(1, q.Slice(from, to, 0, rows).T())
+	whole, block := dense.Gram(q.T()), dense.Gram(q.Slice(from, to, 0, rows).T())
 	return func() explain {
 		return func(d *Draw) (all, some []float64) {
 			first, second := d.Traces(&gram, whole, block)

@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -103,7 +104,7 @@ func (m *Model) Trajectories(group, stage Term, p Permutations) (out *Trajectori
 			numbers[i], tests[i].P, numbers[i+1], tests[i+1].P, numbers[i+2], tests[i+2].P})
 	}
 	var means mat.Dense
-	means.Mul(rows, stack(m.Coefficients))
+	means.Mul(rows, dense.Rows(m.Coefficients))
 	for g, path := range paths(&means) {
 		out.Means = append(out.Means, nil)
 		for s := range stages {
@@ -164,12 +165,9 @@ func newPath(x *mat.Dense) *path {
 	for k := range stages {
 		floats.Sub(centred.RawRowView(k), mean)
 	}
-	gram := mat.NewSymDense(stages, nil)
-	gram.SymOuterK(1, centred)
-	var eigen mat.EigenSym
-	eigen.Factorize(gram, true)
-	var u mat.Dense
-	eigen.VectorsTo(&u)
+	gram := dense.Gram(centred)
+	values, u, ok := dense.Eigen(gram)
+	try.FailIf(!ok, "trajectories: the points of one are not finite")
 	for k := range stages {
 		floats.AddScaled(out.axis, u.At(k, stages-1), centred.RawRowView(k)) // of the largest eigenvalue, which is the last
 	}
@@ -177,9 +175,8 @@ func newPath(x *mat.Dense) *path {
 		floats.Scale(-1, out.axis)
 	}
 	if total := mat.Trace(gram); stages > 2 && total > 0 {
-		values := eigen.Values(nil)
 		out.form = mat.NewDense(stages, stages, nil)
-		out.form.Apply(func(i, j int, v float64) float64 { return v * math.Sqrt(max(0, values[j])/total) }, &u)
+		out.form.Apply(func(i, j int, v float64) float64 { return v * math.Sqrt(max(0, values[j])/total) }, u)
 	}
 	return out
 }
