@@ -13,6 +13,8 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Vec is a point or vector as a list of numbers: an ambient vector on a Charted manifold, coordinates on other manifolds.
@@ -93,9 +95,7 @@ func On(m Manifold, options ...Option) *Space[Vec] { return newSpace[Vec](m, row
 // OnShapes returns a space over a manifold that has Rows, with points as shapes; it panics for other manifolds.
 func OnShapes(m Manifold, options ...Option) *Space[Shape] {
 	r, ok := m.(Rows)
-	if !ok {
-		panic(fmt.Sprintf("geom.OnShapes: points of %T have no rows: see geom.Rows", m))
-	}
+	refuse.If(!ok, "geom.OnShapes: points of %T have no rows: see geom.Rows", m)
 	n, columns, name := r.Rows()
 	return newSpace[Shape](m, rows{n, columns, name}, options)
 }
@@ -114,9 +114,7 @@ func (s *space) with(options []Option) *space {
 	for _, o := range options {
 		o(&out.settings)
 	}
-	if out.steps < 1 {
-		panic(fmt.Sprintf("geom.Integrator: %d steps, want at least 1", out.steps))
-	}
+	refuse.If(out.steps < 1, "geom.Integrator: %d steps, want at least 1", out.steps)
 	return &out
 }
 
@@ -179,16 +177,16 @@ func arranged[P Point](v Vec, columns int) (x P) {
 func (s *Space[P]) Vector(x P) Vec { return Numbers(x) }
 
 // Vectors is Vector for many points or vectors.
-func (s *Space[P]) Vectors(x []P) []Vec { return each(x, s.Vector) }
+func (s *Space[P]) Vectors(x []P) []Vec { return lists.Each(x, s.Vector) }
 
 // given are points or vectors as a space takes them.
-func given[P Point](x []P) []any { return each(x, func(x P) any { return x }) }
+func given[P Point](x []P) []any { return lists.Each(x, func(x P) any { return x }) }
 
 // Clone returns a copy of a point or vector that shares no memory with it, nil of nil.
 func Clone[P Point](x P) (y P) {
 	switch y := any(&y).(type) {
 	case *Shape:
-		*y = each(any(x).(Shape), slices.Clone)
+		*y = lists.Each(any(x).(Shape), slices.Clone)
 	case *Vec:
 		*y = slices.Clone(any(x).(Vec))
 	}
@@ -199,19 +197,7 @@ func Clone[P Point](x P) (y P) {
 func (s *Space[P]) Point(v Vec) (x P) { return arranged[P](slices.Clone(v), s.columns) }
 
 // Points is Point for many lists.
-func (s *Space[P]) Points(v []Vec) []P { return each(v, s.Point) }
-
-// each returns f of every value; nil for none.
-func each[A, B any](a []A, f func(A) B) []B {
-	if a == nil {
-		return nil
-	}
-	b := make([]B, len(a))
-	for i := range a {
-		b[i] = f(a[i])
-	}
-	return b
-}
+func (s *Space[P]) Points(v []Vec) []P { return lists.Each(v, s.Point) }
 
 // programs are the compiled functions of a space, and those of the factors of a product.
 type programs struct {
@@ -242,9 +228,7 @@ func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.
 		s.programs.funcs[key] = f
 	}
 	s.programs.mu.Unlock()
-	if f.code != code {
-		panic(fmt.Sprintf("geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key))
-	}
+	refuse.If(f.code != code, "geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key)
 	return f.Func.Call(args...)
 }
 

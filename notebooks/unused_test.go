@@ -56,7 +56,6 @@ var kept = map[string][]string{
 	},
 	"geom/linalg":                   {"Node", "Spectrum.Exp", "Spectrum.Log"},
 	"geom/stats":                    {"MeanDistance"},
-	"geom/tree":                     {"Ancestors.LogLikelihood"},
 	"landmarks":                     {"Flow.CarryFramesOnGraph", "JetSpace.Split"},
 	"landmarks/morpho/shapestats":   {"Integration.At"},
 	"landmarks/morpho/supplement":   {"Document.Tables", "Document.Figures"},

@@ -62,9 +62,7 @@ func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meeting
 	defer try.Named(&err, what)
 	s := on.Geometry()
 	r.check()
-	if len(samples) < 2 || r.Steps < 2 {
-		return nil, fmt.Errorf("%d samples and %d steps, want at least 2 of each", len(samples), r.Steps)
-	}
+	try.FailIf(len(samples) < 2 || r.Steps < 2, "%d samples and %d steps, want at least 2 of each", len(samples), r.Steps)
 	try.Do(s.Check("centre", centre))
 	try.Do(s.CheckAll("sample", samples))
 	try.Do(s.CheckRegular("sample", append([]P{centre}, samples...)...))
@@ -77,9 +75,9 @@ func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meeting
 		}, s.Vector(centre), s.Vectors(samples), r.Time, r.bridging(r.Paths, len(samples)*d)))
 		ends, weights := out.Matrix(0), slices.Clone(out.Vector(1))
 		m := &Meetings[P]{Lost: lose(weights)}
-		if float64(m.Lost) > mostLost*float64(r.Paths) {
-			try.Fail("%d of %d paths of %d steps diverge: they come near the cut locus of the centre, or the steps are too long; use a shorter time", m.Lost, r.Paths, r.Steps)
-		}
+		try.FailIf(float64(m.Lost) > mostLost*float64(r.Paths),
+			"%d of %d paths of %d steps diverge: they come near the cut locus of the centre, or the steps are too long; use a shorter time",
+			m.Lost, r.Paths, r.Steps)
 		for k, l := range weights {
 			if !math.IsInf(l, -1) {
 				m.Points, m.LogWeights = append(m.Points, s.Point(ends[k])), append(m.LogWeights, l)

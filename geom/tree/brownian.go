@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Shared returns V [L][L], over the leaves in the order of Leaves: V_ab is the length of the path from the root that a and b share.
@@ -41,7 +43,7 @@ func (t *Tree) Weights() ([]float64, error) {
 		return nil, err
 	}
 	leaves := t.Leaves()
-	up, err := t.sweepUp(grid(len(leaves), 1))
+	up, err := t.sweepUp(lists.Zeros(len(leaves), 1))
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +56,7 @@ func (t *Tree) Weights() ([]float64, error) {
 			share[i] *= up.Variance[p][0] / v
 		}
 	}
-	w := make([]float64, len(leaves))
-	for a, i := range leaves {
-		w[a] = share[i]
-	}
-	return w, nil
+	return lists.Each(leaves, func(i int) float64 { return share[i] }), nil
 }
 
 // Ancestors is what the leaves say of all nodes, if values evolve by Brownian motion along the edges and nothing is known of the root
@@ -137,7 +135,7 @@ func (t *Tree) sweepUp(values [][]float64) (*Ancestors, error) {
 		return nil, fmt.Errorf("tree: values of %d leaves, but the tree has %d", len(values), len(leaves))
 	}
 	n, k := len(t.Parent), len(values[0])
-	out := &Ancestors{Mean: grid(n, k), Variance: grid(n, k), Rate: make([]float64, k),
+	out := &Ancestors{Mean: lists.Zeros(n, k), Variance: lists.Zeros(n, k), Rate: make([]float64, k),
 		squares: make([]float64, k), logDet: make([]float64, k), observed: make([][]int, k)}
 	for i := range n {
 		for j := range k {
@@ -214,11 +212,7 @@ func (t *Tree) coincident(p int, values [][]float64, j int) (a, b int) {
 // StandardError returns √(Variance·Rate) of a node, [k].
 func (a *Ancestors) StandardError(node int) []float64 {
 	solve.NotNil(a)
-	out := make([]float64, len(a.Rate))
-	for j, rate := range a.Rate {
-		out[j] = math.Sqrt(a.Variance[node][j] * rate)
-	}
-	return out
+	return lists.Make(len(a.Rate), func(j int) float64 { return math.Sqrt(a.Variance[node][j] * a.Rate[j]) })
 }
 
 // Covariance returns the covariance of the errors of Mean at a node for some coordinates, such as those of one landmark: that of the
@@ -226,12 +220,10 @@ func (a *Ancestors) StandardError(node int) []float64 {
 // leaves: it panics if not.
 func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
 	solve.NotNil(a)
-	out := grid(len(coordinates), len(coordinates))
+	out := lists.Zeros(len(coordinates), len(coordinates))
 	for r, i := range coordinates {
 		for s, j := range coordinates {
-			if !slices.Equal(a.observed[i], a.observed[j]) {
-				panic(fmt.Sprintf("tree: the coordinates %d and %d were not observed in the same leaves", i, j))
-			}
+			refuse.If(!slices.Equal(a.observed[i], a.observed[j]), "tree: the coordinates %d and %d were not observed in the same leaves", i, j)
 			for _, c := range a.Contrasts {
 				if !math.IsNaN(c.Values[i]) {
 					out[r][s] += c.Values[i] * c.Values[j]
@@ -239,38 +231,6 @@ func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
 			}
 			out[r][s] *= a.Variance[node][i] / float64(len(a.observed[i])-1)
 		}
-	}
-	return out
-}
-
-// LogLikelihood returns the logarithm of the density of the observed values, Σ_j log N(y_j; root_j 1, rate V): under Brownian motion
-// of this rate from this value at the root, [k]. It is largest at the Mean of the root, and NaN where the rate is not positive. It panics
-// if the root has another number of coordinates.
-func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
-	solve.NotNil(a)
-	if len(root) != len(a.Rate) {
-		panic(fmt.Sprintf("tree: a root of %d coordinates, want %d", len(root), len(a.Rate)))
-	}
-	sum := 0.0
-	for j, x := range root {
-		off := x - a.Mean[0][j]
-		squares := a.squares[j]
-		if off != 0 {
-			squares += off * off / a.Variance[0][j]
-		}
-		if math.IsInf(squares, 1) { // a leaf at the root has another value
-			return math.Inf(-1)
-		}
-		sum -= (float64(len(a.observed[j]))*math.Log(2*math.Pi*rate) + a.logDet[j] + squares/rate) / 2
-	}
-	return sum
-}
-
-func grid(n, k int) [][]float64 {
-	numbers := make([]float64, n*k)
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = numbers[i*k : (i+1)*k : (i+1)*k]
 	}
 	return out
 }
