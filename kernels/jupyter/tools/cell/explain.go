@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -198,39 +199,29 @@ func closest(name string, names []string) string {
 // members lists the exported fields and methods of a type of a package, those of what it embeds among them.
 func (w *Workspace) members(from, name string) (names []string) {
 	for _, d := range declared(w.source(from)) {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil || len(d.Recv.List) == 0 || !d.Name.IsExported() {
-				continue
-			}
-			if _, receiver := typeName(d.Recv.List[0].Type); receiver == name {
-				names = append(names, d.Name.Name)
-			}
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				s, _ := s.(*ast.TypeSpec)
-				if s == nil || s.Name.Name != name {
-					continue
-				}
-				fields, _ := s.Type.(*ast.StructType)
-				if fields == nil {
-					continue
-				}
-				for _, f := range fields.Fields.List {
-					if len(f.Names) == 0 {
-						of, embedded := typeName(f.Type)
-						names = append(names, w.members(cmp.Or(of, from), embedded)...)
-					}
-					for _, id := range f.Names {
-						if id.IsExported() {
-							names = append(names, id.Name)
-						}
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv != nil && len(n.Recv.List) > 0 {
+					if _, receiver := typeName(n.Recv.List[0].Type); receiver == name {
+						names = append(names, n.Name.Name)
 					}
 				}
+				return false
+			case *ast.TypeSpec:
+				return n.Name.Name == name
+			case *ast.Field:
+				if n.Names == nil {
+					of, embedded := typeName(n.Type)
+					names = append(names, w.members(cmp.Or(of, from), embedded)...)
+				}
+				names = append(names, idents(n.Names)...)
+				return false
 			}
-		}
+			return true
+		})
 	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
 }
 
 // typeName is the name of a type, without its parameters, and that of its package where it is another one.
@@ -254,31 +245,10 @@ func typeName(t ast.Expr) (from, name string) {
 
 // exported lists the exported names of a package.
 func exported(dir string) (names []string) {
-	add := func(id *ast.Ident) {
-		if id.IsExported() {
-			names = append(names, id.Name)
-		}
-	}
 	for _, d := range declared(dir) {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil {
-				add(d.Name)
-			}
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				switch s := s.(type) {
-				case *ast.TypeSpec:
-					add(s.Name)
-				case *ast.ValueSpec:
-					for _, id := range s.Names {
-						add(id)
-					}
-				}
-			}
-		}
+		names = append(names, declaredBy(d)...)
 	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
 }
 
 // declared lists the declarations of a package.
