@@ -246,7 +246,8 @@ func (p piece) expression() int {
 	if err != nil || len(file.Decls) != 1 {
 		return 0
 	}
-	value := file.Decls[0].(*ast.GenDecl).Specs[0].(*ast.ValueSpec).Values[0]
+	values := file.Decls[0].(*ast.GenDecl).Specs[0].(*ast.ValueSpec).Values
+	value := values[len(values)-1] // of a, b both are shown
 	if _, literal := value.(*ast.FuncLit); literal {
 		return 0
 	}
