@@ -545,7 +545,7 @@ nb.Must(model.ANOVA(linear.Permutations{N: 3000000, Seed: 1}))""", lambda line: 
                 self.assertIn(words, reply["data"]["text/markdown"])
         # Among the arguments of a call it is about the function, and packages have their own names.
         self.execute("M := landmarks.New(39, 2, kernels.Gaussian(1))")
-        for code, words in {"M.Log(": "Log(p, q", 'morpho.Read("my.csv")': "func morpho.Read", "math.Hypot(1, ": "func math.Hypot"}.items():
+        for code, words in {"M.Log(": "Log(q [][]float64", 'morpho.Read("my.csv")': "func morpho.Read", "math.Hypot(1, ": "func math.Hypot"}.items():
             with self.subTest(code):
                 reply = self.client.inspect(code, cursor_pos=len(code) - code.endswith(")"), reply=True, timeout=30)["content"]
                 self.assertIn(words, reply["data"].get("text/markdown", ""))
