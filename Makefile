@@ -70,7 +70,7 @@ program: # NOTEBOOK=notebooks/02_geodesics.ipynb: a program that does the same, 
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab
-	@$(VENV)/python -m jupyterlab notebooks --LabApp.default_url=/lab/tree/README.md $(OPTIONS)
+	@$(VENV)/python -m jupyterlab notebooks --LabApp.default_url=/lab/tree/ten_minutes.ipynb $(OPTIONS)
 
 kernel: # install the kernel "Anatomy (Go)" of this folder into your own Jupyter: for this user, or PREFIX=/path/to/environment
 	$(SETUP) lab

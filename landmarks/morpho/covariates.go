@@ -25,23 +25,8 @@ func (d *Dataset) ReadCovariates(path string) (*Dataset, error) { return Join{}.
 
 // Covariates is ReadCovariates with another way to join.
 func (j Join) Covariates(d *Dataset, path string) (*Dataset, error) {
-	if spreadsheet(path) {
-		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
-	}
-	f, err := input.Open(path)
+	header, rows, err := tableOf(path)
 	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var header []string
-	var rows []sheetRow
-	if err := try.Run(func() {
-		var in io.Reader = f
-		if workbookHead(path) {
-			in = strings.NewReader(readWorkbook(f, path)[0].csv)
-		}
-		header, rows = readTable(in, path)
-	}); err != nil {
 		return nil, err
 	}
 	out, err := j.join(d, header, rows)
@@ -49,6 +34,40 @@ func (j Join) Covariates(d *Dataset, path string) (*Dataset, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return out, nil
+}
+
+// tableOf reads the table of a file.
+func tableOf(path string) (header []string, rows []sheetRow, err error) {
+	if spreadsheet(path) {
+		return nil, nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
+	}
+	f, err := input.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	err = try.Run(func() {
+		var in io.Reader = f
+		if workbookHead(path) {
+			in = strings.NewReader(readWorkbook(f, path)[0].csv)
+		}
+		header, rows = readTable(in, path)
+	})
+	return header, rows, err
+}
+
+// ReadTable reads any table in text or of Excel as ReadCovariates reads it: the columns by their names and the cells of each row, decimal commas
+// as points. It is an error if a row has more cells than the header.
+func ReadTable(path string) (header []string, rows [][]string, err error) {
+	header, all, err := tableOf(path)
+	for _, r := range all {
+		if len(r.cells) > len(header) {
+			return nil, nil, fmt.Errorf("%s:%d: %w", path, r.line, text.Advise("write the same number of cells in each line", "%d cells under %d names of columns",
+				len(r.cells), len(header)))
+		}
+		rows = append(rows, r.cells)
+	}
+	return header, rows, err
 }
 
 // readTable reads a table in text below the first row with several cells.
@@ -119,12 +138,12 @@ func firstOfMost(rows []sheetRow) (first *sheetRow, most int) {
 	return nil, 0
 }
 
-// decimalPoints replaces decimal commas in columns whose values are all numbers with them.
+// decimalPoints replaces decimal commas in columns whose values are all numbers with them, or missing.
 func decimalPoints(rows []sheetRow, columns int) {
 	for c := range columns {
 		is := func(row sheetRow) bool {
-			v := csvField(row.cells, c)
-			return v == "" || isNumber(strings.Replace(v, ",", ".", 1))
+			_, err := parseCoordinate(strings.Replace(csvField(row.cells, c), ",", ".", 1))
+			return err == nil
 		}
 		if slices.ContainsFunc(rows, func(row sheetRow) bool { return !is(row) }) {
 			continue
