@@ -89,12 +89,6 @@ func (l *Layer) colour(t float64) color.NRGBA {
 	return rampColour(t)
 }
 
-// fills says that the layer fills areas, or surfaces that have a form.
-func (l *Layer) fills(form bool) *Layer {
-	l.filled, l.form = true, form
-	return l
-}
-
 // oklch converts lightness, chroma and hue of OKLab to sRGB and says whether the colour lies in sRGB's gamut.
 func oklch(lightness, chroma, hue float64) (color.NRGBA, bool) {
 	a, b := chroma*math.Cos(hue), chroma*math.Sin(hue)

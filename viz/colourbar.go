@@ -15,7 +15,7 @@ import (
 // at whose ticks lines of equal value are drawn on the surface. Tessellate makes the mesh of a surface f(u, v).
 func Density(vertices [][]float64, triangles [][3]int, quantity string, values []float64) *Layer {
 	body := surface{vertices: vertices, triangles: triangles}
-	l := newLayer("Density", each{len(vertices), func(c *canvas) error {
+	l := newLayer(traits{name: "Density", takes: "ColorBy", items: len(vertices), noun: "density on %d vertices", filled: true, form: true}, func(c *canvas) error {
 		if err := body.draw(c); err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func Density(vertices [][]float64, triangles [][3]int, quantity string, values [
 			}
 		}
 		return nil
-	}}).of(account{noun: counted("density on %d vertices")}).fills(true)
+	})
 	if len(values) == 0 {
 		l.fail("no values")
 		return l

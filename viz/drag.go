@@ -150,7 +150,7 @@ func (d *draggable) html() string {
 	scene.hollow = true
 	var keys legend
 	for _, l := range scene.layers { // without the factor of the arrows, which the page changes
-		keys.keys = append(keys.keys, try.Get(l.key(l.label)))
+		keys.keys = append(keys.keys, l.key(l.label))
 	}
 	frame := scene.frame(scene.inner(p.at))
 	origin, one := frame.place([]float64{0, 0}), frame.place([]float64{1, 0})

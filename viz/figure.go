@@ -159,7 +159,7 @@ func (f *Figure) coloured(r ranges) ([]*Layer, error) {
 			own.tint = &free[next%len(free)]
 			next++
 		}
-		if own.name == "Scatter" && own.label != "" && !own.byValue {
+		if own.group && own.label != "" && !own.byValue {
 			own.mark = groups
 			groups++
 		}
@@ -183,7 +183,7 @@ func (f *Figure) record(r ranges) (*scene, error) {
 		if l.drawn, err = l.record(1 - f.rest); err != nil {
 			return nil, err
 		}
-		s.chart = s.chart || l.drawn.chart
+		s.chart = s.chart || l.chart || l.drawn.rows > 0
 		s.rows, s.row = max(s.rows, l.drawn.rows), math.Max(s.row, l.drawn.row)
 		for _, m := range l.drawn.marks {
 			if m.kind == vectorMark {
@@ -200,7 +200,7 @@ func (f *Figure) record(r ranges) (*scene, error) {
 }
 
 // complete gathers the marks of the layers, which have drawn, and checks what they make together.
-func (s *scene) complete() (err error) {
+func (s *scene) complete() error {
 	for _, l := range s.layers {
 		if any, longest := l.vectors(); any {
 			l.scale = arrowFactor(longest, s.extent)
@@ -258,8 +258,8 @@ func (s *scene) complete() (err error) {
 			return fmt.Errorf("the coordinates from %v to %v span more than can be drawn", s.bounds.lo[k], s.bounds.hi[k])
 		}
 	}
-	s.legend.keys, err = keys(s.layers)
-	return err
+	s.legend.keys = keys(s.layers)
+	return nil
 }
 
 // A frame is where a figure's data stand on the page, and the range and ticks of its axes.

@@ -33,8 +33,7 @@ const (
 )
 
 // keys lists what the legend says beside the colour bars: labels, factors of arrows and ellipses.
-func keys(layers []*Layer) ([]key, error) {
-	var out []key
+func keys(layers []*Layer) (out []key) {
 	for _, l := range layers {
 		if l.byValue && l.solid() {
 			continue
@@ -49,13 +48,9 @@ func keys(layers []*Layer) ([]key, error) {
 		if label == "" {
 			continue
 		}
-		k, err := l.key(label)
-		if err != nil {
-			return nil, fmt.Errorf("%s: legend: %w", l.name, err)
-		}
-		out = append(out, k)
+		out = append(out, l.key(label))
 	}
-	return out, nil
+	return out
 }
 
 // factor returns how the legend states the factor that Scale or the figure set, "" for 1.
@@ -63,26 +58,23 @@ func (l *Layer) factor() string {
 	switch {
 	case l.scale == 0 || l.scale == 1:
 		return ""
-	case l.drawn.unit == "":
+	case l.factorOf == "":
 		return "×" + short(l.scale)
 	}
-	return short(l.scale) + " " + l.drawn.unit
+	return short(l.scale) + " " + l.factorOf
 }
 
 // span states the range of the colours in words.
 func (l *Layer) span() string { return l.quantity + ": " + strings.Join(apart(l.lo, l.hi), " to ") }
 
 // key makes the layer's entry in the legend.
-func (l *Layer) key(label string) (key, error) {
+func (l *Layer) key(label string) key {
 	pale := *l
 	pale.opacity = math.Max(0.4, l.opacity)
 	c := &canvas{layer: &pale}
 	width := keyMark
-	thumbnailer, own := l.what.(thumbnailer)
 	kind := l.drawn.kind()
 	switch {
-	case own:
-		thumbnailer.Thumbnail(c)
 	case kind == textMark || kind == nameMark:
 		width = 0
 	case l.byValue:
@@ -106,13 +98,8 @@ func (l *Layer) key(label string) (key, error) {
 			c.line([][]float64{{0, 0.5}, {1, 0.5}}, false, stroke)
 		}
 	}
-	for _, m := range c.marks {
-		if len(m.at) > 0 && len(m.at[0]) != 2 {
-			return key{}, fmt.Errorf("the sample has points of %d coordinates: draw it in the plane", len(m.at[0]))
-		}
-	}
 	indent := width + keySpace
-	return key{l, label, []string{clipped(label, 200)}, c.marks, indent, indent + style(keyText).Width(clipped(label, 200))}, c.check()
+	return key{l, label, []string{clipped(label, 200)}, c.marks, indent, indent + style(keyText).Width(clipped(label, 200))}
 }
 
 // within returns the entry no wider than a width, its text in several lines if need be.

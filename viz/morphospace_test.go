@@ -47,7 +47,7 @@ func TestHullAndEllipse(t *testing.T) {
 	}
 	expect.Abs(t, "share of points in the ellipse", float64(inside)/2000, 0.95, 3*math.Sqrt(0.95*0.05/2000))
 	expect.Refused(t, expect.Error(Scatter(x[:2], y[:2]).Ellipse().Color(Black).record(0)), "2 points have no covariance")
-	expect.Refused(t, expect.Error(Outline(points).Hull().Color(Black).record(0)), "mean nothing to this layer")
+	expect.Refused(t, expect.Error(Outline(points).Hull().Color(Black).record(0)), "Hull means nothing to this layer")
 }
 
 // A name stands in an SVG over its point, in the panel where this is, and shapes at places are drawn on one scale.

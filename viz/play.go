@@ -41,15 +41,15 @@ func Play(path [][][]float64, layers ...*Layer) *Figure {
 //	viz.Show(viz.Play(path, viz.Moving(grid...)))
 func Moving(frames ...*Layer) *Layer {
 	if len(frames) == 0 {
-		return newLayer("Moving", drawFunc(func(*canvas) error { return fmt.Errorf("no frames given") }))
+		return faulty("Moving", "no frames given")
 	}
 	if slices.Contains(frames, nil) {
-		return newLayer("Moving", drawFunc(func(*canvas) error { return fmt.Errorf("frame %d is nil", slices.Index(frames, nil)) }))
+		return faulty("Moving", "frame %d is nil", slices.Index(frames, nil))
 	}
 	l := *frames[0]
 	l.frames = nil
 	for k, frame := range frames {
-		own := instant{what: frame.what}
+		own := instant{draw: frame.draw}
 		switch {
 		case frame.err != nil:
 			l.fail("frame %d: %w", k, frame.err)

@@ -17,7 +17,7 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 	if t != nil {
 		n = len(t.Parent)
 	}
-	return newLayer("Tree", each{n, func(c *canvas) error {
+	return newLayer(traits{name: "Tree", takes: "ColorBy", items: n, noun: "tree of %d nodes", detail: (*scene).listed}, func(c *canvas) error {
 		if t == nil {
 			return fmt.Errorf("no tree: give one of tree.Parse or tree.New")
 		}
@@ -69,7 +69,7 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 			}
 		}
 		return nil
-	}}).of(account{noun: counted("tree of %d nodes"), detail: (*scene).listed}).Color(Grey)
+	}).Color(Grey)
 }
 
 // spaced is a name with spaces in place of underscores: that is what they stand for in Newick's format.
@@ -151,7 +151,7 @@ func rowsOf(t *tree.Tree) (leaves []int, row []float64) {
 // edges as lines, leaves as dots with their names, other nodes as small open dots, the root as a larger one (B. Sidlauskas 2008). The
 // layer has an item a node: ColorBy colours the edge above it and its dot.
 func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
-	return newLayer("Phylomorphospace", each{len(points), func(c *canvas) error {
+	return newLayer(traits{name: "Phylomorphospace", takes: "ColorBy", items: len(points), noun: "tree of %d nodes in morphospace", detail: (*scene).listed}, func(c *canvas) error {
 		if t == nil {
 			return fmt.Errorf("no tree: give one of tree.Parse or tree.New")
 		}
@@ -186,13 +186,13 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 			}
 		}
 		return nil
-	}}).of(account{noun: counted("tree of %d nodes in morphospace"), detail: (*scene).listed})
+	})
 }
 
 // Names writes a name beside each point of the plane, where it covers least of what the figure draws, or of space, unless it would stand on
 // a nearer one; an empty one is not written.
 func Names(points [][]float64, names []string) *Layer {
-	return newLayer("Names", drawFunc(func(c *canvas) error {
+	return newLayer(traits{name: "Names", detail: (*scene).listed, colourless: true}, func(c *canvas) error {
 		if err := checkPoints("points", points); err != nil {
 			return err
 		}
@@ -209,5 +209,5 @@ func Names(points [][]float64, names []string) *Layer {
 			}
 		}
 		return nil
-	})).of(account{detail: (*scene).listed, colourless: true}).Color(Black)
+	}).Color(Black)
 }
