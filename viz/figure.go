@@ -97,8 +97,8 @@ type scene struct {
 	outside   bool      // the legend stands beneath the axes
 	reserve   vg.Length // least height of that legend, so that panels are alike
 	coarsest  float64   // of shapes: data units a point at least, so that panels are alike
-	hollow    bool      // the data are drawn by someone else
-	still     bool      // what moves is drawn by someone else
+	hollow    bool      // the data are drawn by someone else, but for so many stamps that stand still
+	still     int
 }
 
 // ranges are those of the quantities that colours stand for, by name.
@@ -654,11 +654,7 @@ func (s *scene) inner(page vg.Rectangle) vg.Rectangle {
 }
 
 func (s *scene) stamps(f *frame) []stamp {
-	marks := s.marks
-	if s.still {
-		marks = slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return len(m.layer.frames) > 0 })
-	}
-	return stamps(marks, f.place, s.inSpace, f.area)
+	return stamps(s.marks, f.place, s.inSpace, f.area)
 }
 
 // draw draws the figure on the page.
@@ -672,6 +668,8 @@ func (s *scene) draw(c draw.Canvas) {
 	c.Rectangle = f.area
 	if !s.hollow {
 		paint(c, s.stamps(f))
+	} else if s.still > 0 {
+		paint(c, s.stamps(f)[:s.still])
 	}
 	if !s.bare && !s.inSpace && (s.rows == 0 || f.reach != nil) {
 		f.draw(c)
@@ -743,7 +741,7 @@ func (s *scene) drawDirections(c draw.Canvas, origin vg.Point) {
 		d := s.camera.view(axis)
 		tip := origin.Add(vg.Point{X: length * vg.Length(d[0]), Y: length * vg.Length(d[1])})
 		head := arrow(origin, tip, 0.3)
-		if head.corners == nil {
+		if head.width == 0 {
 			continue // the axis points at the reader
 		}
 		ink(c.Canvas, []stamp{

@@ -361,6 +361,14 @@ func (s straight) RGBA() (r, g, b, a uint32) {
 	return 0x101 * uint32(s.R), 0x101 * uint32(s.G), 0x101 * uint32(s.B), 0x101 * uint32(s.A)
 }
 
+// sure is the result of encoding into memory, which fails for a mistake of this package alone.
+func sure[T any](v T, err error) T {
+	if err != nil {
+		panic(fmt.Sprintf("viz: encoding: %v", err))
+	}
+	return v
+}
+
 func white(c draw.Canvas) {
 	c.SetColor(paper)
 	c.Fill(vg.Rectangle{Min: c.Min, Max: c.Max}.Path())

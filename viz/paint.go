@@ -216,9 +216,6 @@ func (c *carver) carve(m mark) {
 
 func (c *carver) arrow(m mark, at []vg.Point) {
 	head := arrow(at[0], at[1], m.stroke.Width)
-	if head.corners == nil {
-		return
-	}
 	shaft := m.stroke
 	shaft.Width = head.width
 	if c.inSpace {
@@ -399,13 +396,13 @@ type arrowhead struct {
 	width   float64 // of the shaft, in points
 }
 
-// arrow returns the head of an arrow, without corners if the arrow has no length. Head and shaft are as large as the
+// arrow returns the head of an arrow, of no size and width if the arrow has no length. Head and shaft are as large as the
 // width asks, and smaller in a short arrow, in proportion to its length.
 func arrow(from, to vg.Point, width float64) arrowhead {
 	d := to.Sub(from)
 	length := math.Hypot(float64(d.X), float64(d.Y))
 	if length < 1e-6 {
-		return arrowhead{}
+		return arrowhead{corners: []vg.Point{to, to, to}}
 	}
 	size := math.Min(3.2+1.8*width, 0.5*length)
 	along := d.Scale(vg.Length(size / length))

@@ -164,15 +164,14 @@ type animation struct {
 var sliderScript string
 
 // html returns a fragment of HTML: the frames, a slider and a button that plays them. It begins at three quarters of the
-// way, where a motion shows more than at its ends or, for a mode, at the mean; without JavaScript it stays there.
+// way, where a motion shows more than at its ends or, for a mode, at the mean; what plays rests half-way, where the shapes at its ends are
+// seen, too. Without JavaScript it stays there.
 func (a *animation) html() string {
 	plain, keys := a.apart()
-	if a.plays {
-		if f := plain.film(); f != nil {
-			return plain.played(f, keys)
-		}
-	}
 	first := 3 * (len(a.frames) - 1) / 4
+	if a.plays {
+		first = (len(a.frames) - 1) / 2
+	}
 	if t := plain.turned(first); t != nil {
 		t.keys = keys
 		return t.html()
@@ -213,7 +212,7 @@ func (a *animation) apart() (*animation, string) {
 	return &out, legend.html()
 }
 
-// controls returns a button, a slider from 0 to last, and a place for a text.
+// controls returns a button, a slider over the numbers of frames, and a place for a text.
 func controls(width, last, at int, quantity string) string {
 	return fmt.Sprintf(`<figcaption class="viz-controls" style="width:%dpx">
 <button type="button" aria-label="play">&#9654;&#xfe0e;</button>

@@ -771,7 +771,7 @@ func TestApart(t *testing.T) {
 	s := expect.Must(ages.sheet())
 	html := s.extra.html()
 	for i, age := range []string{"age = 100.1", "age = 100.2", "age = 100.3"} {
-		if title := s.panels[i].scene.title; title != age || !strings.Contains(html, `alt="`+age+`"`) {
+		if title := s.panels[i].scene.title; title != age || !strings.Contains(html, `&#34;`+age+`&#34;`) {
 			t.Errorf("frame %d is %q in print, of %q", i, title, age)
 		}
 	}
@@ -1065,7 +1065,7 @@ func TestSlider(t *testing.T) {
 	}
 	data := s.bundle()
 	html := data.Data[protocol.MIMETextHTML].(string)
-	if n := strings.Count(html, "data:image/png;base64,"); n != 3 || strings.Contains(html, "http") || !strings.Contains(html, `alt="σ = 2.5 mm"`) {
+	if n := strings.Count(html, "data:image/png;base64,"); n != 2 || strings.Contains(html, "http") || !strings.Contains(html, "&#34;σ = 2.5 mm&#34;") {
 		t.Errorf("%d frames in %.200s", n, html)
 	}
 	if data.Data[protocol.MIMEImagePNG] == nil || data.Data[protocol.MIMEImageSVG] == nil {
