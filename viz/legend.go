@@ -1,7 +1,6 @@
 package viz
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -234,24 +233,17 @@ func eachKey(all [][]key, p vg.Point, visit func(k key, at vg.Point)) {
 	}
 }
 
-// html returns the entries as HTML: their texts keep their size on a narrow page, unlike those of a picture.
-func (a legend) html() string {
-	if len(a.keys) == 0 {
-		return ""
-	}
+// fields returns the entries for a page: their texts keep their size on a narrow one, unlike those of a picture.
+func (a legend) fields() (all []fields) {
 	const zoom = 1.6 // pixels a point
-	var out strings.Builder
-	out.WriteString("<div class=\"viz-controls viz-keys\">\n")
 	for _, k := range a.keys {
 		sample := k
 		sample.text, sample.lines, sample.width = "", nil, k.indent
 		one := legend{keys: []key{sample}}
 		s := &sheet{size: vg.Point{X: k.indent, Y: rim + one.height(k.indent)}, legend: one}
-		fmt.Fprintf(&out, "<span class=\"viz-ink\"><svg viewBox=\"0 4 %.2f %.2f\" width=\"%.0f\" aria-hidden=\"true\">%s</svg>%s</span>\n",
-			float64(k.indent), float64(keyRow), zoom*float64(k.indent), s.elements(), escaped(k.text))
+		all = append(all, fields{"Indent": float64(k.indent), "Row": float64(keyRow), "Width": zoom * float64(k.indent), "Sample": s.elements(), "Text": k.text})
 	}
-	out.WriteString("</div>\n")
-	return out.String()
+	return all
 }
 
 // withoutKeys returns the sheet of one figure without the entries of its legend and without the room that they take beneath it.

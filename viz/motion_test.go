@@ -203,7 +203,7 @@ func TestPlay(t *testing.T) {
 			t.Fatalf("frame %d: arrows are scaled by %v, in the first by %v", k, scale, scene.layers[1].scale)
 		}
 	}
-	if keys == "" {
+	if len(keys) != 3 {
 		t.Error("the page has no legend")
 	}
 	// What comes before all that moves is part of the still picture.
@@ -307,9 +307,6 @@ func TestDrag(t *testing.T) {
 	if strings.Contains(strings.ReplaceAll(html, "http://www.w3.org/", ""), "http") || len(dragScript) > 25000 {
 		t.Errorf("the page points elsewhere, or its script of %d bytes is not small", len(dragScript))
 	}
-	if n := strings.Count(html, `class="hold"`); n != 24 {
-		t.Errorf("%d landmarks to take hold of", n)
-	}
 	var d dragData
 	if err := json.Unmarshal([]byte(regexp.MustCompile(`(?s)"application/json">(.*?)</script>`).FindStringSubmatch(html)[1]), &d); err != nil {
 		t.Fatal(err)
@@ -319,7 +316,7 @@ func TestDrag(t *testing.T) {
 	for i, q := range path[4] {
 		at := frame.place(q)
 		x, y := d.At[0]+d.Unit*d.End[2*i], d.At[1]-d.Unit*d.End[2*i+1]
-		if math.Abs(x-float64(at.X)) > 1e-9 || math.Abs(y-float64(s.size.Y-at.Y)) > 1e-9 || d.Start[2*i] != path[0][i][0] {
+		if math.Abs(x-float64(at.X)) > 1e-9 || math.Abs(y-float64(s.size.Y-at.Y)) > 1e-9 || d.Start[2*i] != path[0][i][0] || !d.Closed {
 			t.Errorf("landmark %d stands at (%v, %v), not %v", i, x, y, at)
 		}
 	}

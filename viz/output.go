@@ -193,7 +193,7 @@ func encode(extension string, drawings []Drawing) []byte {
 	case extension == ".pdf":
 		return s.pdf()
 	case extension == ".html" && s.extra != nil:
-		return []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<style>html { background: canvas }</style>\n" + s.extra.html())
+		return []byte(page("file", nil) + s.extra.html())
 	case extension == ".gif" && moves:
 		return frames.gif()
 	}
@@ -282,43 +282,13 @@ func (s *sheet) valued() bool {
 	return len(s.legend.bars) > 0 || slices.ContainsFunc(s.panels, func(p panel) bool { return len(p.scene.legend.bars) > 0 })
 }
 
-// class is that of the sheet inside a page, for pageStyle.
+// class is that of the sheet inside a page.
 func (s *sheet) class() string {
 	if s.valued() {
 		return "viz-paper"
 	}
 	return "viz-ink"
 }
-
-// inline returns the sheet with more elements as SVG inside a page, whose style is pageStyle.
-func (s *sheet) inline(role, alt, more string) string {
-	return fmt.Sprintf(`<div class="%s">
-<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="%s" aria-label="%s" viewBox="0 0 %.2f %.2f" style="display:block;width:100%%;height:auto;background:#fff">
-%s%s</svg>
-</div>
-`, s.class(), role, escaped(alt), float64(s.size.X), float64(s.size.Y), s.elements(), more)
-}
-
-// Pictures are drawn on white. Where a page is dark the pictures of HTML, inside the class viz-ink, turn light and dark over
-// and keep their hues, and their paper takes the colour of the page. The rule is for the pictures themselves, so that it and
-// a like one of the page do not undo each other. Pictures whose colours stand for values, inside the class viz-paper, stay as they
-// are, on white paper: light is high on every page. JupyterLab says at the body whether its theme is light. Buttons have the colour of
-// the page's text.
-const (
-	pageStyle = `<style>
-@media (prefers-color-scheme: dark) { body:not([data-jp-theme-light=true]) .viz-ink :is(img, svg, canvas) { ` + darkInk + ` } }
-body[data-jp-theme-light=false] .viz-ink :is(img, svg, canvas) { ` + darkInk + ` }
-.viz-paper { background: #fff; border-radius: 6px; overflow: hidden }
-.viz-controls { display: flex; flex-wrap: wrap; gap: .6em; align-items: center; justify-content: center; max-width: 100%; font: 14px sans-serif }
-.viz-controls button { min-width: 2.4em; height: 2.2em; padding: 0 .6em; font: inherit; color: inherit; background: none; cursor: pointer;
-  border: 1px solid color-mix(in srgb, currentcolor 40%, transparent); border-radius: 5px }
-.viz-controls button:hover { background: color-mix(in srgb, currentcolor 12%, transparent) }
-.viz-controls input { flex: 1; min-width: 8em; accent-color: #0072b2 }
-.viz-keys { gap: .2em 1.4em; margin: .3em 0 } .viz-keys span { display: inline-flex; align-items: center }
-</style>
-`
-	darkInk = "filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen"
-)
 
 // Files have no date, so that equal drawings are equal files.
 func init() {

@@ -2,15 +2,12 @@ package viz
 
 import (
 	"bytes"
-	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"image"
 	"image/gif"
 	"math"
 	"regexp"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -160,9 +157,6 @@ type animation struct {
 	plays    bool    // by itself, see Play
 }
 
-//go:embed slider.js
-var sliderScript string
-
 // html returns a fragment of HTML: the frames, a slider and a button that plays them. It begins at three quarters of the
 // way, where a motion shows more than at its ends or, for a mode, at the mean; what plays rests half-way, where the shapes at its ends are
 // seen, too. Without JavaScript it stays there.
@@ -176,50 +170,27 @@ func (a *animation) html() string {
 		t.keys = keys
 		return t.html()
 	}
-	a = plain
-	frames := a.pngs()
-	width := int(a.zoom * a.frames[first].size.X.Dots(cssDots))
-	var images strings.Builder
-	texts := moments(a.quantity, a.values)
-	for i, data := range frames {
-		hidden := ""
-		if i != first {
-			hidden = " hidden"
-		}
-		fmt.Fprintf(&images, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n",
-			hidden, escaped(texts[i]), width, base64.StdEncoding.EncodeToString(data))
+	width, texts := int(a.zoom*a.frames[first].size.X.Dots(cssDots)), moments(a.quantity, a.values)
+	var pictures []fields
+	for i, data := range plain.pngs() {
+		pictures = append(pictures, pictureField(texts[i], width, data, i != first))
 	}
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
-	return fmt.Sprintf(`<figure class="viz-slider" aria-label="%s" style="margin:0">
-%s<div class="%s">
-%s</div>
-%s%s<script>
-%s</script>
-</figure>
-`, escaped(a.alt()), pageStyle, a.frames[first].class(), images.String(), keys, controls(width, len(frames)-1, first, a.quantity), sliderScript)
+	return page("slider", fields{"Alt": a.alt(), "Class": a.frames[first].class(), "Pictures": pictures, "Keys": keys, "Width": width,
+		"Last": len(pictures) - 1, "First": first, "Quantity": a.quantity, "Script": sliderScript})
 }
 
-// apart returns the animation without the entries of its legend, and these as HTML; or as it is, if they change from frame to frame.
-func (a *animation) apart() (*animation, string) {
+// apart returns the animation without the entries of its legend, and these for a page; or as it is, if they change from frame to frame.
+func (a *animation) apart() (*animation, []fields) {
 	out, legend := *a, a.frames[0].panels[0].scene.legend
 	out.frames = make([]*sheet, len(a.frames))
 	for i, f := range a.frames {
 		if !f.panels[0].scene.legend.alike(legend) {
-			return a, ""
+			return a, nil
 		}
 		out.frames[i] = f.withoutKeys()
 	}
-	return &out, legend.html()
-}
-
-// controls returns a button, a slider over the numbers of frames, and a place for a text.
-func controls(width, last, at int, quantity string) string {
-	return fmt.Sprintf(`<figcaption class="viz-controls" style="width:%dpx">
-<button type="button" aria-label="play">&#9654;&#xfe0e;</button>
-<input type="range" min="0" max="%d" value="%d" aria-label="%s">
-<output style="min-width:5.5em"></output>
-</figcaption>
-`, width, last, at, escaped(quantity))
+	return &out, legend.fields()
 }
 
 func (a *animation) pngs() [][]byte {

@@ -3,7 +3,6 @@ package viz
 import (
 	"bytes"
 	"compress/flate"
-	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -25,12 +23,9 @@ const maxFacets = 80000
 type turntable struct {
 	*sheet
 	frames *animation // nil: nothing changes
-	keys   string     // of the legend of the frames, as HTML
+	keys   []fields   // of the legend of the frames
 	first  int        // the frame that is shown before the reader acts
 }
-
-//go:embed turn.js
-var turnScript string
 
 // turnable returns the drawing's turntable, or nil if there is nothing to turn.
 func (l *layout) turnable() (*turntable, error) {
@@ -176,86 +171,51 @@ func (a *animation) scenes() []*scene {
 // html returns a fragment of HTML: still pictures, which give way to others that turn once one is touched. Panels stand
 // side by side where there is room, and below each other on a phone.
 func (t *turntable) html() string {
-	columns := 0
-	for _, p := range t.panels {
-		if p.at.Max.Y == t.size.Y {
-			columns++
-		}
-	}
-	zoom := 1.05 // the letters of the directions then have 9 pixels
-	if t.frames != nil {
-		zoom = t.frames.zoom
+	zoom, columns := 1.05, 0 // the letters of the directions then have 9 pixels
+	turns := slices.ContainsFunc(t.panels, func(p panel) bool { return p.scene.inSpace })
+	var views []fields
+	data := fields{"Alt": t.alt(), "Class": t.class(), "Turns": turns, "Keys": t.keys, "Script": turnScript}
+	if a := t.frames; a != nil {
+		data["Texts"], data["Alt"], data["Plays"] = string(sure(json.Marshal(moments(a.quantity, a.values)))), a.alt(), a.plays
+		data["Last"], data["First"], data["Quantity"] = len(a.frames)-1, t.first, a.quantity
+		zoom = a.zoom
 	}
 	width := func(w vg.Length) int { return int(zoom * w.Dots(cssDots)) }
-	var out strings.Builder
-	texts, alt, flat := "", t.alt(), false
-	if a := t.frames; a != nil {
-		texts = fmt.Sprintf(" data-texts=\"%s\"", escaped(string(sure(json.Marshal(moments(a.quantity, a.values))))))
-		alt, flat = a.alt(), !a.frames[0].panels[0].scene.inSpace
-		if a.plays {
-			texts += " data-plays"
-		}
-	}
-	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, escaped(alt), width(t.size.X), pageStyle)
-	fmt.Fprintf(&out, "<div class=\"%s\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(180px,calc((100%% - %dpx)/%d))),1fr))\">\n", t.class(), 13*(columns-1), columns)
-	picture := func(s *sheet, hidden, alt string) {
+	picture := func(s *sheet, hidden bool, alt string) fields {
 		var look image.Image = s.raster(screenDots)
 		if !slices.ContainsFunc(s.panels, func(p panel) bool { return p.scene.graded() && !p.scene.hollow }) { // 256 colours are enough
 			look = indexed(look.(*image.RGBA), paletteOf(look.(*image.RGBA)))
 		}
-		data := encodePNG(look, screenDots)
-		fmt.Fprintf(&out, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, escaped(alt), width(s.size.X), base64.StdEncoding.EncodeToString(data))
+		return pictureField(alt, width(s.size.X), encodePNG(look, screenDots), hidden)
 	}
 	for _, p := range t.panels {
-		page, seen := vg.Rectangle{Max: p.at.Size()}, readable(p.scene.alt())
-		fmt.Fprintf(&out, "<div style=\"position:relative;width:%dpx;max-width:100%%;justify-self:center\">\n", width(page.Max.X))
-		picture(&sheet{size: page.Max, panels: []panel{{p.scene, page}}}, "", seen)
-		if p.scene.inSpace || flat {
+		if p.at.Max.Y == t.size.Y {
+			columns++
+		}
+		page := vg.Rectangle{Max: p.at.Size()}
+		own := func(s *scene) *sheet { return &sheet{size: page.Max, panels: []panel{{s, page}}} }
+		view := fields{"Width": width(page.Max.X), "Alt": readable(p.scene.alt())}
+		pictures := []fields{picture(own(p.scene), false, readable(p.scene.alt()))}
+		if p.scene.inSpace || !turns {
 			hollow := *p.scene
 			hollow.hollow = true
-			picture(&sheet{size: page.Max, panels: []panel{{&hollow, page}}}, " hidden", "")
+			pictures = append(pictures, picture(own(&hollow), true, ""))
 			inside := page.Max.X - 2*rim
 			above, below := rim+hollow.titleHeight(inside), rim // what lies beyond the data is not drawn over when a reader zooms
 			if hollow.outside {
 				below += hollow.strip(inside)
 			}
-			data := p.turnData(t.frames)
-			names := ""
-			if slices.ContainsFunc(p.scene.marks, func(m mark) bool { return m.name != "" }) {
-				names = " data-names"
-			}
-			look := fmt.Sprintf("clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y", 100*above/page.Max.Y, 100*below/page.Max.Y)
-			if seen += " Drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets."; flat {
-				seen, look = alt, ""
-			} else {
-				names += " tabindex=\"0\""
-			}
-			fmt.Fprintf(&out, "<canvas%s role=\"img\" aria-label=\"%s\" style=\"position:absolute;inset:0;width:100%%;height:100%%;%s\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
-				names, escaped(seen), look, data)
+			view["Above"], view["Below"], view["Data"] = 100*above/page.Max.Y, 100*below/page.Max.Y, p.turnData(t.frames)
+			view["Named"] = slices.ContainsFunc(p.scene.marks, func(m mark) bool { return m.name != "" })
 		}
-		out.WriteString("</div>\n")
+		view["Pictures"] = pictures
+		views = append(views, view)
 	}
-	out.WriteString("</div>\n")
 	if column := min(t.size.X, 8.5*cm); t.legend.height(column) > 0 {
-		fmt.Fprintf(&out, "<div class=\"%s\" style=\"text-align:center\">\n", t.class())
-		picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, "", t.legend.alt())
-		out.WriteString("</div>\n")
+		data["Legend"] = picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, false, t.legend.alt())
 	}
-	out.WriteString(t.keys)
-	if a := t.frames; a != nil {
-		out.WriteString(controls(width(t.size.X), len(a.frames)-1, t.first, a.quantity))
-	}
-	if flat {
-		fmt.Fprintf(&out, "<script>\n%s</script>\n</figure>\n", turnScript)
-		return out.String()
-	}
-	const button = "<button type=\"button\" aria-label=\"%s\">%s</button>\n"
-	out.WriteString("<figcaption class=\"viz-controls viz-zoom\">\n<span style=\"opacity:.7\">drag to turn</span>\n")
-	for _, b := range [][2]string{{"zoom in", "+"}, {"zoom out", "\u2212"}, {"reset", "reset"}} {
-		fmt.Fprintf(&out, button, b[0], b[1])
-	}
-	fmt.Fprintf(&out, "</figcaption>\n<script>\n%s</script>\n</figure>\n", turnScript)
-	return out.String()
+	data["Views"], data["Width"], data["Columns"], data["Gaps"] = views, width(t.size.X), columns, 13*(columns-1)
+	return page("turn", data)
 }
 
 // turnData is what the script of a turntable draws from: see turn.js.
