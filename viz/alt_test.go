@@ -41,7 +41,7 @@ func TestAlt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := s.bundle()
+	data := expect.Must(s.bundle())
 	var file struct {
 		Role  string `xml:"role,attr"`
 		Title string `xml:"title"`
@@ -163,7 +163,7 @@ func TestNamesOfAnyLetters(t *testing.T) {
 				t.Errorf("%s %q: %v", kind, name, err)
 				continue
 			}
-			data := s.bundle()
+			data := expect.Must(s.bundle())
 			var file struct {
 				Title string `xml:"title"`
 				Desc  string `xml:"desc"`

@@ -513,6 +513,12 @@ func (s *scene) padded() (lo, hi [2]float64) {
 
 const cm = vg.Centimeter
 
+// ratio is that of the height of the data to their width, within limits.
+func (s *scene) ratio() vg.Length {
+	lo, hi := s.padded()
+	return vg.Length(math.Min(1.15, math.Max(0.25, (hi[1]-lo[1])/(hi[0]-lo[0]))))
+}
+
 // naturalHeight returns the height that suits a figure of the given width, and decides where the legend stands.
 func (s *scene) naturalHeight(width vg.Length) vg.Length {
 	outside := s.outside
@@ -523,9 +529,7 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 		if !s.chart || s.rows > 0 {
 			trial := vg.Rectangle{Max: vg.Point{X: width, Y: width}}
 			room := s.frame(s.inner(trial)).area.Size()
-			lo, hi := s.padded()
-			ratio := math.Min(1.15, math.Max(0.25, (hi[1]-lo[1])/(hi[0]-lo[0])))
-			height = width - room.Y + max(40, room.X*vg.Length(ratio))
+			height = width - room.Y + max(40, room.X*s.ratio())
 			if s.rows > 0 {
 				height = width - room.Y + max(24, vg.Points(s.row)*(vg.Length(s.rows)+0.3))
 			}
@@ -583,23 +587,6 @@ func (s *scene) barStrip() vg.Length {
 	return 14
 }
 
-// besideBar returns the keys in one row, and where its middle is, if they fit beside the scale bar with its unit.
-func (s *scene) besideBar(width vg.Length) (row [][]key, middle vg.Length) {
-	if !s.scaleBar() || len(s.legend.bars) > 0 || !oneRow(s.legend.keys, width) {
-		return nil, 0
-	}
-	row = rows(s.legend.keys, width)
-	half, right := rowWidth(row[0])/2, width
-	if s.inSpace {
-		right -= 34 // there are the directions
-	}
-	bar := 0.22*width + 4 + style(keyText).Width("0.05 "+s.unit) + keyGap // at most
-	if middle = max(0.6*width, bar+half); middle+half > right {
-		return nil, 0
-	}
-	return row, middle
-}
-
 // checkRoom reports a page that leaves the data no room beside title, labels and legend.
 func (s *scene) checkRoom(page vg.Point) error {
 	f := s.frame(s.inner(vg.Rectangle{Max: page}))
@@ -611,9 +598,6 @@ func (s *scene) checkRoom(page vg.Point) error {
 
 // strip is the height of a legend beneath the axes, on a page of the given width.
 func (s *scene) strip(width vg.Length) vg.Length {
-	if row, _ := s.besideBar(width); row != nil {
-		return s.reserve
-	}
 	return max(s.reserve, s.legend.height(width))
 }
 
@@ -703,10 +687,6 @@ func (s *scene) draw(c draw.Canvas) {
 	}
 	if !s.outside {
 		s.drawLegend(c, f)
-		return
-	}
-	if row, middle := s.besideBar(page.Size().X); row != nil {
-		drawRows(c, row, vg.Point{X: page.Min.X + middle, Y: below + 4})
 		return
 	}
 	s.legend.draw(c, vg.Rectangle{Min: page.Min, Max: vg.Point{X: page.Max.X, Y: below}})

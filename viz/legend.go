@@ -168,10 +168,8 @@ func (a legend) height(width vg.Length) vg.Length {
 	if len(a.keys) > 0 {
 		height += 4
 	}
-	for _, row := range rows(a.keys, width) {
-		height += rowHeight(row)
-	}
-	return height
+	_, rows := inRows(a.keys, width)
+	return height + rows
 }
 
 // draw draws the legend from the upper edge of a strip downwards.
@@ -179,7 +177,9 @@ func (a legend) draw(c draw.Canvas, strip vg.Rectangle) {
 	for i, r := range a.bands(strip) {
 		a.bars[i].drawBar(c, r)
 	}
-	drawRows(c, rows(a.keys, strip.Size().X), a.firstRow(strip))
+	for _, s := range a.spots(strip) {
+		s.draw(c, s.at)
+	}
 }
 
 // bands are the parts of a strip that the colour bars take.
@@ -193,13 +193,17 @@ func (a legend) bands(strip vg.Rectangle) (all []vg.Rectangle) {
 	return all
 }
 
-// firstRow is the middle of the first row of entries in a strip.
-func (a legend) firstRow(strip vg.Rectangle) vg.Point {
+// spots are the entries in a strip, each in its place.
+func (a legend) spots(strip vg.Rectangle) []spot {
 	level := strip.Max.Y
 	for _, r := range a.bands(strip) {
 		level = r.Min.Y
 	}
-	return vg.Point{X: (strip.Min.X + strip.Max.X) / 2, Y: level - 4 - keyRow/2}
+	all, _ := inRows(a.keys, strip.Size().X)
+	for i := range all {
+		all[i].at = all[i].at.Add(vg.Point{X: (strip.Min.X + strip.Max.X) / 2, Y: level - 4})
+	}
+	return all
 }
 
 // boxes are what the colour bars and the entries of the legend take of a strip, each by itself.
@@ -209,28 +213,42 @@ func (a legend) boxes(strip vg.Rectangle) (all []vg.Rectangle) {
 		r.Min.X, r.Max.X = max(r.Min.X, middle-half), min(r.Max.X, middle+half)
 		all = append(all, r)
 	}
-	eachKey(rows(a.keys, strip.Size().X), a.firstRow(strip), func(k key, at vg.Point) {
-		low := vg.Point{X: at.X - keyGap/2, Y: at.Y + keyRow/2 - keyLine*vg.Length(len(k.lines)-1) - keyRow}
-		all = append(all, vg.Rectangle{Min: low, Max: vg.Point{X: at.X + k.width + keyGap/2, Y: at.Y + keyRow/2}})
-	})
+	for _, s := range a.spots(strip) {
+		top := s.at.Add(vg.Point{X: -keyGap / 2, Y: keyRow / 2})
+		all = append(all, vg.Rectangle{Min: vg.Point{X: top.X, Y: top.Y - s.tall()}, Max: vg.Point{X: top.X + s.width + keyGap, Y: top.Y}})
+	}
 	return all
 }
 
-// drawRows draws rows of entries, the first with its middle at p.
-func drawRows(c draw.Canvas, all [][]key, p vg.Point) {
-	eachKey(all, p, func(k key, at vg.Point) { k.draw(c, at) })
+// A spot is an entry with its place: of the left end of the middle of its first line.
+type spot struct {
+	key
+	at vg.Point
 }
 
-// eachKey visits the entries of rows, the first with its middle at p, with the place of each.
-func eachKey(all [][]key, p vg.Point, visit func(k key, at vg.Point)) {
-	for _, row := range all {
-		at := vg.Point{X: p.X - rowWidth(row)/2, Y: p.Y}
-		for _, k := range row {
-			visit(k, at)
-			at.X += k.width + keyGap
+// tall is the height of an entry.
+func (k key) tall() vg.Length { return keyRow + keyLine*vg.Length(max(1, len(k.lines))-1) }
+
+// inRows sets entries in rows no wider than a width, beneath the middle of their upper edge, and returns their height.
+func inRows(all []key, width vg.Length) (out []spot, height vg.Length) {
+	first, used := 0, -keyGap // of the row
+	end := func() {
+		tall, left := vg.Length(0), -used/2
+		for i := first; i < len(out); i++ {
+			out[i].at = vg.Point{X: left, Y: -height - keyRow/2}
+			tall, left = max(tall, out[i].tall()), left+out[i].width+keyGap
 		}
-		p.Y -= rowHeight(row)
+		first, used, height = len(out), -keyGap, height+tall
 	}
+	for _, k := range all {
+		k = k.within(width)
+		if used+keyGap+k.width > width && used > 0 {
+			end()
+		}
+		out, used = append(out, spot{key: k}), used+keyGap+k.width
+	}
+	end()
+	return out, height
 }
 
 // fields returns the entries for a page: their texts keep their size on a narrow one, unlike those of a picture.
@@ -254,45 +272,6 @@ func (s *sheet) withoutKeys() *sheet {
 	out.size.Y -= high - scene.strip(s.size.X-2*rim)
 	out.panels = []panel{{&scene, vg.Rectangle{Max: out.size}}}
 	return &out
-}
-
-// rowWidth returns the width of a row of entries.
-func rowWidth(row []key) vg.Length {
-	width := -keyGap
-	for _, k := range row {
-		width += k.width + keyGap
-	}
-	return width
-}
-
-// rowHeight returns the height of a row of entries.
-func rowHeight(row []key) vg.Length {
-	height := keyRow
-	for _, k := range row {
-		height = max(height, keyRow+keyLine*vg.Length(len(k.lines)-1))
-	}
-	return height
-}
-
-// oneRow reports whether entries stand in one row no wider than width, each in one line.
-func oneRow(all []key, width vg.Length) bool {
-	in := rows(all, width)
-	return len(in) == 1 && rowHeight(in[0]) == keyRow
-}
-
-// rows breaks entries into rows no wider than width.
-func rows(all []key, width vg.Length) [][]key {
-	var out [][]key
-	var used vg.Length
-	for _, k := range all {
-		k = k.within(width)
-		if len(out) == 0 || used+keyGap+k.width > width {
-			out, used = append(out, nil), -keyGap
-		}
-		out[len(out)-1] = append(out[len(out)-1], k)
-		used += keyGap + k.width
-	}
-	return out
 }
 
 // blockSize returns the size of a legend of one entry a row.

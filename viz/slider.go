@@ -11,7 +11,6 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"anatomy/geom/try"
 	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 )
@@ -211,11 +210,11 @@ func (a *animation) gif() []byte {
 		g.Image[i], g.Delay[i] = indexed(a.frames[i].raster(frameDots), colours), 12 // hundredths of a second
 	})
 	var out bytes.Buffer
-	try.Do(gif.EncodeAll(&out, &g))
+	sure(0, gif.EncodeAll(&out, &g))
 	return out.Bytes()
 }
 
 // parallel calls work for 0 … n−1 on all cores.
 func parallel(n int, work func(i int)) {
-	try.Do(pool.Do(pool.Cores(), n, func(_, i int) error { return try.Run(func() { work(i) }) }))
+	sure(0, pool.Do(pool.Cores(), n, func(_, i int) error { work(i); return nil }))
 }

@@ -995,7 +995,7 @@ func TestBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := s.bundle()
+	data := expect.Must(s.bundle())
 	var pipe bytes.Buffer
 	if err := gob.NewEncoder(&pipe).Encode(data); err != nil {
 		t.Fatal(err)
@@ -1049,7 +1049,7 @@ func TestCoverOfReport(t *testing.T) {
 		t.Errorf("a shape of height 2 has the axes of another panel, from %v to %v", f.lo[1], f.hi[1])
 	}
 	t.Setenv(coverNumber, "2")
-	first, second := row.bundle(), row.bundle()
+	first, second := expect.Must(row.bundle()), expect.Must(row.bundle())
 	if file, _ := first.Data[coverType].(string); !strings.Contains(file, "<title>tall</title>") || second.Data[coverType] != nil {
 		t.Errorf("covers %.200q and %v", file, second.Data[coverType] != nil)
 	}
@@ -1063,7 +1063,7 @@ func TestSlider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := s.bundle()
+	data := expect.Must(s.bundle())
 	html := data.Data[protocol.MIMETextHTML].(string)
 	if n := strings.Count(html, "data:image/png;base64,"); n != 2 || strings.Contains(html, "http") || !strings.Contains(html, "&#34;σ = 2.5 mm&#34;") {
 		t.Errorf("%d frames in %.200s", n, html)
@@ -1151,7 +1151,7 @@ func TestPanelsTellWhereTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data := s.bundle()
+		data := expect.Must(s.bundle())
 		var pipe bytes.Buffer
 		var got protocol.DisplayData
 		if err := errors.Join(gob.NewEncoder(&pipe).Encode(data), gob.NewDecoder(&pipe).Decode(&got)); err != nil {
