@@ -175,40 +175,22 @@ func Miniatures(places [][]float64, shapes [][][]float64, links [][2]int) *Layer
 		if err := checkLinks(links, len(shapes[0])); err != nil {
 			return err
 		}
-		axes := []int{0, 1}
-		if b := boxOf(shapes[0]); len(shapes[0][0]) == 3 {
-			least := 0
-			for k := range 3 {
-				if b.size(k) < b.size(least) {
-					least = k
-				}
-			}
-			axes = slices.DeleteFunc([]int{0, 1, 2}, func(k int) bool { return k == least })
+		tall := c.width(26)
+		small, err := glyphs(shapes, 1.6*tall, tall)
+		if err != nil {
+			return err
 		}
-		largest := 0.0
-		for _, s := range shapes {
-			b := boxOf(s)
-			largest = max(largest, b.size(axes[0])/1.6, b.size(axes[1]))
-		}
-		if largest == 0 {
+		if small[0] == nil {
 			return fmt.Errorf("all landmarks of all shapes coincide: give shapes with extent")
 		}
-		scale := c.width(26) / largest
-		for i, s := range shapes {
-			b := boxOf(s)
-			small := make([][]float64, len(s))
-			for l, p := range s {
-				for _, k := range axes {
-					small[l] = append(small[l], scale*(p[k]-(b.lo[k]+b.hi[k])/2))
-				}
-			}
+		for i, g := range small {
 			stroke := pen{Color: c.ink(i), Width: 0.7}
 			if links == nil {
-				c.glyph(places[i], small, paper, stroke)
+				c.glyph(places[i], g, paper, stroke)
 				continue
 			}
 			for _, l := range links {
-				c.glyph(places[i], [][]float64{small[l[0]], small[l[1]]}, fade(paper, 0), stroke)
+				c.glyph(places[i], [][]float64{g[l[0]], g[l[1]]}, fade(paper, 0), stroke)
 			}
 		}
 		return nil
