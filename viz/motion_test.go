@@ -334,9 +334,40 @@ func TestDrag(t *testing.T) {
 }
 
 func TestCameraBack(t *testing.T) {
-	c, p := camera{0.7, -1.1}, []float64{1, -2, 3}
+	c, p := camera{azimuth: 0.7, elevation: -1.1}, []float64{1, -2, 3}
 	if d := distance(c.back(c.view(p)), p); d > 1e-12 {
 		t.Error(d)
+	}
+}
+
+// Pose turns the axes of a body to x, z and y by their length, without a reflection; and a body in another pose is seen alike.
+func TestPose(t *testing.T) {
+	var body, moved [][]float64
+	for _, p := range ring(200, 0, 0, 2, 1) {
+		for z := range 5 {
+			q := []float64{p[0] + 0.5*p[0]*p[0], 0.2 * float64(z), 0.7 * p[1] * (1 + 0.2*p[1])}
+			body, moved = append(body, q), append(moved, []float64{q[2], 3 + q[0], q[1]})
+		}
+	}
+	one, two := Fig().Pose(body).Camera(-90, 0).camera, Fig().Pose(moved).Camera(-90, 0).camera
+	at, there := one.view([]float64{0, 0, 0}), two.view([]float64{0, 3, 0})
+	off := func(a, b []float64) []float64 { return []float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
+	for i, p := range body {
+		a, b := off(one.view(p), at), off(two.view(moved[i]), there)
+		if distance(a, b) > 1e-9 {
+			t.Fatalf("point %d is seen at %v, of the body in another pose at %v", i, a, b)
+		}
+	}
+	for axis, want := range []int{0, 2, 1} { // the longest lies to the right, the second up, the shortest towards the reader
+		e := make([]float64, 3)
+		e[axis] = 1
+		if v := off(one.view(e), at); math.Abs(v[want]) < 1-1e-4 {
+			t.Errorf("axis %d is seen at %v", axis, v)
+		}
+	}
+	sides := Fig(Points(body)).Title("t").Sides(body)
+	if len(sides) != 2 || sides[0].title != "t" || sides[1].title != "from above" || len(Fig().Sides(ring(4, 0, 0, 1, 1))) != 1 {
+		t.Error(len(sides))
 	}
 }
 
@@ -409,7 +440,7 @@ func TestPalette(t *testing.T) {
 				worst = max(worst, d, -d)
 			}
 		}
-		if len(colours) > 256 || worst > c.most {
+		if len(colours) > 256 || worst > c.most || colours.Convert(color.White) != (color.RGBA{0xff, 0xff, 0xff, 0xff}) {
 			t.Errorf("%d colours, one is off by %d", len(colours), worst)
 		}
 	}

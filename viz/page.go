@@ -181,7 +181,7 @@ func (s *scene) draw(c draw.Canvas) {
 	if s.scaleBar() {
 		below -= s.barStrip()
 		s.drawScaleBar(c, f, vg.Point{X: page.Min.X + 1, Y: below + 4})
-		if s.inSpace && !s.hollow {
+		if s.inSpace && !s.hollow && !s.camera.posed() {
 			s.drawDirections(c, vg.Point{X: page.Max.X - 16, Y: below + 8})
 		}
 	}

@@ -21,7 +21,7 @@ func paletteOf(pictures ...*image.RGBA) color.Palette {
 		all = append(all, c)
 	}
 	slices.SortFunc(all, func(a, b [3]uint8) int { return slices.Compare(a[:], b[:]) }) // the order of a map is not the same twice
-	return medianCut(all, 256)
+	return append(color.Palette{color.RGBA{0xff, 0xff, 0xff, 0xff}}, medianCut(all, 255)...) // the paper stays white
 }
 
 func medianCut(box [][3]uint8, count int) (out color.Palette) {
@@ -42,7 +42,7 @@ func medianCut(box [][3]uint8, count int) (out color.Palette) {
 	}
 	slices.SortStableFunc(box, func(a, b [3]uint8) int { return int(a[channel]) - int(b[channel]) })
 	half := len(box) / 2
-	return append(medianCut(box[:half], count/2), medianCut(box[half:], count/2)...)
+	return append(medianCut(box[:half], count/2), medianCut(box[half:], count-count/2)...)
 }
 
 // indexed returns the picture in the nearest colours of a palette.

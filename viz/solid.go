@@ -98,17 +98,3 @@ func (s *surface) draw(c *canvas) error {
 	c.surface(vertices, s.body)
 	return nil
 }
-
-// camera looks at the origin from azimuth (about z, from x towards y) and elevation, in radians, without perspective.
-type camera struct{ azimuth, elevation float64 }
-
-// view turns p into the camera's frame: right, up, and towards the camera.
-func (c camera) view(p []float64) []float64 {
-	sa, ca := math.Sincos(c.azimuth)
-	se, ce := math.Sincos(c.elevation)
-	return []float64{
-		-sa*p[0] + ca*p[1],
-		-se*ca*p[0] - se*sa*p[1] + ce*p[2],
-		ce*ca*p[0] + ce*sa*p[1] + se*p[2],
-	}
-}

@@ -67,10 +67,15 @@ func (s *scene) facets() (n int) {
 	return n
 }
 
-// turning gives the scene the range of a sphere about its data, and puts the legend where nothing comes by.
+// lowest is the height of the field in which a figure turns, in diameters of a sphere about its data, at least: a long body that lies would
+// else stand in a white square.
+const lowest = 0.62
+
+// turning gives the scene the range of a sphere about its data, but no more height than it needs, and puts the legend where nothing comes by.
 func (s *scene) turning(middle []float64, radius float64) {
-	for k := range 2 {
-		s.bounds.lo[k], s.bounds.hi[k] = middle[k]-radius, middle[k]+radius
+	up := math.Min(radius, math.Max(lowest*radius, math.Max(s.bounds.hi[1]-middle[1], middle[1]-s.bounds.lo[1])))
+	for k, reach := range []float64{radius, up} {
+		s.bounds.lo[k], s.bounds.hi[k] = middle[k]-reach, middle[k]+reach
 	}
 	s.outside = len(s.legend.keys) > 0
 }
@@ -280,7 +285,7 @@ func (p panel) turnData(a *animation) string {
 		Azimuth: s.eye().azimuth, Elevation: s.eye().elevation,
 		Middle: onCanvas(f.place(middle)), Scale: unit / (f.hi[0] - f.lo[0]) * float64(f.area.Size().X) / width, Point: 1 / width, Reach: 2 * fineness, Bodies: []turnBody{},
 	}
-	if s.scaleBar() {
+	if s.scaleBar() && !s.camera.posed() {
 		at := onCanvas(s.directionsAt(p.at))
 		d.Axes = &at
 	}
@@ -397,7 +402,7 @@ func (s *scene) eye() camera {
 	if s.inSpace {
 		return s.camera
 	}
-	return camera{-math.Pi / 2, math.Pi / 2}
+	return camera{azimuth: -math.Pi / 2, elevation: math.Pi / 2}
 }
 
 // bodyData returns the surface of mark i of the scenes of an animation, or of one scene.
@@ -464,17 +469,6 @@ func pack(v any) string {
 }
 
 func channels(c color.NRGBA) [4]uint8 { return [4]uint8{c.R, c.G, c.B, c.A} }
-
-// back undoes view.
-func (c camera) back(p []float64) []float64 {
-	sa, ca := math.Sincos(c.azimuth)
-	se, ce := math.Sincos(c.elevation)
-	return []float64{
-		-sa*p[0] - se*ca*p[1] + ce*ca*p[2],
-		ca*p[0] - se*sa*p[1] + ce*sa*p[2],
-		ce*p[1] + se*p[2],
-	}
-}
 
 // directionsAt returns where the directions of the axes stand on a figure's page.
 func (s *scene) directionsAt(page vg.Rectangle) vg.Point {
