@@ -66,7 +66,7 @@ func (s *scene) fit(area vg.Rectangle) *frame {
 	sides := [2]float64{math.Max(1, float64(area.Size().X)), math.Max(1, float64(area.Size().Y))}
 	f.lo, f.hi = s.padded()
 	s.makeRoom(f, sides)
-	if !s.chart {
+	if s.oneScale() {
 		unit := math.Max((f.hi[0]-f.lo[0])/sides[0], (f.hi[1]-f.lo[1])/sides[1]) // data units a point
 		unit = math.Max(unit, s.coarsest)
 		for k := range 2 {
@@ -114,6 +114,9 @@ func (s *scene) fit(area vg.Rectangle) *frame {
 	}
 	return f
 }
+
+// oneScale reports whether a unit is as long along x as along y.
+func (s *scene) oneScale() bool { return !s.chart || s.equal && !s.logX && !s.logY }
 
 // overhang is how far a mark of given size reaches beyond its place, in points.
 type overhang struct{ at, before, after [2]float64 }
@@ -169,7 +172,7 @@ func (s *scene) makeRoom(f *frame, sides [2]float64) {
 		}
 		units[k] = large
 	}
-	if !s.chart {
+	if s.oneScale() {
 		units[0] = math.Max(units[0], units[1])
 		units[1] = units[0]
 	}

@@ -20,6 +20,7 @@ type Figure struct {
 	unit           string
 	width, height  float64 // cm; 0: chosen
 	logX, logY     bool
+	equal          bool // a chart has axes of one scale
 	bare           bool
 	camera         camera
 	drag           *drag   // of Drag
@@ -47,6 +48,9 @@ func (f *Figure) Unit(s string) *Figure { f.unit = s; return f }
 
 // NoAxes omits the axes. If a figure of shapes has a unit, a scale bar takes their place.
 func (f *Figure) NoAxes() *Figure { f.bare = true; return f }
+
+// EqualAxes gives both axes of a chart one scale, as of two components of shape, whose distances then can be compared.
+func (f *Figure) EqualAxes() *Figure { f.equal = true; return f }
 
 // LogX makes the x axis of a chart logarithmic.
 func (f *Figure) LogX() *Figure { f.logX = true; return f }

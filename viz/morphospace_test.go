@@ -74,3 +74,15 @@ func TestHoverAndMiniatures(t *testing.T) {
 		t.Error(drawn.marks)
 	}
 }
+
+// A chart with EqualAxes has one scale, and one without has two.
+func TestEqualAxesOfChart(t *testing.T) {
+	for _, f := range []*Figure{Fig(Scatter([]float64{0, 10}, []float64{0, 1})), Fig(Scatter([]float64{0, 10}, []float64{0, 1})).EqualAxes()} {
+		s := expect.Must(f.sheet()).panels[0]
+		frame := s.scene.frame(s.scene.inner(s.at))
+		one, origin := frame.place([]float64{1, 1}), frame.place([]float64{0, 0})
+		if across, up := float64(one.X-origin.X), float64(one.Y-origin.Y); f.equal != (math.Abs(across/up-1) < 1e-9) {
+			t.Errorf("a unit is %v points along x and %v along y", across, up)
+		}
+	}
+}

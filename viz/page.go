@@ -26,7 +26,7 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 	height := vg.Length(s.height) * cm
 	if s.height == 0 {
 		height = 0.72*width + max(0, s.titleHeight(width-2*rim)-titleStrip) // further lines of a title take nothing from a chart
-		if !s.chart || s.rows > 0 {
+		if s.oneScale() || s.rows > 0 {
 			trial := vg.Rectangle{Max: vg.Point{X: width, Y: width}}
 			room := s.frame(s.inner(trial)).area.Size()
 			height = width - room.Y + max(40, room.X*s.ratio())

@@ -20,7 +20,7 @@ func paletteOf(pictures ...*image.RGBA) color.Palette {
 	for c := range seen {
 		all = append(all, c)
 	}
-	slices.SortFunc(all, func(a, b [3]uint8) int { return slices.Compare(a[:], b[:]) }) // the order of a map is not the same twice
+	slices.SortFunc(all, func(a, b [3]uint8) int { return slices.Compare(a[:], b[:]) })      // the order of a map is not the same twice
 	return append(color.Palette{color.RGBA{0xff, 0xff, 0xff, 0xff}}, medianCut(all, 255)...) // the paper stays white
 }
 

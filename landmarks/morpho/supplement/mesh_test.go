@@ -24,7 +24,9 @@ func TestMeshAlone(t *testing.T) {
 		values[row[0].String()] = row[1].Value()
 	}
 	expect.Rel(t, "area", values["area (mm²)"], 4*math.Pi, 0.01)
-	bean := expect.Must(New(nil, Question{Mesh: mesh.Icosphere(3).Map(func(x []float64) []float64 { return []float64{(3*x[0] - x[1]) / math.Sqrt2, (3*x[0] + x[1]) / math.Sqrt2, 2 * x[2]} })}))
+	bean := expect.Must(New(nil, Question{Mesh: mesh.Icosphere(3).Map(func(x []float64) []float64 {
+		return []float64{(3*x[0] - x[1]) / math.Sqrt2, (3*x[0] + x[1]) / math.Sqrt2, 2 * x[2]}
+	})}))
 	var extents []string // along the coordinate axes, and along its own
 	for _, row := range expect.Must(bean.Table("measures")).Rows {
 		if strings.HasPrefix(row[0].String(), "extent") {
