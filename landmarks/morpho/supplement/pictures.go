@@ -58,7 +58,7 @@ func (a *analysis) morphospace(values []string) *viz.Figure {
 		}
 		layers = append([]*viz.Layer{viz.Miniatures(places, shapes, a.links)}, layers...)
 	}
-	return viz.Fig(layers...).XLabel(a.component(0)).YLabel(a.component(1))
+	return viz.Fig(layers...).XLabel(a.component(0)).YLabel(a.component(1)).EqualAxes()
 }
 
 // deformations are grids of thin-plate splines from the mean shape to the ends of the first two components, of shapes in the plane.

@@ -124,8 +124,8 @@ func (a *atlas) template() *supplement.Section {
 		}
 	}
 	figure(s, supplement.Figure{Name: "template", Caption: "(a) The first subject. (b) The template, coloured by the mean displacement of its vertices over the subjects.",
-		Drawing: viz.Row(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]),
-			supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template"))})
+		Drawing: viz.Row(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]).Pose(a.own.Subjects[0][0].Vertices).Camera(-90, 20),
+			supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template").Pose(template[0].Vertices).Camera(-90, 20))})
 	return s
 }
 
@@ -143,7 +143,7 @@ func (a *atlas) modes() *supplement.Section {
 	add(s, "The modes are the principal components of the deformations. The first mode explains %.0f %% of the variance.", 100*modes.Explained[0])
 	figure(s, supplement.Figure{Name: "mode", Caption: "The first mode, from c = −2 to 2 standard deviations. Colours are distances from the mean shape, c = 0.",
 		Drawing: viz.Slider("c", c, func(k int) *viz.Figure {
-			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", distances(mode[k], mode[slices.Index(c, 0)]))
+			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", distances(mode[k], mode[slices.Index(c, 0)])).Pose(mode[slices.Index(c, 0)][0].Vertices).Camera(-90, 20)
 		})})
 	for o, object := range a.objects {
 		var shares []string
@@ -207,4 +207,16 @@ func Outlines(names []string, outlines [][][]float64) *study.Study {
 		s.Subjects = append(s.Subjects, []*mesh.Mesh{mesh.Curve(x, true)})
 	}
 	return s
+}
+
+// distances are those of the vertices of two shapes, by objects.
+func distances(a, b []*mesh.Mesh) (all [][]float64) {
+	for o := range a {
+		far := make([]float64, len(a[o].Vertices))
+		for i, x := range a[o].Vertices {
+			far[i] = floats.Distance(x, b[o].Vertices[i], 2)
+		}
+		all = append(all, far)
+	}
+	return all
 }
