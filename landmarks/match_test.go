@@ -341,9 +341,9 @@ func TestErrorsNameTheFunction(t *testing.T) {
 		"LogWithin: the starting shape":      expect.Error(space.LogWithin(short, q, 1)),
 		"MatchFrom: no data term":            expect.Error(space.MatchFrom(q, q, nil, 1)),
 		"Match: no data term":                expect.Error(space.Match(q, nil, 1)),
-		"Carry: no geodesic":                 expect.Error(space.Carry(nil, q)),
-		"Carry: the start of the geodesic":   expect.Error(space.Carry(&landmarks.Geodesic{}, q)),
-		"Carry: no points":                   expect.Error(space.Carry(&landmarks.Geodesic{Start: q, Momentum: q}, nil)),
+		"Transform: no geodesic":                 expect.Error(space.Transform(nil, q)),
+		"Transform: the start of the geodesic":   expect.Error(space.Transform(&landmarks.Geodesic{}, q)),
+		"Transform: no points":                   expect.Error(space.Transform(&landmarks.Geodesic{Start: q, Momentum: q}, nil)),
 		"LogWithin: tolerance":               expect.Error(space.LogWithin(q, q, -1)),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), name) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/shape"
 )
 
 // colourNames are those of the palette, for the alternative text.
@@ -75,7 +77,7 @@ func ownColour(l *Layer) color.NRGBA {
 }
 
 // points returns those of the marks of a kind, by mark.
-func (c *canvas) points(kind markKind) (all [][][]float64) {
+func (c *canvas) points(kind markKind) (all []shape.Shape) {
 	for _, m := range c.marks {
 		if m.kind == kind {
 			all = append(all, m.at)
@@ -84,7 +86,7 @@ func (c *canvas) points(kind markKind) (all [][][]float64) {
 	return all
 }
 
-func joined(sets [][][]float64) (all [][]float64) {
+func joined(sets []shape.Shape) (all [][]float64) {
 	for _, points := range sets {
 		all = append(all, points...)
 	}
@@ -340,7 +342,7 @@ func (s *scene) arrows(l *Layer) string { return s.longest(l.drawn.points(arrowM
 
 // paths says the same of paths, from their beginnings to their ends, which are dots.
 func (s *scene) paths(l *Layer) string {
-	var ways [][][]float64
+	var ways []shape.Shape
 	ends := l.drawn.points(dotMark)
 	for i := 0; i+1 < len(ends); i += 2 {
 		ways = append(ways, [][]float64{ends[i][0], ends[i+1][0]})
@@ -349,7 +351,7 @@ func (s *scene) paths(l *Layer) string {
 }
 
 // longest says where the longest of several ways from one point to another is, and where it points.
-func (s *scene) longest(ways [][][]float64) string {
+func (s *scene) longest(ways []shape.Shape) string {
 	var far [][]float64
 	shortest, turned, first := math.Inf(1), 0.0, 0.0 // lengths and directions
 	for i, w := range ways {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 )
 
@@ -12,7 +13,7 @@ import (
 // what is measured: "length from the root (million years)". Shapes of the plane, if any, are drawn small at the nodes, all on one scale, as
 // closed outlines: one a node of the tree, nil for none. The layer has an item a node: ColorBy colours the edge above it and its
 // shape.
-func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
+func Tree(t *tree.Tree, shapes ...shape.Shape) *Layer {
 	n := 0
 	if t != nil {
 		n = len(t.Parent)
@@ -82,7 +83,7 @@ const (
 )
 
 // glyphsOf returns shapes as offsets from their centres in points, and the height of the tallest; nil of none.
-func glyphsOf(shapes [][][]float64) (glyphs [][][]float64, tall float64, err error) {
+func glyphsOf(shapes []shape.Shape) (glyphs []shape.Shape, tall float64, err error) {
 	wide := 0.0
 	boxes := make([]box, len(shapes))
 	for i, s := range shapes {
@@ -102,7 +103,7 @@ func glyphsOf(shapes [][][]float64) (glyphs [][][]float64, tall float64, err err
 		return nil, 0, nil
 	}
 	scale := math.Min(glyphWidth/wide, glyphTall/tall)
-	glyphs = make([][][]float64, len(shapes))
+	glyphs = make([]shape.Shape, len(shapes))
 	for i, s := range shapes {
 		for _, p := range s {
 			var q []float64

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"anatomy/geom/shape"
 )
 
 // Values are the results of a call, in the order in which the graph function returned them. Scalar, Vector, Matrix and
@@ -100,6 +102,12 @@ func flatten(a any) (flat []float64, dims []int, err error) {
 	case []float64:
 		return slices.Clone(a), []int{len(a)}, nil
 	case [][]float64:
+		return flattenRows(a)
+	case shape.Shape:
+		return flattenRows(a)
+	case []shape.Shape:
+		return flattenRows(a)
+	case [][]shape.Shape:
 		return flattenRows(a)
 	case [][][]float64:
 		return flattenRows(a)

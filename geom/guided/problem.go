@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
@@ -188,13 +189,13 @@ func (s *sampler[P]) enter(g int) {
 	all := make([]seen, len(s.stands))
 	for leaf, point := range o.Leaves {
 		name := "the observation of " + s.tree.Label(leaves[leaf])
-		shape, _ := any(point).(geom.Shape)
-		for i, row := range shape {
+		inRows, _ := any(point).(geom.Shape)
+		for i, row := range inRows {
 			if len(row) != columns {
 				try.Fail("row %d of %s has %d numbers, want %d", i, name, len(row), columns)
 			}
 		}
-		flat := geom.Numbers(point)
+		flat := shape.Flat(point)
 		if len(flat) != rows*columns {
 			try.Fail("%s has %d numbers, want %d", name, len(flat), rows*columns)
 		}

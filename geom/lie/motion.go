@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 )
 
@@ -138,7 +139,7 @@ func move[P geom.Point](s *geom.Space[P], start P, velocity []float64, T float64
 			to = m.Inverse(z)
 		}
 		return []*Node{z, m.velocity(mu), mu, m.Coadjoint(to, mu)}
-	}, s.Vector(start), velocity, T)
+	}, shape.Flat(start), velocity, T)
 	if err != nil {
 		return nil, err
 	}

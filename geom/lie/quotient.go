@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/geom/shape"
 )
 
 // Homogeneous is a homogeneous space G/H with the metric to which a left-invariant metric of G descends: see Quotient.
@@ -416,7 +417,7 @@ func oNeill[P geom.Point](s *geom.Space[P], z, u, v P) (group, fibre float64, er
 		area := Sub(squares, Square(inner(xi, eta)))
 		along := linalg.MatVec(constant(xi, q.dual[q.Dim():]), q.m.Bracket(xi, eta))
 		return []*Node{geom.SectionalCurvature(q.total, in[0], in[1], in[2]), Div(MulScalar(ReduceSum(Square(along), -1), 0.75), area), Div(area, squares)}
-	}, s.Vector(z), s.Vector(u), s.Vector(v))
+	}, shape.Flat(z), shape.Flat(u), shape.Flat(v))
 	if err != nil {
 		return 0, 0, err
 	}

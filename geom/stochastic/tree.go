@@ -5,6 +5,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
 )
@@ -28,11 +29,11 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 	}
 	points := make([][]float64, r.Paths)
 	for k := range points {
-		points[k] = p.Space.Vector(p.Start)
+		points[k] = shape.Flat(p.Start)
 	}
 	states[0] = []any{points}
 	for _, part := range p.Parts {
-		vectors := p.Space.Vectors(part.Vectors)
+		vectors := shape.FlatAll(part.Vectors)
 		repeated := make([][][]float64, len(vectors))
 		for j, v := range vectors {
 			for range r.Paths {

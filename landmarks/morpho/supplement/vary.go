@@ -1,6 +1,7 @@
 package supplement
 
 import (
+	"anatomy/geom/shape"
 	"anatomy/viz"
 	"cmp"
 	"fmt"
@@ -61,7 +62,7 @@ func (a *analysis) between(from, to [][]float64, names ...string) *viz.Figure {
 		}
 		return viz.Fig(viz.Wireframe(from, nil).Label(names[0]), viz.Arrows(from, way).Label("to "+names[1])).Unit("centroid sizes")
 	}
-	var lines [][][]float64
+	var lines []shape.Shape
 	for i := range from {
 		lines = append(lines, [][]float64{from[i], to[i]})
 	}
