@@ -14,7 +14,9 @@ import (
 func TestMinimise(t *testing.T) {
 	target := shape.Shape{{1, -2}, {0.5, 3}, {7, 0}}
 	weights := [][]float64{{0.1, 2}, {50, 1}, {3, 0.7}}
-	quadratic := func(x, y, w *graph.Node) *graph.Node { return graph.ReduceAllSum(graph.Mul(w, graph.Square(graph.Sub(x, y)))) }
+	quadratic := func(x, y, w *graph.Node) *graph.Node {
+		return graph.ReduceAllSum(graph.Mul(w, graph.Square(graph.Sub(x, y))))
+	}
 	expect.Abs(t, "shape", expect.Must(Minimise(quadratic, target.Scale(0), target, weights)), target, 1e-5)
 	expect.Abs(t, "list", expect.Must(Minimise(quadratic, make([]float64, 6), target.Flat(), shape.Flat(weights))), target.Flat(), 1e-5)
 	valley := func(x *graph.Node) *graph.Node {

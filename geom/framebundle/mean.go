@@ -30,7 +30,7 @@ type Mean[P geom.Point] struct {
 	// ‖s_i‖²), in the norm of the inverse Hessian: the derivative of the objective in standard errors. Residual is the largest of the paths, in units
 	// of Noise: see Geodesic.
 	Imbalance, Residual float64
-	Unmatched                []int // the samples to which no most probable path was found; the Reason of a path says why
+	Unmatched           []int // the samples to which no most probable path was found; the Reason of a path says why
 	Iterations          int   // steps of mean and frame
 	Evaluations         int   // how often a path was computed
 	Status              geom.Status

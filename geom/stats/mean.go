@@ -16,20 +16,20 @@ import (
 // Mean is the Fréchet mean y of samples x_i. It holds the logarithms of the samples at y,
 // which other statistics, such as TangentPCA, start from; those of a sample of weight 0 that has none are NaN.
 type Mean[P geom.Point] struct {
-	Point      P         // y
-	Weights    []float64 // w_i, Σ w_i = 1
-	Velocities []P       // v_i = Log_y(x_i); with RelativeNoise the v of the minimum in d_σ
-	Momenta    []P       // v_i♭
-	Distances  []float64 // d(y, x_i); with RelativeNoise d_σ(y, x_i)
-	Variance   float64   // Σ w_i Distances_i², in the unit of lengths squared; NaN where the computation was cancelled before a distance was known
-	RelativeNoise   float64   // σ of the option; 0 without
+	Point         P         // y
+	Weights       []float64 // w_i, Σ w_i = 1
+	Velocities    []P       // v_i = Log_y(x_i); with RelativeNoise the v of the minimum in d_σ
+	Momenta       []P       // v_i♭
+	Distances     []float64 // d(y, x_i); with RelativeNoise d_σ(y, x_i)
+	Variance      float64   // Σ w_i Distances_i², in the unit of lengths squared; NaN where the computation was cancelled before a distance was known
+	RelativeNoise float64   // σ of the option; 0 without
 
 	Gradient float64 // ‖gradient‖_g of the sum that was minimised: 0 at the mean
 	// Imbalance and Unsettled say how exact a mean with RelativeNoise is; both are 0 without. Imbalance is ‖Σ w_i v_i‖_g divided by the
 	// standard error of the mean, √(Σ w_i² ‖v_i‖²_g). Unsettled is the error of the geodesics q_i, which minimise d_σ where
 	// q_i(1) + σ² p_i(1) − x_i = 0: the largest norm of this vector, divided by √(Σ w_i |x_i − y|²).
 	Imbalance, Unsettled float64
-	Unmatched                 []int   // with RelativeNoise, where Status is Stalled: of the samples to which no such geodesic was found, those that failed most often
+	Unmatched            []int   // with RelativeNoise, where Status is Stalled: of the samples to which no such geodesic was found, those that failed most often
 	Residual             float64 // the largest |Exp_y(v_i) − x_i|/√d; with RelativeNoise this is the noise, not an error
 	Starts, Agreed       int     // how many starts were made, and how many of these ended at y: see FrechetMean
 	Iterations           int     // of the start that led to y

@@ -240,7 +240,7 @@ func (b *weighted) estimate(first, end, steps int) Likelihood {
 		StepError:     step,
 		EffectiveSize: size,
 		Wound:         share,
-		Diverged:          lost,
+		Diverged:      lost,
 	}
 }
 

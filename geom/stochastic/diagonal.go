@@ -26,7 +26,7 @@ type Meetings[P geom.Point] struct {
 	StandardError float64
 	StepError     float64 // log Z_2n − Log: see Meet
 	EffectiveSize float64 // (Σ w)²/Σ w² of Points
-	Diverged          int     // paths of 2·Run.Steps steps that diverged: they are not among Points
+	Diverged      int     // paths of 2·Run.Steps steps that diverged: they are not among Points
 }
 
 // String says what the meetings are in one line.

@@ -84,9 +84,9 @@ func (r *Run) bridging(paths, m int) [][][]float64 {
 
 // Paths are simulated paths at the times 0, T/n, …, T.
 type Paths[P geom.Point] struct {
-	Points [][]P         // Points[k][i] is path k at time iT/n
-	Noise  [][][]float64 // Noise[k][i] is W at that time, the Brownian motion in R^m that drives path k
-	Diverged   int           // paths that diverged: they are not among the others, and their law is not in that of the others
+	Points   [][]P         // Points[k][i] is path k at time iT/n
+	Noise    [][][]float64 // Noise[k][i] is W at that time, the Brownian motion in R^m that drives path k
+	Diverged int           // paths that diverged: they are not among the others, and their law is not in that of the others
 }
 
 // String says what the paths are in one line.
