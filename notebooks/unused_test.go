@@ -56,7 +56,7 @@ var kept = map[string][]string{
 	},
 	"geom/linalg":                   {"Node", "Spectrum.Exp", "Spectrum.Log"},
 	"geom/stats":                    {"MeanDistance"},
-	"landmarks":                     {"Flow.CarryFramesOnGraph", "JetSpace.Split"},
+	"landmarks":                     {"Flow.TransformFramesOnGraph", "JetSpace.Split"},
 	"landmarks/morpho/shapestats":   {"Integration.At"},
 	"landmarks/morpho/supplement":   {"Document.Tables", "Document.Figures"},
 	"landmarks/surfaces/population": {"Regression.At"},

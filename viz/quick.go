@@ -19,7 +19,7 @@ func Plot(first any, more ...any) *Layer {
 		case []float64:
 			lists = append(lists, a)
 		case []int:
-			lists = append(lists, floats(a))
+			lists = append(lists, decimals(a))
 		case string:
 			how = append(how, a)
 		default:
@@ -50,7 +50,7 @@ func Hist(values []float64, bins ...int) *Layer {
 	return Histogram(values, append(bins, 0)[0])
 }
 
-func floats(values []int) []float64 {
+func decimals(values []int) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
 		out[i] = float64(v)

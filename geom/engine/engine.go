@@ -45,6 +45,7 @@ import (
 
 	"anatomy/geom/engine/internal/programs"
 	"anatomy/geom/engine/trusted"
+	"anatomy/geom/shape"
 	"anatomy/geom/watch"
 )
 
@@ -217,7 +218,7 @@ func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 	switch a := arg.(type) {
 	case *tensors.Tensor:
 		return a, nil
-	case float64, []float64, [][]float64, [][][]float64, [][][][]float64:
+	case float64, []float64, [][]float64, [][][]float64, [][][][]float64, shape.Shape, []shape.Shape, [][]shape.Shape:
 		flat, dims, err := flatten(arg)
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -179,7 +180,7 @@ func (d *Dataset) misplacedTogether(known map[string][]place) (out []place) {
 	if len(shared) == 0 {
 		return nil
 	}
-	var whole [][][]float64
+	var whole []shape.Shape
 	for _, s := range d.Specimens {
 		if len(whole) < judges && !slices.ContainsFunc(s.Points, func(p []float64) bool { return floats.HasNaN(p) || atCode(p) }) {
 			whole = append(whole, s.Points)

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
@@ -243,7 +244,7 @@ func (d *Dataset) Distinct(names ...string) *Dataset {
 
 // coincident returns the pairs of landmarks that are in one place in each of the shapes: every landmark that stands where an earlier one
 // does, with the first of these. Missing landmarks are nowhere.
-func coincident(shapes ...[][]float64) (pairs [][2]int) {
+func coincident(shapes ...shape.Shape) (pairs [][2]int) {
 	if len(shapes) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
@@ -16,7 +17,7 @@ import (
 type Specimen struct {
 	Name   string
 	Group  string      // sex, treatment, species, …; empty where there is none
-	Points [][]float64 // [n][2 or 3]; the coordinates of a missing landmark are NaN
+	Points shape.Shape // [n][2 or 3]; the coordinates of a missing landmark are NaN
 
 	Covariates map[string]string // what else is known, by name: species, site, age, …; see Dataset.Column and Dataset.Numbers
 }
@@ -108,7 +109,7 @@ func (d *Dataset) Names() []string {
 
 // Find returns the points of the specimen called name (not a copy).
 // It is an error if there is none or more than one.
-func (d *Dataset) Find(name string) ([][]float64, error) {
+func (d *Dataset) Find(name string) (shape.Shape, error) {
 	var found [][]float64
 	count := 0
 	for _, s := range d.Specimens {
@@ -136,7 +137,7 @@ func (d *Dataset) none(what, name string, names []string) error {
 }
 
 // Shape is Find for a notebook: it panics with Find's error, which lists the names that there are.
-func (d *Dataset) Shape(name string) [][]float64 {
+func (d *Dataset) Shape(name string) shape.Shape {
 	points, err := d.Find(name)
 	if err != nil {
 		panic(err)
@@ -145,8 +146,8 @@ func (d *Dataset) Shape(name string) [][]float64 {
 }
 
 // Shapes returns the points of every specimen in order (not copies).
-func (d *Dataset) Shapes() [][][]float64 {
-	shapes := make([][][]float64, len(d.Specimens))
+func (d *Dataset) Shapes() []shape.Shape {
+	shapes := make([]shape.Shape, len(d.Specimens))
 	for i, s := range d.Specimens {
 		shapes[i] = s.Points
 	}

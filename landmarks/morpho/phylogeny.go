@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 	"anatomy/landmarks/internal/text"
 )
@@ -113,7 +114,7 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 		at[v] = append(at[v], i)
 	}
 	for _, v := range slices.Sorted(maps.Keys(at)) {
-		var shapes [][][]float64
+		var shapes []shape.Shape
 		first, size := d.Specimens[at[v][0]], 0.0
 		s := Specimen{Name: v, Group: first.Group, Covariates: maps.Clone(first.Covariates)}
 		for _, i := range at[v] {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 )
@@ -332,8 +333,8 @@ func (m Semilandmark) tangents(x [][]float64, number int) [][]float64 {
 // SlidAlignment is the result of ProcrustesSliding.
 type SlidAlignment struct {
 	*Alignment               // of the slid shapes: Transforms take Slid to Shapes
-	Slid       [][][]float64 // the shapes as they were given, with their semi-landmarks slid
-	Reference  [][]float64   // what they slid towards: the mean of the shapes as they were given
+	Slid       []shape.Shape // the shapes as they were given, with their semi-landmarks slid
+	Reference  shape.Shape   // what they slid towards: the mean of the shapes as they were given
 	Energies   []float64     // bending energy of each of Shapes against Reference
 	// Left is how far the semi-landmarks of each shape would still go along their tangents, root of the sum of squares over CentroidSize.
 	Left []float64
@@ -388,7 +389,7 @@ const (
 // The mean stays fixed during the sliding. If it moved with the shapes, nothing would hold it on the curves: landmarks would
 // crowd, and energies and distances would decrease without a limit. To slide towards the new mean once more, call the function
 // again with Slid. See P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, 2005.
-func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
+func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
 	defer try.Named(&err, "procrustes with sliding")
 	n, d := try.Get2(commonExtent(shapes, shapeNumber))
 	try.Do(checkSemilandmarks(n, d, len(shapes), semilandmarks, criterion))
@@ -439,8 +440,8 @@ func (s *slider) slideTo(mean, x [][]float64, opts []ProcrustesOption) (slid [][
 }
 
 // onTheirSupports returns the shapes with the semi-landmarks that have one on their Support.
-func onTheirSupports(shapes [][][]float64, semilandmarks []Semilandmark) ([][][]float64, error) {
-	out := make([][][]float64, len(shapes))
+func onTheirSupports(shapes []shape.Shape, semilandmarks []Semilandmark) ([]shape.Shape, error) {
+	out := make([]shape.Shape, len(shapes))
 	for i, x := range shapes {
 		var err error
 		s := slider{number: i, semilandmarks: semilandmarks}

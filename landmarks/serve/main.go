@@ -43,7 +43,7 @@ var calls = map[string]any{
 	"match": func(m space, q, target points, sigma float64) (*landmarks.Matching, error) {
 		return m.Match(q, landmarks.Correspondence(target), sigma)
 	},
-	"transform": func(m space, g geodesic, z points) ([][][]float64, error) { return m.Carry(g, z) },
+	"transform": func(m space, g geodesic, z points) (shapes, error) { return m.Transform(g, z) },
 	"transport": func(m space, g geodesic, v points) (shapes, error) { return last(m.Transport(g, v)) },
 	"mean": func(m space, samples shapes, mismatch float64) (*stats.Mean[geom.Shape], error) {
 		return stats.FrechetMean(m, samples, inexact(mismatch)...)
@@ -53,12 +53,12 @@ var calls = map[string]any{
 	},
 }
 
-// inexact is the option Mismatch, or none for 0.
+// inexact is the option RelativeNoise, or none for 0.
 func inexact(mismatch float64) []stats.MeanOption {
 	if mismatch == 0 {
 		return nil
 	}
-	return []stats.MeanOption{stats.Mismatch(mismatch)}
+	return []stats.MeanOption{stats.RelativeNoise(mismatch)}
 }
 
 func last(paths []shapes, err error) (shapes, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
@@ -15,7 +16,7 @@ import (
 type Model struct {
 	*linear.Model
 	Data *morpho.Dataset // the specimens in the order of the rows: on a tree, that of its leaves
-	Mean [][]float64     // [n][d], the Procrustes mean, of size 1
+	Mean shape.Shape     // [n][d], the Procrustes mean, of size 1
 
 	tree *tree.Tree // nil without
 }
@@ -92,7 +93,7 @@ func FitRows(d *morpho.Dataset, rows [][]float64, terms ...linear.Term) (*linear
 }
 
 // Shape returns a row of the model as a shape, [n][d]; they share their numbers.
-func (m *Model) Shape(row []float64) [][]float64 {
+func (m *Model) Shape(row []float64) shape.Shape {
 	solve.NotNil(m)
 	return points(row, len(m.Mean[0]))
 }
@@ -100,7 +101,7 @@ func (m *Model) Shape(row []float64) [][]float64 {
 // Predict returns the shape, [n][d], that the model expects for a specimen with these covariates, by name: "group" for
 // Factor("group"), "log size" for LogSize, and columns of the data set. So the Covariates of a Specimen may be given. See
 // linear.Model.Predict.
-func (m *Model) Predict(covariates map[string]string) ([][]float64, error) {
+func (m *Model) Predict(covariates map[string]string) (shape.Shape, error) {
 	solve.NotNil(m)
 	row, err := m.Model.Predict(covariates)
 	if err != nil {

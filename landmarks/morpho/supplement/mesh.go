@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/viz"
@@ -36,12 +37,12 @@ func WithUnit(quantity, unit, power string) string {
 
 // Drawn draws curves and surfaces together, in coordinates of a unit, coloured by the values of a quantity at the vertices of each unless they are
 // nil, and with more layers.
-func Drawn(shape []*mesh.Mesh, unit, quantity string, values [][]float64, more ...*viz.Layer) *viz.Figure {
+func Drawn(objects []*mesh.Mesh, unit, quantity string, values [][]float64, more ...*viz.Layer) *viz.Figure {
 	var vertices [2][][]float64 // of curves and of surfaces
 	var colours [2][]float64
-	var edges [][][]float64
+	var edges []shape.Shape
 	var triangles [][3]int
-	for o, m := range shape {
+	for o, m := range objects {
 		kind := len(m.Cells[0]) - 2
 		for _, c := range m.Cells {
 			if from := len(vertices[1]); kind == 1 {

@@ -50,7 +50,7 @@ type Placement struct {
 // placements are what a placement concludes from.
 type placements struct {
 	surfaces []*located
-	given    [][][]float64
+	given    []geom.Shape
 	failures []PlacementFailure // whatever the templates
 	of       map[int]*matches   // of every template
 }
@@ -188,7 +188,7 @@ func (p *Placement) String() string {
 // The covariance holds to first order. It is too small where deformations stretch by half and more: see notebooks/limits.md. A subject that
 // cannot be matched is named in Failures, as are subjects and landmarks that differ from the others, and does not stop the rest. The options
 // are solve.Tolerance (default 0.01; see solve.Minimise) and solve.MaxIterations (500).
-func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given [][][]float64, opts ...solve.Option) (_ *Placement, err error) {
+func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given []geom.Shape, opts ...solve.Option) (_ *Placement, err error) {
 	defer try.Named(&err, "placement")
 	var templates []int
 	if len(given) != len(subjects) {
@@ -481,7 +481,7 @@ func (c *carrier) estimate() (noise []float64, reach, known, change float64) {
 // place moves the landmarks, whose errors have the covariance errs over ρ², to subject k.
 func (c *carrier) place(k int, s *located, reach float64, errs *mat.Dense) []PlacedLandmark {
 	momenta := len(c.x[k]) - c.pose.size()
-	g := try.Get(c.Space.With(geom.Inexact).Shoot(c.controls, c.Space.Point(c.x[k][:momenta])))
+	g := try.Get(c.Space.With(geom.FixedSteps).Shoot(c.controls, c.Space.Point(c.x[k][:momenta])))
 	flow := try.Get(c.Space.Deform(g, c.marks))
 	stretch := try.Get(flow.LogJacobians())
 	d, pose := c.Space.Manifold.D, c.pose.at(c.x[k][momenta:])
@@ -508,7 +508,7 @@ func inTangent(covariance mat.Matrix, tangents [][]float64) [][]float64 {
 }
 
 // calibrate sets Calibration and Shared by the errors of templates on each other.
-func (p *Placement) calibrate(surfaces []*located, given [][][]float64, placed [][][]PlacedLandmark) {
+func (p *Placement) calibrate(surfaces []*located, given []geom.Shape, placed [][][]PlacedLandmark) {
 	count, n := len(given[p.Templates[0]]), len(p.Templates)
 	p.Calibration = slices.Repeat([]float64{1}, count)
 	p.own = slices.Repeat([]float64{math.Inf(1)}, count)

@@ -201,7 +201,7 @@ func (a *atlas) methods() *supplement.Section {
 }
 
 // Outlines is a study of closed outlines, one a specimen.
-func Outlines(names []string, outlines [][][]float64) *study.Study {
+func Outlines(names []string, outlines []geom.Shape) *study.Study {
 	s := &study.Study{Names: names}
 	for _, x := range outlines {
 		s.Subjects = append(s.Subjects, []*mesh.Mesh{mesh.Curve(x, true)})

@@ -131,9 +131,9 @@ const parallelTransport = "paralleltransport" // a model type in lower case
 var unsupported = map[string]string{
 	"affineatlas":               "take population.Align",
 	"principalgeodesicanalysis": "take DeterministicAtlas, then Atlas.PCA",
-	"longitudinalatlas":         "take a Regression of every subject, then stats.Gather: see stats.Grow",
-	"longitudinalregistration":  "take a Regression of every subject, then stats.Gather: see stats.Grow",
-	"shooting":                  "take Space.Shoot and Space.Carry with the momenta",
+	"longitudinalatlas":         "take a Regression of every subject, then stats.TransportToMean: see stats.Grow",
+	"longitudinalregistration":  "take a Regression of every subject, then stats.TransportToMean: see stats.Grow",
+	"shooting":                  "take Space.Shoot and Space.Transform with the momenta",
 	parallelTransport:           "read it by study.ReadParallelTransport, or run `study transport -data FOLDER -out RESULTS`",
 }
 

@@ -65,7 +65,7 @@ type Study struct {
 
 	folder    string                        // that was read
 	each      bool                          // a mesh that cannot be used is left out
-	Landmarks [][][]float64                 // of every subject, nil where there are none: for Place. Start moves them with the subjects
+	Landmarks []geom.Shape                  // of every subject, nil where there are none: for Place. Start moves them with the subjects
 	Labels    []string                      // of the landmarks, or nil
 	motions   map[int]*population.Aligned   // of the subjects that were moved
 	doubts    []population.PlacementFailure // about the alignment
@@ -549,7 +549,7 @@ func (s *Study) chooseNorms(deformation, detail float64) error {
 }
 
 // useFastSums takes fast sums, which hold around points, for an object of which a subject has many cells.
-func (s *Study) useFastSums(objects []population.Object, o int, points ...[][]float64) (err error) {
+func (s *Study) useFastSums(objects []population.Object, o int, points ...geom.Shape) (err error) {
 	if slices.ContainsFunc(s.Subjects, func(shape []*mesh.Mesh) bool { return len(shape[o].Cells) > fastFrom }) {
 		objects[o].Norm.Kernel, err = kernels.Fast(objects[o].Norm.Kernel, 1e-4, points...)
 	}
@@ -560,7 +560,7 @@ func (s *Study) useFastSums(objects []population.Object, o int, points ...[][]fl
 func (s *Study) chooseDeformations(deformation float64) error {
 	objects := s.Model.Objects
 	for o := range objects {
-		var points [][][]float64
+		var points []geom.Shape
 		for _, shape := range s.Subjects {
 			points = append(points, shape[o].Vertices)
 		}
