@@ -1,7 +1,6 @@
 package viz
 
 import (
-	"anatomy/geom/shape"
 	"encoding/xml"
 	"math"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 func TestAlt(t *testing.T) {
