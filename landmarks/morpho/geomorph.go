@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/landmarks/internal/pointset"
 )
 
 const geomorphTolerance = 1e-4
@@ -41,7 +42,7 @@ func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmar
 	slid, total := make([]*mat.Dense, len(pre)), make([]*mat.Dense, len(pre)) // shapes, and all their rotations so far
 	rotate := func(mean *mat.Dense) error {
 		for i, x := range slid {
-			r, _, err := rotationTo(x, mean)
+			r, _, err := pointset.Rotation(x, mean)
 			if err != nil {
 				return fmt.Errorf("%s and the mean: %w", shapeNumber(i), err)
 			}

@@ -95,13 +95,14 @@ type Reader struct {
 
 	r     *bufio.Reader
 	file  string
+	size  int // of the file; -1 where it is not known
 	empty int // lines before this one in a row
 }
 
 // NewReader reads r, decoded; file is its name in errors.
 func NewReader(r io.Reader, file string) *Reader {
 	in := Decode(r)
-	return &Reader{Budget: in.Budget, r: in.Reader, file: file}
+	return &Reader{Budget: in.Budget, r: in.Reader, file: file, size: in.size}
 }
 
 // Errorf returns an error at the current line or byte.
@@ -260,6 +261,9 @@ func (in *Reader) Bytes(b []byte) error {
 	return err
 }
 
+// All returns what is left of the file; an error ends the read.
+func (in *Reader) All() []byte { return try.Get(in.Whole(in.r, in.size)) }
+
 // Number reads a decimal number; one too large for float64 is infinite. What only Go takes for a number (1_000, 0x1p4) is none.
 func Number(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
@@ -316,3 +320,24 @@ func Counted(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %s", n, what)
 }
+
+// Listed joins words for a message, at most twenty of them.
+func Listed(words []string) string {
+	const most = 20
+	if len(words) > most {
+		return strings.Join(words[:most], ", ") + fmt.Sprintf(", … (%d in all)", len(words))
+	}
+	return strings.Join(words, ", ")
+}
+
+// Names are names in quotes, joined as Listed does.
+func Names(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = Clip(n)
+	}
+	return Listed(quoted)
+}
+
+// Axis names coordinate c.
+func Axis(c int) string { return "xyz"[c : c+1] }
