@@ -1,10 +1,15 @@
 package morpho
 
 import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
+	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/internal/bomb"
 )
 
@@ -33,4 +38,8 @@ func TestBombs(t *testing.T) {
 		bomb.Refused(t, name, c.read, io.MultiReader(strings.NewReader(c.head), bomb.Repeat(c.body, 300)), c.want)
 	}
 	bomb.Device(t, Read, "a.csv")
+	packed := expect.Must(os.ReadFile("testdata/array_xz.rds"))
+	packed[16] = 40 // a dictionary of 4 GB
+	binary.LittleEndian.PutUint32(packed[20:], crc32.ChecksumIEEE(packed[12:20]))
+	bomb.Refused(t, "a file of R packed by xz with a dictionary of 4 GB", reads("R"), bytes.NewReader(packed), "dictionary size exceeds max; pack it again")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -36,7 +37,29 @@ func (s Similarity) Apply(points [][]float64) [][]float64 {
 // ProcrustesOption changes what FitSimilarity and Procrustes may do to a shape.
 type ProcrustesOption func(*procrustesOptions)
 
-type procrustesOptions struct{ keepSize bool }
+type procrustesOptions struct {
+	keepSize bool
+	of       *Dataset
+}
+
+// called is the number of landmark l, or what a data set calls it.
+func (o procrustesOptions) called(l int) string {
+	if o.of == nil {
+		return strconv.Itoa(l)
+	}
+	return o.of.Landmark(l)
+}
+
+// shape calls shape i.
+func (o procrustesOptions) shape(i int) string {
+	if o.of == nil {
+		return shapeNumber(i)
+	}
+	return o.of.specimen(i)
+}
+
+// Of lets errors about semi-landmarks call shapes and landmarks as the data set does whose they are; without it they are counted from 0.
+func Of(d *Dataset) ProcrustesOption { return func(o *procrustesOptions) { o.of = d } }
 
 // KeepSize leaves the size of every shape as it is: only translation and rotation are allowed (size-and-shape, or partial Procrustes, alignment).
 func KeepSize() ProcrustesOption { return func(o *procrustesOptions) { o.keepSize = true } }

@@ -156,6 +156,7 @@ func tables() []publishedKind {
 		{"numbers as names", one(wide(join("specimen", pairs), plane, number, false)), []string{"1", "2"}, 2, "", Reading{}},
 		{"Excel", map[string]string{"a.xlsx": excel([]string{"About", "Data"}, []string{"", wide(join("specimen", pairs), plane, s, false)})}, names, 2, `2 sheets: "Data" was read`, Reading{}},
 		{"R's array", map[string]string{"a.rds": gzipped(rArray(plane, true))}, names, 2, "", Reading{}},
+		{"R's array, packed by xz", map[string]string{"a.rds": string(expect.Must(os.ReadFile("testdata/array_xz.rds")))}, names, 2, "", Reading{}},
 		{"R's list of matrices", map[string]string{"a.rda": rList(space)}, names, 3, "", Reading{}},
 		{"R's data frame", map[string]string{"a.rds": rFrame(plane)}, names, 2, "", Reading{}},
 	}

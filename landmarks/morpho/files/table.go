@@ -81,7 +81,7 @@ func (t *table) titled(above []Row, header int) {
 
 // choose keeps the rows that are landmarks, and notes what others are.
 func (t *table) choose(width int) {
-	data, known, passed, empty, last, begun, below := []Row(nil), map[string]bool{}, map[int]bool{}, 0, -1, false, false
+	data, known, passed, empty, last, begun, below := t.rows[:0], map[string]bool{}, map[int]bool{}, 0, -1, false, false
 	for i, row := range t.rows {
 		if t.hasPoint(row) {
 			last = i
