@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -19,20 +18,19 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 	fail := func(format string, args ...any) (*Dataset, error) {
 		return nil, fmt.Errorf("%s: on the tree: %s", d.Name, fmt.Sprintf(format, args...))
 	}
-	plain := func(name string) string { return strings.ReplaceAll(name, "_", " ") }
 	specimens := map[string]int{}
 	for i, s := range d.Specimens {
-		if j, taken := specimens[plain(s.Name)]; taken {
+		if j, taken := specimens[spaced(s.Name)]; taken {
 			return fail("specimens %d and %d both are called %s: take their mean, or leave one out with Without", j, i, text.Clip(s.Name))
 		}
-		specimens[plain(s.Name)] = i
+		specimens[spaced(s.Name)] = i
 	}
 	out := *d
 	out.Specimens = nil
 	var alone []string // leaves without a specimen
 	leaves := map[string]bool{}
 	for _, i := range t.Leaves() {
-		name := plain(t.Name[i])
+		name := spaced(t.Name[i])
 		if leaves[name] {
 			return fail("two leaves are called %s", text.Clip(t.Name[i]))
 		}
@@ -45,17 +43,17 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 	}
 	var off []string
 	for _, s := range d.Specimens {
-		if !leaves[plain(s.Name)] {
+		if !leaves[spaced(s.Name)] {
 			off = append(off, s.Name)
 		}
 	}
 	switch {
 	case len(alone) > 0 && len(off) > 0:
-		return fail("no specimens for the leaves %s; no leaves for the specimens %s", listNames(alone), listNames(off))
+		return fail("no specimens for the leaves %s; no leaves for the specimens %s", text.Names(alone), text.Names(off))
 	case len(alone) > 0:
-		return fail("no specimens for the leaves %s: take the tree of the others by its method Keep", listNames(alone))
+		return fail("no specimens for the leaves %s: take the tree of the others by its method Keep", text.Names(alone))
 	case len(off) > 0:
-		return fail("no leaves for the specimens %s: leave them out with Without", listNames(off))
+		return fail("no leaves for the specimens %s: leave them out with Without", text.Names(off))
 	}
 	return &out, nil
 }
@@ -64,14 +62,13 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 // no specimen is called as a leaf is, but a covariate or the group has the names of leaves, the specimens are the means of those of one
 // value: the Procrustes mean of their shapes at the mean of their centroid sizes. Notes say both. Its errors are those of OnTree.
 func (d *Dataset) MatchTree(t *tree.Tree) (*Dataset, *tree.Tree, error) {
-	plain := func(name string) string { return strings.ReplaceAll(strings.TrimSpace(name), "_", " ") }
 	leaves := map[string]string{}
 	for _, i := range t.Leaves() {
-		leaves[plain(t.Name[i])] = t.Name[i]
+		leaves[spaced(t.Name[i])] = t.Name[i]
 	}
 	on := func(values []string) (kept []string) {
 		for _, v := range values {
-			if leaf, is := leaves[plain(v)]; is && !slices.Contains(kept, leaf) {
+			if leaf, is := leaves[spaced(v)]; is && !slices.Contains(kept, leaf) {
 				kept = append(kept, leaf)
 			}
 		}
@@ -81,7 +78,7 @@ func (d *Dataset) MatchTree(t *tree.Tree) (*Dataset, *tree.Tree, error) {
 	if len(kept) == 0 {
 		for _, name := range append(d.Covariates(), "group") {
 			column, err := d.Column(name)
-			if err != nil || slices.ContainsFunc(column, func(v string) bool { _, is := leaves[plain(v)]; return !is }) {
+			if err != nil || slices.ContainsFunc(column, func(v string) bool { _, is := leaves[spaced(v)]; return !is }) {
 				continue
 			}
 			means, err := d.meansBy(name, column)

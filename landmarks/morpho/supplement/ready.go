@@ -155,11 +155,11 @@ func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
 	var slid *morpho.SlidAlignment
 	var err error
 	if geomorph {
-		slid, err = morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion, cmp.Or(q.Turns, 9))
+		slid, err = morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion, cmp.Or(q.Turns, 9), morpho.Of(d))
 	} else {
-		slid, err = morpho.ProcrustesSliding(d.Shapes(), sliding, criterion)
+		slid, err = morpho.ProcrustesSliding(d.Shapes(), sliding, criterion, morpho.Of(d))
 	}
-	return slid, try.Name(err, "the curves, with shapes and landmarks counted from 0")
+	return slid, try.Name(err, "the curves")
 }
 
 // describeReady says what was done to the data before they were compared.

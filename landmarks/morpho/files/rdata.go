@@ -1,10 +1,7 @@
-package morpho
+package files
 
 import (
-	"bytes"
 	"encoding/csv"
-	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -16,29 +13,31 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// rdata reads what R has saved by saveRDS, or by save (.rda, .RData), compressed by gzip or not: the first array of dimensions [p, 2 or 3, n],
-// as geomorph and Morpho hold landmarks, or list of such matrices, or table that ReadCSV would read. The names of its dimensions are those of specimens and landmarks. Factors, texts and
-// numbers beside an array, one for each specimen, are covariates. Notes name what was read where there are other arrays.
-func (as Reading) rdata(r io.Reader, name string) (*Dataset, error) {
-	var found []rFound
-	if err := try.Run(func() { found = rLandmarks(readR(text.NewReader(r, name))) }); err != nil {
-		return nil, err
-	}
+// isR recognises what R saves, packed or not.
+func isR(head []byte) bool { return rHead.Match(head) }
+
+var rHead = regexp.MustCompile(`^(RD[XA][23]\n|[XAB]\n\x00\x00\x00[\x02\x03])`)
+
+// readR reads what R has saved by saveRDS, or by save (.rda, .RData), packed or not: the first array of dimensions [p, 2 or 3, n],
+// as geomorph and Morpho hold landmarks, or list of such matrices, or table that readTable would read. The names of its dimensions are those of
+// specimens and landmarks. Factors, texts and numbers beside an array, one for each specimen, are covariates. Notes name what was read where there are
+// other arrays.
+func readR(in *source) {
+	found := rLandmarks((&rReader{source: in}).file())
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: %w", name, text.Advise("save the array of landmarks by saveRDS, or the table by write.csv",
-			"%w", notLandmarks("the file of R holds no array of [landmarks, 2 or 3, specimens], no list of matrices, and no table")))
+		refuse("save the array of landmarks by saveRDS, or the table by write.csv",
+			"%w", notLandmarks("the file of R holds no array of [landmarks, 2 or 3, specimens], no list of matrices, and no table"))
 	}
-	var d *Dataset
-	var err error
-	for _, one := range found { // of several tables the first that holds landmarks
-		if d, err = one.read(as, name); err == nil {
-			if len(found) > 1 {
-				d.note("of %d arrays or tables in the file, %s was read", len(found), text.Clip(one.name))
-			}
-			return d, nil
+	in.inner(len(found), "of %d arrays or tables in the file, %s was read", func(k int, one *source) string {
+		if f := found[k]; f.value.isArray() {
+			f.array(one)
+		} else if f.value.isShapes() {
+			f.shapes(one)
+		} else {
+			readTable(one)
 		}
-	}
-	return nil, err
+		return found[k].name
+	}, func(k int) string { return found[k].value.csv() })
 }
 
 // rValue is a value of R: of numbers, texts or values.
@@ -85,29 +84,52 @@ func (v rValue) dimnames(axis int) []string {
 	return nil
 }
 
+// isArray says whether a value is an array of landmarks.
+func (v rValue) isArray() bool {
+	dims := v.dims()
+	return len(dims) == 3 && v.holds(dims...) && (dims[1] == 2 || dims[1] == 3)
+}
+
+// holds says whether a value has the numbers of an array of these extents.
+func (v rValue) holds(extents ...int) bool {
+	n := 1
+	for _, e := range extents {
+		if e < 1 || n > len(v.numbers) {
+			return false
+		}
+		n *= e
+	}
+	return n == len(v.numbers)
+}
+
+// isShapes says whether a value is a list of matrices of landmarks.
+func (v rValue) isShapes() bool {
+	for _, x := range v.list {
+		dims := x.dims()
+		if len(dims) != 2 || dims[1] != v.list[0].dims()[1] || dims[1] != 2 && dims[1] != 3 || !x.holds(dims...) {
+			return false
+		}
+	}
+	return len(v.list) > 1
+}
+
 // rReader reads R's serialization, version 2 or 3, in the XDR format.
 type rReader struct {
-	*text.Reader
+	*source
 	seen  []rValue // symbols and environments, to which the text refers back
 	depth int
 }
 
-var rHead = regexp.MustCompile(`^(RD[XA][23]\n|[XAB]\n\x00\x00\x00[\x02\x03])`)
+const againByR = "save it again by saveRDS of R, packed by gzip, bzip2 or xz, or not packed"
 
-const againByR = "save it again by saveRDS of R, with gzip or no compression"
-
-// readR reads a file, of which save's is a list.
-func readR(in *text.Reader) rValue {
-	in.Binary = true
-	r := &rReader{Reader: in}
-	if head := in.Peek(7); bytes.HasPrefix(head, []byte("RDX2\n")) || bytes.HasPrefix(head, []byte("RDX3\n")) {
-		in.Need(in.Bytes(make([]byte, 5)), "the head")
+// file reads a file, of which save's is a list.
+func (r *rReader) file() rValue {
+	r.Binary = true
+	if head := string(r.Peek(5)); head == "RDX2\n" || head == "RDX3\n" {
+		r.bytes(5)
 	}
-	var kind [2]byte
-	if in.Need(in.Bytes(kind[:]), "the head"); string(kind[:]) == "\xfd7" {
-		in.Refuse("save it again with compress = \"gzip\"", "it is packed by xz, which is not read")
-	} else if string(kind[:]) != "X\n" {
-		in.Refuse(againByR, "this is no file of R in the binary format XDR")
+	if kind := r.bytes(2); string(kind) != "X\n" {
+		r.Refuse(againByR, "this is no file of R in the binary format XDR")
 	}
 	version := r.int()
 	r.int() // of R
@@ -115,7 +137,7 @@ func readR(in *text.Reader) rValue {
 	if version == 3 {
 		r.bytes(r.int()) // the encoding
 	} else if version != 2 {
-		in.Refuse(againByR, "version %d of R's format; 2 and 3 are known", version)
+		r.Refuse(againByR, "version %d of R's format; 2 and 3 are known", version)
 	}
 	return r.value()
 }
@@ -317,9 +339,9 @@ func rLandmarks(root rValue) (arrays []rFound) {
 	look = func(v, beside rValue, name string) {
 		dims := v.dims()
 		switch {
-		case len(dims) == 3 && (dims[1] == 2 || dims[1] == 3) && len(v.numbers) == dims[0]*dims[1]*dims[2] && dims[0] > 0 && dims[2] > 0, v.isShapes():
+		case v.isArray(), v.isShapes():
 			arrays = append(arrays, rFound{name, v, beside})
-		case slices.Contains(v.attr["class"].texts, "data.frame") || len(dims) == 2 && v.dimnames(1) != nil && len(v.numbers) == dims[0]*dims[1] && dims[0] > 0 && dims[1] > 0:
+		case slices.Contains(v.attr["class"].texts, "data.frame") || len(dims) == 2 && v.dimnames(1) != nil && v.holds(dims...):
 			tables = append(tables, rFound{name, v, beside})
 		}
 		for i, item := range v.list {
@@ -336,91 +358,51 @@ func rLandmarks(root rValue) (arrays []rFound) {
 	return tables
 }
 
-// isShapes says whether a value is a list of matrices of landmarks.
-func (v rValue) isShapes() bool {
-	for _, x := range v.list {
+// array reads an array: element c·p + l of a specimen is coordinate c of landmark l.
+func (f rFound) array(in *source) {
+	dims := f.value.dims()
+	in.array(dims[2], dims[0], dims[1], func(i, l, c int) float64 { return f.value.numbers[(i*dims[1]+c)*dims[0]+l] })
+	if labels := f.value.dimnames(0); len(labels) == dims[0] && !slices.ContainsFunc(labels, IsNumber) {
+		in.Labels = labels
+	}
+	f.called(in, f.value.dimnames(2))
+}
+
+// shapes reads a list of matrices. Those of other numbers of landmarks are outlines.
+func (f rFound) shapes(in *source) {
+	for _, x := range f.value.list {
 		dims := x.dims()
-		if len(dims) != 2 || dims[1] != v.list[0].dims()[1] || dims[1] != 2 && dims[1] != 3 || dims[0] < 1 || len(x.numbers) != dims[0]*dims[1] {
-			return false
-		}
+		in.array(1, dims[0], dims[1], func(_, l, c int) float64 { return x.numbers[c*dims[0]+l] })
+		in.curves = append(in.curves, [][2]int{{0, dims[0]}})
 	}
-	return len(v.list) > 1
+	if !slices.ContainsFunc(in.curves, func(of [][2]int) bool { return of[0] != in.curves[0][0] }) {
+		in.curves = nil
+	}
+	f.called(in, f.value.names)
 }
 
-func (f rFound) read(as Reading, name string) (*Dataset, error) {
-	v, dims := f.value, f.value.dims()
-	if !v.isShapes() && len(dims) != 3 {
-		return as.csv(strings.NewReader(v.csv()), name)
+// called gives the specimens their names, and the elements of the vectors beside them that have one for each.
+func (f rFound) called(in *source, names []string) {
+	for i := range in.Specimens {
+		if i < len(names) {
+			in.Specimens[i].Name = strings.TrimSpace(names[i])
+		}
 	}
-	return reading(name, func() int { return 0 }, func() *Dataset {
-		d := newDataset(name)
-		names, labels := v.names, []string(nil)
-		if len(dims) == 3 {
-			names, labels = v.dimnames(2), v.dimnames(0)
-			size := dims[0] * dims[1]
-			for i := range dims[2] {
-				v.list = append(v.list, rValue{numbers: v.numbers[i*size : (i+1)*size]})
-			}
-		}
-		for i, x := range v.list {
-			s, p, k := Specimen{}, 0, 0
-			if len(dims) == 3 {
-				p, k = dims[0], dims[1]
-			} else {
-				p, k = x.dims()[0], x.dims()[1]
-			}
-			if i < len(names) {
-				s.Name = strings.TrimSpace(names[i])
-			}
-			for l := range p {
-				point := make([]float64, k)
-				for c := range point {
-					if point[c] = x.numbers[l+c*p]; math.IsInf(point[c], 0) {
-						refuse("save NA where it is missing", "specimen %d, landmark %d: %s is infinite", i+1, l, axis(c))
-					}
-				}
-				s.Points = append(s.Points, point)
-			}
-			d.Specimens = append(d.Specimens, s)
-		}
-		if len(labels) == len(d.Specimens[0].Points) && !slices.ContainsFunc(labels, isNumber) {
-			d.Labels = labels
-		}
-		f.covariates(d)
-		var outlines [][][2]int
-		for _, s := range d.Specimens {
-			outlines = append(outlines, [][2]int{{0, len(s.Points)}})
-		}
-		if len(dims) != 3 && !as.alone && slices.ContainsFunc(outlines, func(o [][2]int) bool { return o[0] != outlines[0][0] }) {
-			as.resample(d, outlines, nil)
-		}
-		return d
-	})
-}
-
-// covariates are the vectors beside an array that have an element for each specimen.
-func (f rFound) covariates(d *Dataset) {
 	for k, column := range f.beside.list {
-		if k >= len(f.beside.names) || len(d.Specimens) < 2 || column.size() != len(d.Specimens) || column.list != nil || len(column.dims()) > 1 {
+		if k >= len(f.beside.names) || len(in.Specimens) < 2 || column.size() != len(in.Specimens) || column.list != nil || len(column.dims()) > 1 {
 			continue
 		}
-		for i := range d.Specimens {
-			s := &d.Specimens[i]
-			value := strings.TrimSpace(column.text(i))
-			if name := f.beside.names[k]; strings.EqualFold(name, "group") {
-				s.Group = value
-			} else if value != "" {
-				if s.Covariates == nil {
-					s.Covariates = map[string]string{}
-				}
-				s.Covariates[name] = value
-			}
+		for i := range in.Specimens {
+			in.Specimens[i].set(f.beside.names[k], strings.TrimSpace(column.text(i)))
 		}
 	}
 }
 
 // csv writes a data frame or a matrix as write.csv does.
 func (v rValue) csv() string {
+	if v.isArray() || v.isShapes() {
+		return ""
+	}
 	columns, rows, titles := v.list, v.attr["row.names"].texts, v.names
 	if dims := v.dims(); len(dims) == 2 {
 		rows, titles = v.dimnames(0), v.dimnames(1)
