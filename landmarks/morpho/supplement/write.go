@@ -104,7 +104,7 @@ func (d *Document) files() map[string][]byte {
 	}
 	if m := d.record.Mesh; m != nil {
 		var surface bytes.Buffer
-		try.Do(mesh.WritePLY(&surface, m, mesh.LittleEndian))
+		try.Do(mesh.WritePLY(&surface, m))
 		written[meshFile] = surface.Bytes()
 	}
 	question := try.Get(json.MarshalIndent(d.record, "", "  "))

@@ -1,9 +1,11 @@
 package mesh
 
 import (
+	"bufio"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"math"
 	"os"
@@ -14,7 +16,6 @@ import (
 	"anatomy/geom/try"
 	"anatomy/internal/input"
 	"anatomy/internal/replace"
-	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -55,7 +56,9 @@ func WriteFields(path string, m *Mesh, fields ...Field) error {
 	if err := vtpPath(path); err != nil {
 		return err
 	}
-	return replace.File(path, func(w io.Writer) error { return writeVTP(w, m, AppendedBase64|Zlib, fields...) })
+	return replace.File(path, func(w io.Writer) error {
+		return written(w, m, func(out *bufio.Writer, m *Mesh) { writeVTP(out, m, fields...) })
+	})
 }
 
 // WritePoints writes points with data, such as control points with momenta, to a .vtp file. ParaView draws the vectors as glyphs.
@@ -66,20 +69,22 @@ func WritePoints(path string, points [][]float64, fields ...Field) error {
 	if len(points) == 0 {
 		return text.Advise("give at least one point", "%s: no points", path)
 	}
+	if err := (Field{"points", points}).check(len(points)); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if len(points[0]) < 2 {
+		return text.Advise("give 2 or 3", "%s: points of 1 coordinate", path)
+	}
 	cells := make([][]int, len(points))
-	for i, x := range points {
-		if len(x) != len(points[0]) || len(x) < 2 || len(x) > 3 {
-			return text.Advise("give 2 or 3 coordinates, as many in all", "%s: point %d has %d coordinates, want 2 or 3, as many of each", path, i, len(x))
-		}
-		for a, v := range x {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return text.Advise("correct it, or leave the point out", "%s: coordinate %d of point %d is %g", path, a, i, v)
-			}
-		}
+	for i := range cells {
 		cells[i] = []int{i}
 	}
 	return replace.File(path, func(w io.Writer) error {
-		return writePolyData(w, points, "Verts", cells, AppendedBase64|Zlib, fields)
+		return try.Run(func() {
+			out := bufio.NewWriter(w)
+			writePolyData(out, points, "Verts", cells, fields)
+			try.Do(out.Flush())
+		})
 	})
 }
 
@@ -108,14 +113,6 @@ type Moment struct {
 	Time   float64
 	Mesh   *Mesh
 	Fields []Field
-}
-
-type pvd struct {
-	XMLName xml.Name `xml:"VTKFile"`
-	Type    string   `xml:"type,attr"`
-	Sets    []struct {
-		File string `xml:"file,attr"`
-	} `xml:"Collection>DataSet"`
 }
 
 // WriteSequence writes meshes through time, such as a flow, as name.pvd, which ParaView plays, and the files 0000.vtp, 0001.vtp, … of a
@@ -195,34 +192,32 @@ func writeSequence(path, folder string, moments []Moment) error {
 	})
 }
 
-// ofSequence matches what newFolder adds to a name.
-var ofSequence = regexp.MustCompile(`^(\.\d+)?$`)
+var (
+	ofSequence = regexp.MustCompile(`^(\.\d+)?$`)   // what newFolder adds to a name
+	fileOfSet  = regexp.MustCompile(`file="(.*?)"`) // that a .pvd file names
+)
 
 // sequenceFiles returns the files that a .pvd file names and then their folder, if it is one of WriteSequence and has nothing else in it;
 // otherwise nil.
-func sequenceFiles(path string) []string {
-	doc, err := readPVD(path)
-	if err != nil || len(doc.Sets) == 0 {
-		return nil
-	}
-	name, _, _ := strings.Cut(doc.Sets[0].File, "/")
-	number, found := strings.CutPrefix(name, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
-	if !found || !ofSequence.MatchString(number) {
-		return nil
-	}
-	own := map[string]bool{}
-	for i, set := range doc.Sets {
-		if set.File != name+"/"+momentFile(i) {
-			return nil
-		}
-		own[momentFile(i)] = true
-	}
-	folder := filepath.Join(filepath.Dir(path), name)
-	entries, err := os.ReadDir(folder)
+func sequenceFiles(path string) (files []string) {
+	list, err := input.ReadFile(path)
 	if err != nil {
 		return nil
 	}
-	var files []string
+	folder, own := "", map[string]bool{}
+	for i, set := range fileOfSet.FindAllSubmatch(list, -1) {
+		name, file, _ := strings.Cut(html.UnescapeString(string(set[1])), "/")
+		number, found := strings.CutPrefix(name, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+		if !found || !ofSequence.MatchString(number) || file != momentFile(i) || i > 0 && name != folder {
+			return nil
+		}
+		folder, own[file] = name, true
+	}
+	folder = filepath.Join(filepath.Dir(path), folder)
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(own) == 0 {
+		return nil
+	}
 	for _, e := range entries {
 		if !own[e.Name()] || !e.Type().IsRegular() {
 			return nil
@@ -230,15 +225,4 @@ func sequenceFiles(path string) []string {
 		files = append(files, filepath.Join(folder, e.Name()))
 	}
 	return append(files, folder)
-}
-
-// readPVD reads the list of a sequence.
-func readPVD(path string) (_ *pvd, err error) {
-	defer try.Catch(&err)
-	within, doc := new(input.Budget), new(pvd)
-	try.Do(markup.Parse(try.Get(input.ReadFile(path, within)), path, doc, within))
-	if doc.Type != "Collection" {
-		return nil, text.Advise("give a collection, as WriteSequence writes it", "%s: VTKFile type %s, want Collection", path, text.Clip(doc.Type))
-	}
-	return doc, nil
 }

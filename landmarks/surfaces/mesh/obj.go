@@ -89,15 +89,10 @@ func readOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 }
 
 // writeOBJ writes a Wavefront OBJ file; the vertices of a curve in the plane get z = 0.
-func writeOBJ(w io.Writer, m *Mesh) error {
-	if err := m.wellFormed(); err != nil {
-		return err
-	}
-	out := bufio.NewWriter(w)
-	for _, x := range m.Vertices {
-		y := inSpace(x)
+func writeOBJ(out *bufio.Writer, m *Mesh) {
+	for _, x := range spatial(m.Vertices) {
 		fmt.Fprint(out, "v ")
-		writeFloats(out, y[:])
+		writeFloats(out, x)
 	}
 	for _, c := range m.Cells {
 		if len(c) == 3 {
@@ -106,5 +101,4 @@ func writeOBJ(w io.Writer, m *Mesh) error {
 			fmt.Fprintf(out, "l %d %d\n", c[0]+1, c[1]+1)
 		}
 	}
-	return out.Flush()
 }

@@ -14,30 +14,6 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// numberType is a scalar type of a PLY file.
-type numberType struct {
-	size  int
-	value func(o binary.ByteOrder, b []byte) float64
-}
-
-var plyTypes = func() map[string]numberType {
-	types := map[string]numberType{}
-	add := func(size int, value func(o binary.ByteOrder, b []byte) float64, names ...string) {
-		for _, n := range names {
-			types[n] = numberType{size, value}
-		}
-	}
-	add(1, func(_ binary.ByteOrder, b []byte) float64 { return float64(int8(b[0])) }, "char", "int8")
-	add(1, func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) }, "uchar", "uint8")
-	add(2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }, "short", "int16")
-	add(2, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) }, "ushort", "uint16")
-	add(4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }, "int", "int32")
-	add(4, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) }, "uint", "uint32")
-	add(4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }, "float", "float32")
-	add(8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }, "double", "float64")
-	return types
-}()
-
 type plyProperty struct {
 	name  string
 	list  bool
@@ -111,10 +87,10 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) 
 			p := plyProperty{name: words[len(words)-1], list: len(words) == 5 && words[1] == "list"}
 			known := len(words) == 3 || p.list
 			if known && p.list {
-				p.count, known = plyTypes[words[2]]
+				p.count, known = numberTypes[words[2]]
 			}
 			if known {
-				p.value, known = plyTypes[words[len(words)-2]]
+				p.value, known = numberTypes[words[len(words)-2]]
 			}
 			if !known {
 				in.Refuse(again, "%s: want property, type and name, or property list, two types and name", text.Clip(line))
@@ -274,24 +250,11 @@ func plyBinary(in *text.Reader, order binary.ByteOrder, e *plyElement, columns [
 	return values
 }
 
-// WritePLY writes a PLY file of doubles, with faces or edges, as ASCII, LittleEndian or BigEndian.
-func WritePLY(w io.Writer, m *Mesh, e Encoding) error {
-	if err := m.wellFormed(); err != nil {
-		return err
-	}
-	var order binary.AppendByteOrder
-	format := "ascii"
-	switch e {
-	case ASCII:
-	case LittleEndian:
-		order, format = binary.LittleEndian, "binary_little_endian"
-	case BigEndian:
-		order, format = binary.BigEndian, "binary_big_endian"
-	default:
-		return text.Advise("choose another encoding", "a PLY file has no encoding %v", e)
-	}
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "ply\nformat %s 1.0\nelement vertex %d\n", format, len(m.Vertices))
+// WritePLY writes a PLY file of little-endian doubles, with faces or edges.
+func WritePLY(w io.Writer, m *Mesh) error { return written(w, m, writePLY) }
+
+func writePLY(out *bufio.Writer, m *Mesh) {
+	fmt.Fprintf(out, "ply\nformat binary_little_endian 1.0\nelement vertex %d\n", len(m.Vertices))
 	for a := range m.Vertices[0] {
 		fmt.Fprintf(out, "property double %c\n", 'x'+a)
 	}
@@ -302,52 +265,13 @@ func WritePLY(w io.Writer, m *Mesh, e Encoding) error {
 		fmt.Fprintf(out, "element edge %d\nproperty int vertex1\nproperty int vertex2\n", len(m.Cells))
 	}
 	fmt.Fprintln(out, "end_header")
-	if order == nil {
-		for _, x := range m.Vertices {
-			writeFloats(out, x)
-		}
-		for _, c := range m.Cells {
-			if surface {
-				fmt.Fprint(out, "3 ")
-			}
-			writeInts(out, c)
-		}
-		return out.Flush()
-	}
 	for _, x := range m.Vertices {
-		out.Write(appendFloats(order, nil, x))
+		out.Write(appendFloats(binary.LittleEndian, nil, x))
 	}
 	for _, c := range m.Cells {
 		if surface {
 			out.WriteByte(3)
 		}
-		out.Write(appendInts(order, nil, c))
+		out.Write(appendInts(binary.LittleEndian, nil, c))
 	}
-	return out.Flush()
-}
-
-func writeFloats(w io.Writer, x []float64) {
-	words := make([]string, len(x))
-	for i, v := range x {
-		words[i] = text.Format(v)
-	}
-	fmt.Fprintln(w, strings.Join(words, " "))
-}
-
-func writeInts(w io.Writer, x []int) {
-	fmt.Fprintln(w, strings.Trim(fmt.Sprint(x), "[]"))
-}
-
-func appendFloats(order binary.AppendByteOrder, b []byte, x []float64) []byte {
-	for _, v := range x {
-		b = order.AppendUint64(b, math.Float64bits(v))
-	}
-	return b
-}
-
-func appendInts(order binary.AppendByteOrder, b []byte, x []int) []byte {
-	for _, v := range x {
-		b = order.AppendUint32(b, uint32(v))
-	}
-	return b
 }
