@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/tree"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -61,7 +63,8 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 
 // MatchTree returns the specimens in the order of the leaves of a tree, as OnTree does, and the tree without the leaves that have none. Where
 // no specimen is called as a leaf is, but a covariate or the group has the names of leaves, the specimens are the means of those of one
-// value: the Procrustes mean of their shapes at the mean of their centroid sizes. Notes say both. Its errors are those of OnTree.
+// value: the Procrustes mean of their shapes at the mean of their centroid sizes, or the mean of coordinates that are Flat at that of "log size".
+// Notes say both. Its errors are those of OnTree.
 func (d *Dataset) MatchTree(t *tree.Tree) (*Dataset, *tree.Tree, error) {
 	plain := func(name string) string { return strings.ReplaceAll(strings.TrimSpace(name), "_", " ") }
 	leaves := map[string]string{}
@@ -112,6 +115,7 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 	for i, v := range column {
 		at[v] = append(at[v], i)
 	}
+	sizes, known := d.Numbers(LogSize)
 	for _, v := range slices.Sorted(maps.Keys(at)) {
 		var shapes [][][]float64
 		first, size := d.Specimens[at[v][0]], 0.0
@@ -123,6 +127,14 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 				s.Group = ""
 			}
 			maps.DeleteFunc(s.Covariates, func(k, value string) bool { return other.Covariates[k] != value })
+		}
+		if d.Flat {
+			s.flatMean(shapes)
+			if known == nil {
+				s.Covariates[LogSize] = text.Format(stat.Mean(lists.Pick(sizes, at[v]), nil))
+			}
+			out.Specimens = append(out.Specimens, s)
+			continue
 		}
 		a, err := Procrustes(shapes)
 		if err == nil {
@@ -140,4 +152,13 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 	}
 	out.note("the leaves of the tree are values of %s: %d specimens became the means of %d values", name, len(d.Specimens), len(out.Specimens))
 	return &out, nil
+}
+
+// flatMean sets the coordinates to the mean of those of some specimens of data that are Flat.
+func (s *Specimen) flatMean(of [][][]float64) {
+	mean := make([]float64, len(of[0][0]))
+	for _, points := range of {
+		floats.AddScaled(mean, 1/float64(len(of)), points[0])
+	}
+	s.Points = [][]float64{mean}
 }

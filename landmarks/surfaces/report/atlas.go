@@ -26,6 +26,11 @@ type Template struct {
 	Tolerance   float64 // of both residuals of population.Atlas
 	Unit        string  // of the coordinates
 	Folder      string  // for files that ParaView shows, if it is not empty
+	Sensitivity bool    // other poses and widths are tried, and what they change is a table
+
+	// Question is what is asked about the momenta at the template: a model, a tree, measurements. Without one, and without covariates of the study, the
+	// document has the template and its modes alone.
+	Question supplement.Question
 }
 
 // atlas is a document as it grows.
@@ -48,6 +53,8 @@ const noMinimum = "The search did not find a minimum. Draw no conclusion from th
 // Estimate and Write, and of population.Atlas.PCA and Mode.
 func Atlas(own *study.Study, t Template) (_ *supplement.Document, err error) {
 	defer try.Catch(&err)
+	before := *own
+	before.Subjects = slices.Clone(own.Subjects)
 	try.Do(own.Start(t.Deformation, t.Detail, t.Similarity))
 	a := &atlas{Template: t, own: own, found: try.Get(own.Estimate(solve.Tolerance(t.Tolerance)))}
 	if t.Folder != "" {
@@ -61,9 +68,20 @@ func Atlas(own *study.Study, t Template) (_ *supplement.Document, err error) {
 		floats.Add(a.before, a.found.Before[i])
 		floats.Add(a.mismatch, a.found.Mismatch[i])
 	}
-	document := &supplement.Document{Title: "A population", Sections: []supplement.Section{*a.summary(), *a.template()}}
+	document := &supplement.Document{Title: "A population"}
+	if a.asked() {
+		document = a.statistics()
+	}
+	first := ""
+	if len(document.Sections) > 0 {
+		first = document.Sections[0].Title
+	}
+	document.Insert(first, *a.summary(), *a.template())
 	if own.Kind == study.Atlas && len(own.Names) > 2 {
-		document.Insert("", *a.modes())
+		document.Insert(first, *a.modes())
+	}
+	if t.Sensitivity {
+		document.Insert(first, *a.sensitivity(&before))
 	}
 	document.Insert("", *a.subjects(), *a.methods())
 	return document, nil
@@ -80,6 +98,9 @@ func of(object string) string {
 // summary says what was estimated, and whether it can be used.
 func (a *atlas) summary() *supplement.Section {
 	s := &supplement.Section{Title: "Summary"}
+	if a.asked() {
+		s.Title = "The atlas"
+	}
 	switch a.own.Kind {
 	case study.Atlas:
 		add(s, "A template of %d subjects was estimated.", len(a.own.Names))
@@ -186,6 +207,9 @@ func (a *atlas) subjects() *supplement.Section {
 // methods says what was chosen, and holds the claims about the template.
 func (a *atlas) methods() *supplement.Section {
 	s := &supplement.Section{Title: "Methods"}
+	if a.asked() {
+		s.Title = "Methods of the atlas"
+	}
 	add(s, "The template and the momenta minimise the sum of two terms: the energy of the deformations, and the squared distance of the deformed template from the subjects in the norm of varifolds. The deformations are geodesic flows of control points. Computed by %s. Choices and repairs:", supplement.Software())
 	sources := supplement.List{"S. Durrleman et al., Morphometry of anatomical shape complexes with dense deformations and sparse parameters, NeuroImage 101, 2014",
 		"N. Charon and A. Trouvé, The varifold representation of nonoriented shapes for diffeomorphic registration, SIAM J. Imaging Sciences 6, 2013"}

@@ -12,6 +12,7 @@ import (
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/study"
 )
 
 // words are all paragraphs, warnings and lists of a document.
@@ -95,4 +96,58 @@ func TestMesh(t *testing.T) {
 	if d := expect.Must(Mesh(cut, "")); !strings.Contains(words(d), "Only closed surfaces are compared with an ellipsoid.") {
 		t.Error(words(d))
 	}
+}
+
+// ellipses writes outlines of two diets, whose lengths grow with their sizes, and a table of them, and reads both.
+func ellipses(t *testing.T) *study.Study {
+	t.Helper()
+	folder := t.TempDir()
+	table := "specimen,diet\n"
+	for i := range 8 {
+		size, fat := 10*math.Exp(0.05*float64(i)), 0.2*float64(i%2)
+		var x [][]float64
+		for k := range 14 + i%3 {
+			s, c := math.Sincos(2 * math.Pi * float64(k) / float64(14+i%3))
+			x = append(x, []float64{size * (1.6 + 0.02*float64(i)) * c, size * (0.8 + fat + 0.1*c) * s})
+		}
+		name := string(rune('a' + i))
+		if err := mesh.Write(filepath.Join(folder, name+".ply"), mesh.Curve(x, true)); err != nil {
+			t.Fatal(err)
+		}
+		table += name + "," + []string{"plants", "fish"}[i%2] + "\n"
+	}
+	path := filepath.Join(t.TempDir(), "table.csv")
+	if err := os.WriteFile(path, []byte(table), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return expect.Must(expect.Must(study.Read(folder)).ReadCovariates(path))
+}
+
+// The atlas of a folder with a table and a tree gets the chapters of landmarks. The coordinates of subjects have the distances of their momenta, sizes are
+// those of the files, bodies are those that the atlas deforms, and the table of decisions has a row for each.
+func TestAtlasStatistics(t *testing.T) {
+	own := ellipses(t)
+	question := supplement.Question{Model: "size + diet", Tree: "((a:1,b:1):1,((c:1,d:1):1,((e:1,f:1):1,(g:1,h:1):1):1):1);", Permutations: 99, Seed: 1}
+	folder := t.TempDir()
+	d := expect.Must(Atlas(own, Template{Deformation: 0.8, Detail: 0.4, Similarity: true, Tolerance: 0.05, Folder: folder, Question: question, Sensitivity: true}))
+	for _, name := range []string{"anova", "signal", "ancestors", "rates", "scores", "distances", "momenta", "subjects"} {
+		expect.Must(d.Table(name))
+	}
+	terms := d.ANOVA.Rows
+	if terms[0].Term != "log size" || terms[1].Term != "diet" || !(terms[1].R2 > 0.3) {
+		t.Errorf("%+v", terms)
+	}
+	decisions := expect.Must(d.Table("sensitivity"))
+	if len(decisions.Rows) != 6 || decisions.Rows[0][3].Value() != terms[0].R2 || decisions.Rows[1][5].Value() == terms[1].R2 {
+		t.Errorf("%v\n%v", decisions.Header, decisions.Rows)
+	}
+	sizes := expect.Must(d.Data.LogSizes())
+	expect.Abs(t, "the ratio of the sizes of e and a", sizes[4]-sizes[0], 0.25, 0.03)
+	for _, name := range []string{"mean_diet_fish.vtp", "component_1_highest.vtp", "template.vtp"} {
+		expect.Must(os.Stat(filepath.Join(folder, name)))
+	}
+	if w := words(d); strings.Contains(w, "Procrustes") || !strings.Contains(w, "lengths of deformations") {
+		t.Error(w)
+	}
+	expect.Refused(t, expect.Error(own.ReadCovariates(filepath.Join(folder, "no.csv"))), "no.csv")
 }

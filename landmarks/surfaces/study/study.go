@@ -18,6 +18,7 @@ import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
 )
@@ -49,6 +50,7 @@ type Study struct {
 	FreeVertices bool
 	Save         string // a folder where Start, Estimate and Place keep their searches: see population.Model
 
+	columns   *morpho.Dataset               // the names with covariates; nil without a table
 	folder    string                        // that was read
 	each      bool                          // a mesh that cannot be used is left out
 	Landmarks [][][]float64                 // of every subject, nil where there are none: for Place. Start moves them with the subjects
