@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho/shapestats"
 )
@@ -126,4 +127,20 @@ func (a *analysis) rates(s *Section) {
 	s.add(t, pairs)
 	a.method("Rates of groups are those on the tree of their own species. They were compared by permuting independent contrasts and their signs.",
 		"J. Denton and D. Adams, A new phylogenetic test for comparing multiple high-dimensional evolutionary rates, Evolution 69, 2015")
+}
+
+// ReadTrees returns the question with the trees of a file, and what their reader says of them. It has the errors of tree.ReadAll.
+func (q Question) ReadTrees(path string) (_ Question, notes []string, err error) {
+	all, err := tree.ReadAll(path)
+	q.Tree = ""
+	for _, t := range all {
+		q.Tree += t.Newick() + "\n"
+		for _, note := range t.Notes {
+			notes = append(notes, "the tree: "+note)
+		}
+	}
+	if len(all) > 1 {
+		notes = append(notes, fmt.Sprintf("the tree: the file holds %d trees: models take the first, and ancestors are compared over all", len(all)))
+	}
+	return q, notes, err
 }

@@ -26,6 +26,7 @@ type Template struct {
 	Tolerance   float64 // of both residuals of population.Atlas
 	Unit        string  // of the coordinates
 	Folder      string  // for files that ParaView shows, if it is not empty
+	Tree        string  // a file with a phylogeny, or several, of the subjects or of values of a column, for the Question
 	Sensitivity bool    // other poses and widths are tried, and what they change is a table
 
 	// Question is what is asked about the momenta at the template: a model, a tree, measurements. Without one, and without covariates of the study, the
@@ -49,10 +50,11 @@ const foldedLimit = 1e-3
 // noMinimum is what a report says about a template whose search has not converged.
 const noMinimum = "The search did not find a minimum. Draw no conclusion from the template, the modes and the deformations below."
 
-// Atlas estimates the template of a study, or its registration or regression, and returns the document about it. It has the errors of Study.Start,
+// Atlas estimates the template of a study, or its registration or regression, and returns the document about it, and what was found. It has the errors of Study.Start,
 // Estimate and Write, and of population.Atlas.PCA and Mode.
-func Atlas(own *study.Study, t Template) (_ *supplement.Document, err error) {
+func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.Atlas, err error) {
 	defer try.Catch(&err)
+	t.check(own)
 	before := *own
 	before.Subjects = slices.Clone(own.Subjects)
 	try.Do(own.Start(t.Deformation, t.Detail, t.Similarity))
@@ -84,7 +86,7 @@ func Atlas(own *study.Study, t Template) (_ *supplement.Document, err error) {
 		document.Insert(first, *a.sensitivity(&before))
 	}
 	document.Insert("", *a.subjects(), *a.methods())
-	return document, nil
+	return document, a.found, nil
 }
 
 // of is the name of an object after a comma, if it has one.

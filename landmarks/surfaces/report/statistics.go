@@ -10,8 +10,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
@@ -21,7 +23,21 @@ import (
 // asked says whether the momenta are to be explained.
 func (a *atlas) asked() bool {
 	q := a.Question
-	return a.own.Kind == study.Atlas && len(a.own.Names) > 2 && (a.own.Covariates() || q.Model+q.Tree+q.Covary != "")
+	return a.own.Kind == study.Atlas && len(a.own.Names) > 2 && (len(a.own.Columns().Covariates()) > 0 || q.Model+q.Tree+q.Covary != "")
+}
+
+// check refuses a question that the study cannot answer before anything is computed, and reads its tree.
+func (t *Template) check(own *study.Study) {
+	if t.Tree != "" {
+		var notes []string
+		t.Question, notes = try.Get2(t.Question.ReadTrees(t.Tree))
+		own.Notes = append(own.Notes, notes...)
+	}
+	columns := own.Columns()
+	if t.Question.Tree != "" {
+		columns, _ = try.Get2(columns.MatchTree(try.Get(tree.ParseAll(t.Question.Tree))[0]))
+	}
+	try.Get(shapestats.Parse(t.Question.Model, columns))
 }
 
 // flat are the momenta as a data set, and the question about them.

@@ -19,11 +19,7 @@ import (
 // about it have its columns. Names of subjects are those of their files, with or without extensions. Subjects that one rule of morpho.Join leaves out, or
 // that have no row, are errors.
 func (s *Study) ReadCovariates(path string) (*Study, error) {
-	d := &morpho.Dataset{Name: s.folder, Flat: true}
-	for _, name := range s.Names {
-		d.Specimens = append(d.Specimens, morpho.Specimen{Name: specimenName(name)})
-	}
-	columns, err := d.ReadCovariates(path)
+	columns, err := s.Columns().ReadCovariates(path)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +39,17 @@ func specimenName(name string) string {
 	return name
 }
 
-// Covariates says whether a table was read.
-func (s *Study) Covariates() bool { return s.columns != nil }
+// Columns are the names of the subjects with the covariates that were read, as a data set without coordinates.
+func (s *Study) Columns() *morpho.Dataset {
+	if s.columns != nil {
+		return s.columns
+	}
+	d := &morpho.Dataset{Name: filepath.Base(s.folder), Flat: true}
+	for _, name := range s.Names {
+		d.Specimens = append(d.Specimens, morpho.Specimen{Name: specimenName(name), Points: [][]float64{{0}}})
+	}
+	return d
+}
 
 // Flat returns an atlas of the study as a data set: the coordinates of a subject are the scores of its momentum along all modes of population.Atlas.PCA,
 // so that distances are those of the metric of the control points. The covariate "log size" is the logarithm of the root mean square distance from the
@@ -57,15 +62,13 @@ func (s *Study) Flat(a *population.Atlas) (_ *morpho.Dataset, _ supplement.Body,
 	}
 	modes := try.Get(a.PCA(s.Model))
 	d := &morpho.Dataset{Name: filepath.Base(s.folder), Flat: true, Measured: true}
-	for i, name := range s.Names {
-		specimen := morpho.Specimen{Name: specimenName(name), Points: [][]float64{slices.Clone(modes.Scores[i])}, Covariates: map[string]string{}}
-		if s.columns != nil {
-			specimen.Group, specimen.Covariates = s.columns.Specimens[i].Group, maps.Clone(s.columns.Specimens[i].Covariates)
-		}
-		if _, own := specimen.Covariates[morpho.LogSize]; !own && s.Subjects[i] != nil {
+	for i, specimen := range s.Columns().Specimens {
+		covariates := map[string]string{}
+		maps.Copy(covariates, specimen.Covariates)
+		specimen.Points, specimen.Covariates = [][]float64{slices.Clone(modes.Scores[i])}, covariates
+		if _, own := covariates[morpho.LogSize]; !own && s.Subjects[i] != nil {
 			_, _, size := mesh.Moments(s.Subjects[i])
-			specimen.Covariates = maps.Clone(specimen.Covariates)
-			specimen.Covariates[morpho.LogSize] = text.Format(math.Log(size / s.motion(i).Scale))
+			covariates[morpho.LogSize] = text.Format(math.Log(size / s.motion(i).Scale))
 		}
 		d.Specimens = append(d.Specimens, specimen)
 	}
