@@ -50,6 +50,8 @@ const foldedLimit = 1e-3
 // noMinimum is what a report says about a template whose search has not converged.
 const noMinimum = "The search did not find a minimum. Draw no conclusion from the template, the modes and the deformations below."
 
+const finishedStudy = "Template, control points and momenta are those of a finished study of Deformetrica: nothing was searched for."
+
 // Atlas estimates the template of a study, or its registration or regression, and returns the document about it, and what was found. It has the errors of Study.Start,
 // Estimate and Write, and of population.Atlas.PCA and Mode.
 func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.Atlas, err error) {
@@ -66,9 +68,9 @@ func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.
 		a.objects = append(a.objects, o.ID)
 	}
 	a.before, a.mismatch = make([]float64, len(a.objects)), make([]float64, len(a.objects))
-	for i := range own.Names {
+	for i, mismatch := range a.found.Mismatch {
 		floats.Add(a.before, a.found.Before[i])
-		floats.Add(a.mismatch, a.found.Mismatch[i])
+		floats.Add(a.mismatch, mismatch)
 	}
 	document := &supplement.Document{Title: "A population"}
 	if a.asked() {
@@ -77,6 +79,13 @@ func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.
 	first := ""
 	if len(document.Sections) > 0 {
 		first = document.Sections[0].Title
+	}
+	if a.found.Mismatch == nil { // of a finished study without the meshes of its subjects
+		s := &supplement.Section{Title: "The atlas"}
+		add(s, finishedStudy+" The meshes of the subjects are not there, so how well it fits them is not known.")
+		s.Parts = append(s.Parts, supplement.List(own.Notes))
+		document.Insert(first, *s)
+		return document, a.found, nil
 	}
 	document.Insert(first, *a.summary(), *a.template())
 	if own.Kind == study.Atlas && len(own.Names) > 2 {
@@ -116,6 +125,10 @@ func (a *atlas) summary() *supplement.Section {
 			100*a.mismatch[o]/a.before[o], of(object))
 	}
 	f := a.found
+	if a.own.Finished() {
+		add(s, finishedStudy+" Its functional is %.6g. Two residuals are 0 at a minimum: %.3f for the template, in its standard errors, and %.3f for the momenta, relative to them.", f.Objective, f.Imbalance, f.Unsettled)
+		return s
+	}
 	add(s, "The search ended after %d evaluations: %s. Two residuals are 0 at a minimum. The first, %.3f, estimates the distance of the template from the minimum in standard errors of the template. The second, %.3f, is the gradient with respect to the momenta, divided by the momenta.",
 		f.Evaluations, f.Status, f.Imbalance, f.Unsettled)
 	if f.Status == geom.Converged {
@@ -162,7 +175,9 @@ func (a *atlas) modes() *supplement.Section {
 		add(s, "The modes cannot be shown: %s.", err)
 		return s
 	}
-	left := try.Get(a.found.Reconstruction(a.own.Model, modes, a.own.Subjects)) // squared distances that remain after k modes
+	shown := *modes // each takes a flow to every subject
+	shown.Modes = modes.Modes[:min(3, len(modes.Modes))]
+	left := try.Get(a.found.Reconstruction(a.own.Model, &shown, a.own.Subjects)) // squared distances that remain after k modes
 	add(s, "The modes are the principal components of the deformations. The first mode explains %.0f %% of the variance.", 100*modes.Explained[0])
 	figure(s, supplement.Figure{Name: "mode", Caption: "The first mode, from c = −2 to 2 standard deviations. Colours are distances from the mean shape, c = 0.",
 		Drawing: viz.Slider("c", c, func(k int) *viz.Figure {

@@ -1,12 +1,15 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/morpho"
@@ -153,4 +156,50 @@ func TestAtlasStatistics(t *testing.T) {
 		t.Error(w)
 	}
 	expect.Refused(t, expect.Error(own.ReadCovariates(filepath.Join(folder, "no.csv"))), "no.csv")
+}
+
+// A finished study of Deformetrica has the statistics of its momenta, with the meshes of its subjects or without them. Their squared distances are those of
+// plain numbers: (p − r)ᵀ K (p − r).
+func TestFinishedStudy(t *testing.T) {
+	folder := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("model.xml", `<model><model-type>DeterministicAtlas</model-type><template><object id="ring"><deformable-object-type>PolyLine</deformable-object-type>
+		<filename>ring.vtk</filename><noise-std>0.3</noise-std><attachment-type>Varifold</attachment-type><kernel-width>1</kernel-width></object></template>
+		<deformation-parameters><kernel-width>2</kernel-width></deformation-parameters></model>`)
+	data, momenta := "<data-set>", "5 2 2\n"
+	p := [][]float64{{0.1, 0, 0, 0.2}, {0, 0.1, 0.1, 0}, {0.3, 0, 0, 0}, {0, 0, 0.1, 0.1}, {0.05, -0.1, 0, 0}}
+	for i, x := range p {
+		data += `<subject id="` + string(rune('a'+i)) + `"><visit id="0"><filename object_id="ring">` + string(rune('a'+i)) + `.vtk</filename></visit></subject>`
+		momenta += fmt.Sprintf("\n%g %g\n%g %g\n", x[0], x[1], x[2], x[3])
+	}
+	put("data_set.xml", data+"</data-set>")
+	put("Atlas_Momentas.txt", momenta)
+	put("Atlas_ControlPoints.txt", "0 0\n1 0\n")
+	if err := mesh.Write(filepath.Join(folder, "ring.vtk"), mesh.Curve([][]float64{{0, 0}, {2, 0}, {2, 1}, {0, 1}}, true)); err != nil {
+		t.Fatal(err)
+	}
+	put("table.csv", "id,diet\na,x\nb,y\nc,x\nd,y\ne,x\n")
+	for _, with := range []bool{false, true} {
+		for i := range p {
+			if m := mesh.Curve([][]float64{{0, 0}, {2, 0.1 * float64(i)}, {2, 1}, {0, 1}}, true); with && mesh.Write(filepath.Join(folder, string(rune('a'+i))+".vtk"), m) != nil {
+				t.Fatal("not written")
+			}
+		}
+		own := expect.Must(expect.Must(study.Read(folder)).ReadCovariates(filepath.Join(folder, "table.csv")))
+		d, _, err := Atlas(own, Template{Deformation: 1, Detail: 1, Tolerance: 0.05, Question: supplement.Question{Model: "diet", Permutations: 9, Seed: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, k := floats.SubTo(make([]float64, 4), p[0], p[3]), math.Exp(-0.25)
+		want := floats.Dot(off, off) + 2*k*(off[0]*off[2]+off[1]*off[3])
+		expect.Rel(t, "squared distance", math.Pow(expect.Must(d.Table("distances")).Rows[0][4].Value(), 2), want, 1e-9)
+		if d.ANOVA == nil || strings.Contains(words(d), "Its functional is") != with {
+			t.Error(words(d))
+		}
+	}
 }

@@ -23,7 +23,7 @@ import (
 // asked says whether the momenta are to be explained.
 func (a *atlas) asked() bool {
 	q := a.Question
-	return a.own.Kind == study.Atlas && len(a.own.Names) > 2 && (len(a.own.Columns().Covariates()) > 0 || q.Model+q.Tree+q.Covary != "")
+	return a.own.Kind == study.Atlas && len(a.own.Names) > 2 && (a.own.Finished() || len(a.own.Columns().Covariates()) > 0 || q.Model+q.Tree+q.Covary != "")
 }
 
 // check refuses a question that the study cannot answer before anything is computed, and reads its tree.

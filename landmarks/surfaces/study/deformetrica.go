@@ -1,12 +1,15 @@
 package study
 
 import (
+	"cmp"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,6 +151,9 @@ var unsupported = map[string]string{
 // or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
 // a kernel-width apart. The gradient of the template is smoothed by the deformation kernel's width times sobolev-kernel-width-ratio.
 // What has no counterpart here, such as step sizes, is passed over and named in Notes. Meshes are cleaned as by Read.
+//
+// Where the momenta and the control points of a finished atlas lie beside model.xml or in its folder output, Estimate returns these with their
+// templates, and searches for nothing. Meshes of subjects may then be missing.
 // ReadParallelTransport reads a study of that model type.
 func readDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
 	if err := try.Run(func() { s = parseDeformetrica(model, dataSet, optimization) }); err != nil {
@@ -186,6 +192,9 @@ func parseDeformetrica(model, dataSet, optimization string) *Study {
 	}
 	d := readXML(dataSet, "data-set")
 	objects, flow := top.parts(m)
+	if s.Kind == Atlas {
+		s.results = resultsOf(filepath.Dir(model))
+	}
 	all := []*settings{top, flow, options}
 	for _, e := range objects {
 		object := settingsOf(model, e.Inner)
@@ -194,6 +203,9 @@ func parseDeformetrica(model, dataSet, optimization string) *Study {
 	}
 	s.visits(dataSet, d)
 	s.space(top, flow, options)
+	if s.results != nil {
+		s.momenta = readMomenta(s.results["momenta"], s.Controls, len(s.Names))
+	}
 	s.search(options, flow.positive("the deformation", "kernel-width"))
 	s.passedOver(all)
 	return s
@@ -254,7 +266,9 @@ func (s *Study) space(top, flow, options *settings) {
 	}
 	options.first("use-rk2-for-flow")
 	dimension := len(s.Template[0].Vertices[0])
-	if file := top.first("initial-control-points"); file != "" {
+	if file := top.first("initial-control-points"); s.results != nil {
+		s.Controls = readPoints(s.results["controlpoints"], dimension)
+	} else if file != "" {
 		s.Controls = readPoints(beside(top.file, file), dimension)
 	} else {
 		var err error
@@ -341,7 +355,7 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 	} else if !estimatesNoise {
 		refuse("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
 	}
-	template := s.template(e, name)
+	template := s.template(e, id, name)
 	if got := len(template.Cells[0]); got != order {
 		refuse("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(e.first("filename")), what)
 	}
@@ -350,12 +364,20 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 }
 
 // template reads the mesh of an object with a name.
-func (s *Study) template(e *settings, name string) *mesh.Mesh {
+func (s *Study) template(e *settings, id, name string) *mesh.Mesh {
 	file := e.first("filename")
 	if file == "" {
 		refuse("%s: %s has no filename", e.file, name)
 	}
-	m := try.Get(mesh.Read(beside(e.file, file)))
+	path := beside(e.file, file)
+	if result := s.results["template "+id]; result != "" {
+		path = result
+	} else if result := s.results["template"]; result != "" {
+		path = result
+	} else if s.results != nil {
+		s.note("%s: no estimated template: the initial one is taken, and meshes in figures are deformed from it", cmp.Or(name, "the object"))
+	}
+	m := try.Get(mesh.Read(path))
 	if err := s.clean(file, m); err != nil {
 		refuse("%s: %w", e.file, err)
 	}
@@ -365,6 +387,7 @@ func (s *Study) template(e *settings, name string) *mesh.Mesh {
 // visits reads the subjects: one visit of each, or for a regression the visits of one subject with their ages.
 func (s *Study) visits(dataSet string, d *element) {
 	subjects := 0
+	var absent []string
 	for _, subject := range d.Inner {
 		if subject.name() != "subject" {
 			continue
@@ -402,6 +425,10 @@ func (s *Study) visits(dataSet string, d *element) {
 					refuse("%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID), text.Clip(object.ID))
 				}
 				m, err := mesh.Read(beside(dataSet, file))
+				if s.results != nil && errors.Is(err, os.ErrNotExist) {
+					absent = append(absent, file)
+					continue
+				}
 				if err == nil {
 					err = s.clean(file, m)
 				}
@@ -418,6 +445,10 @@ func (s *Study) visits(dataSet string, d *element) {
 		if s.Kind != Regression && visits != 1 {
 			refuse("%s: subject %s has %d visits, want 1", dataSet, text.Clip(subject.ID), visits)
 		}
+	}
+	if absent != nil {
+		s.note("%s not there, such as %s: what the subjects look like is not known, and how well the template fits them", text.Counted(len(absent), "meshes are"), absent[0])
+		s.Subjects = make([][]*mesh.Mesh, len(s.Names))
 	}
 	if s.Kind == Regression && subjects != 1 {
 		refuse("%s: %d subjects, a Regression has 1: make a study of each", dataSet, subjects)
@@ -463,7 +494,7 @@ func readPoints(path string, d int, header ...float64) [][]float64 {
 		switch {
 		case len(x) == 0:
 			continue
-		case points == nil && header != nil && slices.Equal(x, header):
+		case points == nil && slices.Equal(x, header):
 			points = [][]float64{}
 			continue
 		case len(x) != d:
@@ -505,6 +536,38 @@ func Grid(points [][]float64, spacing float64) ([][]float64, error) {
 		grid = next
 	}
 	return grid, nil
+}
+
+// resultFile matches the results of a finished atlas: those of Deformetrica 3, such as Atlas_Momentas.txt, and 4, such as
+// DeterministicAtlas__EstimatedParameters__Template_skull.vtk.
+var resultFile = regexp.MustCompile(`(?i)_(momenta|controlpoints|template)s?(?:_(.*))?\.(?:txt|vtk|vtp|ply|obj)$`)
+
+// resultsOf returns the files of a finished atlas in a folder or in its folder output, by what they are; nil without momenta and control points.
+func resultsOf(folder string) map[string]string {
+	for _, folder := range []string{filepath.Join(folder, "output"), folder} {
+		entries, found := []os.DirEntry(nil), map[string]string{}
+		entries, _ = os.ReadDir(folder)
+		for _, e := range entries {
+			if match := resultFile.FindStringSubmatch(e.Name()); match != nil {
+				found[strings.TrimSpace(strings.ToLower(match[1])+" "+match[2])] = filepath.Join(folder, e.Name())
+			}
+		}
+		if found["momenta"] != "" && found["controlpoints"] != "" {
+			return found
+		}
+	}
+	return nil
+}
+
+// readMomenta reads the momenta of subjects as numbers, one control point per line, perhaps after a line with the numbers of subjects, of control
+// points and of coordinates.
+func readMomenta(path string, controls [][]float64, subjects int) [][][]float64 {
+	n, d := len(controls), len(controls[0])
+	p := readPoints(path, d, float64(subjects), float64(n), float64(d))
+	if len(p) != subjects*n {
+		refuse("%s: %d vectors, and there are %d control points of %s", path, len(p), n, text.Counted(subjects, "subjects"))
+	}
+	return slices.Collect(slices.Chunk(p, n))
 }
 
 // names of the files of a study, as its documentation and its users spell them.

@@ -51,6 +51,8 @@ type Study struct {
 	Save         string // a folder where Start, Estimate and Place keep their searches: see population.Model
 
 	columns   *morpho.Dataset               // the names with covariates; nil without a table
+	results   map[string]string             // the files of a finished study of Deformetrica, by what they are; nil of others
+	momenta   [][][]float64                 // of these
 	folder    string                        // that was read
 	each      bool                          // a mesh that cannot be used is left out
 	Landmarks [][][]float64                 // of every subject, nil where there are none: for Place. Start moves them with the subjects
@@ -83,6 +85,9 @@ func (s *Study) Validate() (err error) {
 		text.Refuse("give at least one", "%s: no subjects", where)
 	case s.Kind != Registration && len(s.Subjects) == 1:
 		text.Refuse("add others, or give this file instead of its folder: its report describes one mesh", "%s: %s is the only subject, and a template needs at least 2", where, s.Names[0])
+	}
+	if s.momenta != nil && s.Subjects[0] == nil {
+		return nil
 	}
 	first, name := s.Subjects[0], s.Names[0]
 	if s.Template != nil {
@@ -129,13 +134,24 @@ func (s *Study) objects() population.Model {
 	return population.Model{Objects: s.Model.Objects}
 }
 
-// Estimate estimates what the study is for: population.Model.Atlas, the atlas of population.Model.Regress, or population.Model.Register.
+// Finished says whether the study was estimated by Deformetrica, whose files Estimate then returns as an atlas; without a search it has no more than
+// the meshes of the subjects tell.
+func (s *Study) Finished() bool { return s.momenta != nil }
+
+// Estimate estimates what the study is for: population.Model.Atlas, the atlas of population.Model.Regress, or population.Model.Register. Of a study
+// that is Finished it is population.Model.Assess, or template, control points and momenta alone where meshes of subjects are missing.
 func (s *Study) Estimate(opts ...solve.Option) (_ *population.Atlas, err error) {
 	defer try.Catch(&err)
 	if s.Model.Space == nil {
 		return nil, text.Advise("call Start, which chooses one", "the study has no model")
 	}
 	s.Model.Save = s.Save
+	switch {
+	case s.momenta != nil && s.Subjects[0] == nil:
+		return &population.Atlas{Template: s.Template, Controls: s.Controls, Momenta: s.momenta, Reach: 1}, nil
+	case s.momenta != nil:
+		return s.Model.Assess(s.Template, s.Controls, s.momenta, s.Subjects)
+	}
 	switch s.Kind {
 	case Atlas:
 		return s.Model.Atlas(s.Template, s.Controls, s.Subjects, opts...)

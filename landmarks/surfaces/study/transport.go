@@ -165,7 +165,7 @@ func readTransport(model string) *ParallelTransport {
 		if all = append(all, object); slices.Contains(t.Objects, e.ID) {
 			refuse("%s: two objects have the id %s", model, text.Clip(e.ID))
 		}
-		t.Objects, t.Template = append(t.Objects, e.ID), append(t.Template, s.template(object, "the object "+text.Clip(e.ID)))
+		t.Objects, t.Template = append(t.Objects, e.ID), append(t.Template, s.template(object, e.ID, "the object "+text.Clip(e.ID)))
 	}
 	for _, name := range []string{"initial-control-points", "initial-momenta", "initial-momenta-to-transport"} {
 		if top.values[name] == "" {
@@ -175,13 +175,13 @@ func readTransport(model string) *ParallelTransport {
 	file := func(name string) string { return beside(model, top.first(name)) }
 	d := len(t.Template[0].Vertices[0])
 	t.Controls = readPoints(file("initial-control-points"), d)
-	t.Momentum = readMomentum(file("initial-momenta"), t.Controls)
+	t.Momentum = readMomenta(file("initial-momenta"), t.Controls, 1)[0]
 	from := t.Controls
 	if top.first("initial-control-points-to-transport") != "" {
 		from = readPoints(file("initial-control-points-to-transport"), d)
 	}
 	width := flow.positive("the deformation", "kernel-width")
-	t.Velocity = gaussianField(width, from, readMomentum(file("initial-momenta-to-transport"), from), t.Controls)
+	t.Velocity = gaussianField(width, from, readMomenta(file("initial-momenta-to-transport"), from, 1)[0], t.Controls)
 	t.Space = landmarks.New(len(t.Controls), d, deformetricaGaussian(width), geom.Integrator(ode.Heun, flow.steps(flow.number(10, "number-of-timepoints"))))
 	for _, name := range []string{"tmin", "tmax"} {
 		if flow.values[name] == "" {
@@ -193,16 +193,6 @@ func readTransport(model string) *ParallelTransport {
 	s.passedOver(all)
 	t.Notes = s.Notes
 	return t
-}
-
-// readMomentum reads a momentum as numbers, one control point per line, perhaps after a line with the numbers of momenta, which must be 1, of control
-// points and of coordinates.
-func readMomentum(path string, controls [][]float64) [][]float64 {
-	p := readPoints(path, len(controls[0]), 1, float64(len(controls)), float64(len(controls[0])))
-	if len(p) != len(controls) {
-		refuse("%s: %d vectors, and there are %d control points", path, len(p), len(controls))
-	}
-	return p
 }
 
 // gaussianField returns the vectors Σ_j exp(−|x − c_j|²/w²) p_j at points x.
