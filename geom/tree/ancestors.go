@@ -66,12 +66,16 @@ func (t *Tree) Clades() (names []string, clades [][]string) {
 
 // Errors simulates the error of the Mean of Prune at every node, [n][N]: distances from the truth, sorted. In each of p.N draws values evolve along
 // the tree, and the steps are contrasts of the given values [L][k], drawn with replacement, with random signs, times the roots of the lengths. The mean
-// square of the errors of a node is about its Variance times the sum of the Rates, and their quantiles hold for values that are not normal, too. It
-// has the errors of Prune.
+// square of the errors of a node is about its Variance times the sum of the Rates, and their quantiles hold for values that are not normal, too. A leaf
+// whose values are NaN is predicted as the nodes are. It has the errors of Prune.
 func (t *Tree) Errors(values [][]float64, p linear.Permutations) ([][]float64, error) {
 	contrasts, root, err := t.Contrasts(values)
 	if err != nil {
 		return nil, err
+	}
+	contrasts = slices.DeleteFunc(contrasts, floats.HasNaN)
+	if len(contrasts) == 0 {
+		return nil, fmt.Errorf("tree: no contrasts: the errors of predictions from one leaf are not known")
 	}
 	leaves, random := t.Leaves(), rand.New(rand.NewPCG(p.Seed, 0))
 	truth, tips, out := grid(len(t.Parent), len(root)), make([][]float64, len(leaves)), make([][]float64, len(t.Parent))
@@ -81,7 +85,9 @@ func (t *Tree) Errors(values [][]float64, p linear.Permutations) ([][]float64, e
 			floats.AddScaledTo(truth[i+1], truth[t.Parent[i+1]], step, contrasts[random.IntN(len(contrasts))])
 		}
 		for a, i := range leaves {
-			tips[a] = truth[i]
+			if tips[a] = truth[i]; floats.HasNaN(values[a]) {
+				tips[a] = values[a]
+			}
 		}
 		found, err := t.Prune(tips)
 		if err != nil {

@@ -3,6 +3,7 @@ package tree
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -89,6 +90,34 @@ func TestErrorsCover(t *testing.T) {
 	}
 	expect.Abs(t, "mean square by that of least squares", squares/count, 1, 0.03)
 	expect.Abs(t, "share of true ancestors within the 95 % radius", inside/count, 0.95, 0.025)
+}
+
+// A leaf that is held out is within the 95 % radius of its prediction as often as that says.
+func TestHeldOutLeaves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	tree := grown(rng, 20)
+	inside, count := 0.0, 0.0
+	for trial := range 25 {
+		truth := grid(len(tree.Parent), 6)
+		for i := 1; i < len(truth); i++ {
+			for j := range truth[i] {
+				truth[i][j] = truth[tree.Parent[i]][j] + math.Sqrt(tree.Length[i]*float64(1+j))*rng.NormFloat64()
+			}
+		}
+		leaves := tree.Leaves()
+		for a, leaf := range leaves {
+			tips := make([][]float64, len(leaves))
+			for b, i := range leaves {
+				tips[b] = truth[i]
+			}
+			tips[a] = slices.Repeat([]float64{math.NaN()}, 6)
+			errs := expect.Must(tree.Errors(tips, linear.Permutations{N: 200, Seed: uint64(trial)}))[leaf]
+			if count++; floats.Distance(expect.Must(tree.Prune(tips)).Mean[leaf], truth[leaf], 2) <= errs[190-1] {
+				inside++
+			}
+		}
+	}
+	expect.Abs(t, "share of held-out leaves within the 95 % radius", inside/count, 0.95, 0.035)
 }
 
 // Clades are called by their first and last leaves; several trees of one text are read.
