@@ -50,6 +50,30 @@ func typeCalled(name, prefix string) numberType {
 	return t
 }
 
+// byteOrder is that which an XML file names; none is little-endian.
+func byteOrder(attribute, name string) binary.ByteOrder {
+	switch name {
+	case "", "LittleEndian":
+		return binary.LittleEndian
+	case "BigEndian":
+		return binary.BigEndian
+	}
+	text.Refuse(again, "%s %s is unknown", attribute, text.Clip(name))
+	return nil
+}
+
+// coordinates are words as numbers; errors say of what.
+func coordinates(in *text.Reader, words []string, what string, args ...any) []float64 {
+	x := make([]float64, len(words))
+	for a, w := range words {
+		var err error
+		if x[a], err = text.Number(w); err != nil {
+			in.Refuse(number, "%s: %w", fmt.Sprintf(what, args...), err)
+		}
+	}
+	return x
+}
+
 // numbers reads the binary arrays of XML files (VTP, GIfTI).
 type numbers struct {
 	order  binary.ByteOrder
@@ -107,7 +131,7 @@ func asIs(v float64) (float64, error) { return v, nil }
 
 // vertexNumber is v as the number of a vertex or cell.
 func vertexNumber(v float64) (int, error) {
-	if v != math.Trunc(v) || v < 0 || v > math.MaxInt32 {
+	if !isCount(v, math.MaxInt32) {
 		return 0, text.Advise(again, "%g is no number of a vertex or cell", v)
 	}
 	return int(v), nil

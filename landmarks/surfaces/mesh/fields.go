@@ -52,28 +52,24 @@ func (f Field) check(points int) error {
 }
 
 // WriteFields writes a mesh with data at its vertices to a .vtp file, which ParaView shows. It is written beside path and renamed.
-func WriteFields(path string, m *Mesh, fields ...Field) error {
-	if err := vtpPath(path); err != nil {
-		return err
-	}
+func WriteFields(path string, m *Mesh, fields ...Field) (err error) {
+	defer try.Catch(&err)
+	vtpPath(path)
 	return replace.File(path, func(w io.Writer) error {
 		return written(w, m, func(out *bufio.Writer, m *Mesh) { writeVTP(out, m, fields...) })
 	})
 }
 
 // WritePoints writes points with data, such as control points with momenta, to a .vtp file. ParaView draws the vectors as glyphs.
-func WritePoints(path string, points [][]float64, fields ...Field) error {
-	if err := vtpPath(path); err != nil {
-		return err
-	}
+func WritePoints(path string, points [][]float64, fields ...Field) (err error) {
+	defer try.Catch(&err)
+	vtpPath(path)
 	if len(points) == 0 {
-		return text.Advise("give at least one point", "%s: no points", path)
+		text.Refuse("give at least one point", "%s: no points", path)
 	}
-	if err := (Field{"points", points}).check(len(points)); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
+	try.Do(try.Name((Field{"points", points}).check(len(points)), "%s", path))
 	if len(points[0]) < 2 {
-		return text.Advise("give 2 or 3", "%s: points of 1 coordinate", path)
+		text.Refuse("give 2 or 3", "%s: points of 1 coordinate", path)
 	}
 	cells := make([][]int, len(points))
 	for i := range cells {
@@ -88,17 +84,16 @@ func WritePoints(path string, points [][]float64, fields ...Field) error {
 	})
 }
 
-func vtpPath(path string) error {
+func vtpPath(path string) {
 	if !strings.EqualFold(filepath.Ext(path), ".vtp") {
-		return text.Advise("choose this extension", "%s: data at points are written to .vtp", path)
+		text.Refuse("choose this extension", "%s: data at points are written to .vtp", path)
 	}
-	return nil
 }
 
 // ReadFields reads a .vtp file with the data at its points, in three coordinates; the cells are those of Read, nil for points alone.
 func ReadFields(path string) (points [][]float64, cells [][]int, fields []Field, err error) {
 	defer try.Catch(&err)
-	try.Do(vtpPath(path))
+	vtpPath(path)
 	f := try.Get(input.Open(path))
 	defer f.Close()
 	b, fields := parseVTP(f, path, true)
@@ -119,52 +114,42 @@ type Moment struct {
 // new folder beside it: name, or name.1, name.2, … where there is one already. All moments are checked first, and the .pvd file, which
 // names the others, comes last: an error leaves an earlier sequence as it was. The folder of an earlier one is removed in the end,
 // unless there is anything in it that is not of this sequence.
-func WriteSequence(path string, moments []Moment) error {
+func WriteSequence(path string, moments []Moment) (err error) {
+	defer try.Catch(&err)
 	if !strings.EqualFold(filepath.Ext(path), ".pvd") {
-		return text.Advise("choose this extension", "%s: a sequence is written to .pvd", path)
+		text.Refuse("choose this extension", "%s: a sequence is written to .pvd", path)
 	}
 	if len(moments) == 0 {
-		return text.Advise("give at least one", "%s: no moments", path)
+		text.Refuse("give at least one", "%s: no moments", path)
 	}
 	for i, m := range moments {
 		if math.IsNaN(m.Time) || math.IsInf(m.Time, 0) || i > 0 && m.Time <= moments[i-1].Time {
-			return text.Advise("sort them, each time once", "%s: the time of moment %d is %g: want times that grow", path, i, m.Time)
+			text.Refuse("sort them, each time once", "%s: the time of moment %d is %g: want times that grow", path, i, m.Time)
 		}
-		if m.Mesh == nil {
-			return text.Advise("give one for each moment", "%s: moment %d has no mesh", path, i)
-		}
-		if err := m.Mesh.wellFormed(); err != nil {
-			return fmt.Errorf("%s: moment %d: %w", path, i, err)
-		}
+		try.Do(try.Name(m.Mesh.wellFormed(), "%s: moment %d", path, i))
 		for _, f := range m.Fields {
-			if err := f.check(len(m.Mesh.Vertices)); err != nil {
-				return fmt.Errorf("%s: moment %d: %w", path, i, err)
-			}
+			try.Do(try.Name(f.check(len(m.Mesh.Vertices)), "%s: moment %d", path, i))
 		}
 	}
 	earlier := sequenceFiles(path)
-	folder, err := newFolder(strings.TrimSuffix(path, filepath.Ext(path)))
-	if err != nil {
-		return err
-	}
-	if err := writeSequence(path, folder, moments); err != nil {
+	folder := newFolder(strings.TrimSuffix(path, filepath.Ext(path)))
+	if err := try.Run(func() { writeSequence(path, folder, moments) }); err != nil {
 		os.RemoveAll(folder)
 		return err
 	}
 	for _, file := range earlier {
-		if err := os.Remove(file); err != nil {
-			return fmt.Errorf("%s is written, but not all files of the one before are removed: %w", path, err)
-		}
+		try.Do(try.Name(os.Remove(file), "%s is written, but not all files of the one before are removed", path))
 	}
 	return nil
 }
 
 // newFolder makes a folder of this name, with a number where there is one already.
-func newFolder(name string) (string, error) {
+func newFolder(name string) string {
 	folder := name
 	for k := 1; ; k++ {
 		if err := os.Mkdir(folder, 0o777); !errors.Is(err, os.ErrExist) {
-			return folder, err
+			try.Do(err)
+			return folder
 		}
 		folder = fmt.Sprintf("%s.%d", name, k)
 	}
@@ -174,22 +159,18 @@ func newFolder(name string) (string, error) {
 func momentFile(i int) string { return fmt.Sprintf("%04d.vtp", i) }
 
 // writeSequence writes the files of a sequence into its folder, and then the .pvd file.
-func writeSequence(path, folder string, moments []Moment) error {
+func writeSequence(path, folder string, moments []Moment) {
 	var list strings.Builder
 	for i, m := range moments {
-		if err := WriteFields(filepath.Join(folder, momentFile(i)), m.Mesh, m.Fields...); err != nil {
-			return err
-		}
+		try.Do(WriteFields(filepath.Join(folder, momentFile(i)), m.Mesh, m.Fields...))
 		var name strings.Builder
-		if err := xml.EscapeText(&name, []byte(filepath.Base(folder)+"/"+momentFile(i))); err != nil {
-			return err
-		}
+		try.Do(xml.EscapeText(&name, []byte(filepath.Base(folder)+"/"+momentFile(i))))
 		fmt.Fprintf(&list, "<DataSet timestep=\"%s\" part=\"0\" file=\"%s\"/>\n", text.Format(m.Time), name.String())
 	}
-	return replace.File(path, func(w io.Writer) error {
+	try.Do(replace.File(path, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n<Collection>\n%s</Collection>\n</VTKFile>\n", list.String())
 		return err
-	})
+	}))
 }
 
 var (

@@ -184,27 +184,18 @@ func (b *builder) mesh(file string) *Mesh {
 
 // dropNowhere leaves out vertices whose coordinates are no numbers, if no cell uses one.
 func (m *Mesh) dropNowhere() {
-	number, kept := make([]int, len(m.Vertices)), [][]float64(nil)
-	for i, x := range m.Vertices {
-		if number[i] = len(kept); slices.ContainsFunc(x, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
-			number[i] = -1
-			continue
-		}
-		kept = append(kept, x)
+	somewhere := func(v int) bool {
+		return !slices.ContainsFunc(m.Vertices[v], func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	}
-	nowhere := len(m.Vertices) - len(kept)
-	if nowhere == 0 || slices.ContainsFunc(m.Cells, func(c []int) bool {
-		return slices.ContainsFunc(c, func(v int) bool { return v < 0 || v >= len(number) || number[v] < 0 })
-	}) {
+	used := slices.ContainsFunc(m.Cells, func(c []int) bool {
+		return slices.ContainsFunc(c, func(v int) bool { return v < 0 || v >= len(m.Vertices) || !somewhere(v) })
+	})
+	if used {
 		return
 	}
-	m.Vertices = kept
-	for _, c := range m.Cells {
-		for k := range c {
-			c[k] = number[c[k]]
-		}
+	if nowhere := m.keep(somewhere); nowhere > 0 {
+		m.Notes = append(m.Notes, text.Counted(nowhere, "unused vertices")+" without coordinates: left out")
 	}
-	m.Notes = append(m.Notes, text.Counted(nowhere, "unused vertices")+" without coordinates: left out")
 }
 
 // spatial returns rows of three coordinates.

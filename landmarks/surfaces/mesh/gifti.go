@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"compress/zlib"
-	"encoding/binary"
 	"encoding/xml"
 	"io"
 	"strings"
@@ -68,14 +67,7 @@ func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error
 	}
 	n := try.Get(text.Count("rows", a.Dim0))
 	f.Spend(input.Numbers, 3*n)
-	switch a.Endian {
-	case "", "LittleEndian":
-		f.order = binary.LittleEndian
-	case "BigEndian":
-		f.order = binary.BigEndian
-	default:
-		text.Refuse(again, "Endian %s is unknown", text.Clip(a.Endian))
-	}
+	f.order = byteOrder("Endian", a.Endian)
 	flat := make([]T, 0, 3*n)
 	switch a.Encoding {
 	case "ASCII":

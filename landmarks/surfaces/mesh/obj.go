@@ -48,13 +48,7 @@ func readOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 			if len(words) < 4 {
 				in.Refuse("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
 			}
-			x := make([]float64, 3)
-			for a := range x {
-				if x[a], err = text.Number(words[1+a]); err != nil {
-					in.Refuse(number, "vertex %d: %w", len(b.vertices), err)
-				}
-			}
-			b.vertex(x)
+			b.vertex(coordinates(in, words[1:4], "vertex %d", len(b.vertices)))
 		case "f", "l":
 			cell := make([]int, 0, len(words)-1)
 			for _, w := range words[1:] {

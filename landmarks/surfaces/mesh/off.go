@@ -52,13 +52,7 @@ func readOFF(r io.Reader, name string) (_ *Mesh, err error) {
 		if len(words) < 3 {
 			in.Refuse("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", i, len(words))
 		}
-		x := make([]float64, 3)
-		for a := range x {
-			if x[a], err = text.Number(words[a]); err != nil {
-				in.Refuse(number, "vertex %d: %w", i, err)
-			}
-		}
-		b.vertex(x)
+		b.vertex(coordinates(in, words, "vertex %d", i))
 	}
 	for i := range faces {
 		words = next(maxCorners+1, "face %d of %d", i, faces)

@@ -150,12 +150,8 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 			in.Refuse(again, "property %s of element %s is a list", e.properties[k].name, e.name)
 		}
 	}
-	next := plyASCII
-	if order != nil {
-		next = plyBinary
-	}
 	for i := range e.count {
-		values := next(in, order, e, columns, i)
+		values := e.read(in, order, columns, i)
 		if e.name == "vertex" {
 			x := make([]float64, len(columns))
 			for a, k := range columns {
@@ -167,7 +163,7 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 		var cell []int
 		for _, k := range columns {
 			for _, v := range values[k] {
-				if v != math.Trunc(v) || v < 0 || v > math.MaxInt32 {
+				if !isCount(v, math.MaxInt32) {
 					in.Refuse(again, "%s %d: vertex %g is not a number of a vertex", e.name, i, v)
 				}
 				cell = append(cell, int(v))
@@ -184,15 +180,20 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 	}
 }
 
-func plyASCII(in *text.Reader, _ binary.ByteOrder, e *plyElement, _ []int, i int) [][]float64 {
+// read returns the values of the properties of element i that are columns. In ascii each element is a line.
+func (e *plyElement) read(in *text.Reader, order binary.ByteOrder, columns []int, i int) [][]float64 {
 	var words []string
-	for len(words) == 0 {
+	for order == nil && len(words) == 0 {
 		line, err := in.Line()
 		in.Need(err, "%s %d of %d", e.name, i, e.count)
 		words = strings.Fields(line)
 	}
-	values := make([][]float64, len(e.properties))
-	take := func(p plyProperty) float64 {
+	var buffer [8]byte
+	take := func(t numberType, p plyProperty) float64 {
+		if order != nil {
+			in.Need(in.Bytes(buffer[:t.size]), "%s of %s %d of %d", p.name, e.name, i, e.count)
+			return t.value(order, buffer[:t.size])
+		}
 		if len(words) == 0 {
 			in.Refuse(again, "%s %d: the line ends before %s", e.name, i, p.name)
 		}
@@ -203,39 +204,14 @@ func plyASCII(in *text.Reader, _ binary.ByteOrder, e *plyElement, _ []int, i int
 		words = words[1:]
 		return v
 	}
-	for k, p := range e.properties {
-		n := 1
-		if p.list {
-			v := take(p)
-			if v != math.Trunc(v) || v < 0 || v > float64(len(words)) {
-				in.Refuse(again, "%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
-			}
-			n = int(v)
-		}
-		for range n {
-			values[k] = append(values[k], take(p))
-		}
-	}
-	if len(words) > 0 {
-		in.Refuse(again, "%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
-	}
-	return values
-}
-
-func plyBinary(in *text.Reader, order binary.ByteOrder, e *plyElement, columns []int, i int) [][]float64 {
 	values := make([][]float64, len(e.properties))
-	var buffer [8]byte
-	take := func(t numberType, p plyProperty) float64 {
-		if err := in.Bytes(buffer[:t.size]); err != nil {
-			in.Need(err, "%s of %s %d of %d", p.name, e.name, i, e.count)
-		}
-		return t.value(order, buffer[:t.size])
-	}
 	for k, p := range e.properties {
 		n := 1
 		if p.list {
 			v := take(p.count, p)
-			if v != math.Trunc(v) || v < 0 || v > float64(input.Numbers.Most()/3) {
+			if most := float64(len(words)); order == nil && !isCount(v, most) {
+				in.Refuse(again, "%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
+			} else if order != nil && !isCount(v, float64(input.Numbers.Most()/3)) {
 				in.Refuse(again, "%s %d: list %s of %g values", e.name, i, p.name, v)
 			}
 			n = int(v)
@@ -247,8 +223,14 @@ func plyBinary(in *text.Reader, order binary.ByteOrder, e *plyElement, columns [
 			}
 		}
 	}
+	if len(words) > 0 {
+		in.Refuse(again, "%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
+	}
 	return values
 }
+
+// isCount says whether a number is a whole one from 0 to the most.
+func isCount(v, most float64) bool { return v == math.Trunc(v) && v >= 0 && v <= most }
 
 // WritePLY writes a PLY file of little-endian doubles, with faces or edges.
 func WritePLY(w io.Writer, m *Mesh) error { return written(w, m, writePLY) }

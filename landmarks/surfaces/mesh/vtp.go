@@ -72,7 +72,7 @@ func readVTP(r io.Reader, name string) (_ *Mesh, err error) {
 // parseVTP reads points and cells, and on request the data of points.
 func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 	all, within := wholeFile(r, name)
-	f := &vtpFile{numbers: within, header: numberTypes["uint32"]}
+	f := &vtpFile{numbers: within}
 	// Raw appended data are no XML: the parser gets what stands before them.
 	xmlPart := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
@@ -97,25 +97,13 @@ func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 	if doc.Type != "PolyData" {
 		text.Refuse("save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	}
-	switch doc.ByteOrder {
-	case "", "LittleEndian":
-	case "BigEndian":
-		f.order = binary.BigEndian
-	default:
-		text.Refuse(again, "%s: byte_order %s is unknown", name, text.Clip(doc.ByteOrder))
-	}
-	switch doc.HeaderType {
-	case "", "UInt32":
-	case "UInt64":
-		f.header = numberTypes["uint64"]
-	default:
+	try.Do(try.Name(try.Run(func() { f.order = byteOrder("byte_order", doc.ByteOrder) }), "%s", name))
+	f.header = numberTypes[map[string]string{"": "uint32", "UInt32": "uint32", "UInt64": "uint64"}[doc.HeaderType]]
+	f.compressed = doc.Compressor != ""
+	switch {
+	case f.header.size == 0:
 		text.Refuse(again, "%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
-	}
-	switch doc.Compressor {
-	case "":
-	case "vtkZLibDataCompressor":
-		f.compressed = true
-	default:
+	case f.compressed && doc.Compressor != "vtkZLibDataCompressor":
 		text.Refuse("save the file with it or uncompressed", "%s: compressor %s: only vtkZLibDataCompressor is read", name, text.Clip(doc.Compressor))
 	}
 	b := builder{in: f}
