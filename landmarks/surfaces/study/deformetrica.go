@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -171,21 +170,12 @@ func parseDeformetrica(model, dataSet, optimization string) *Study {
 	s := &Study{}
 	kind := strings.ToLower(top.first("model-type"))
 	const bayesian = "bayesianatlas"
-	switch kind {
-	case "registration":
-		s.Kind = Registration
-	case "deterministicatlas", bayesian:
-		s.Kind = Atlas
-	case "regression":
-		s.Kind = Regression
-	case "":
+	var known bool
+	if s.Kind, known = map[string]Kind{"registration": Registration, "deterministicatlas": Atlas, bayesian: Atlas, "regression": Regression}[kind]; kind == "" {
 		refuse("%s: no model-type", model)
-	default:
-		advice := "there are Registration, DeterministicAtlas, BayesianAtlas and Regression"
-		if a, ok := unsupported[kind]; ok {
-			advice = a
-		}
-		refuse("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")), advice)
+	} else if !known {
+		refuse("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")),
+			cmp.Or(unsupported[kind], "there are Registration, DeterministicAtlas, BayesianAtlas and Regression"))
 	}
 	if dataSet == "" {
 		refuse("%s: a study of Deformetrica of the type %s needs data_set.xml beside it", model, s.Kind)
@@ -322,8 +312,6 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 	name := strings.TrimSpace("the object " + text.Clip(id))
 	what := strings.ToLower(e.first("deformable-object-type"))
 	kind := strings.ToLower(e.first("attachment-type"))
-	order := 3
-	var norm attachment.Norm
 	for _, side := range []struct{ tag, norm string }{{"nonoriented", "varifold"}, {"oriented", "current"}} { // of version 3
 		if strings.HasPrefix(what, side.tag) {
 			what = what[len(side.tag):]
@@ -332,23 +320,16 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 			}
 		}
 	}
-	switch what {
-	case "surfacemesh":
-	case "polyline":
-		order = 2
-	case "landmark", "pointcloud":
+	order := map[string]int{"polyline": 2, "surfacemesh": 3}[what]
+	switch {
+	case what == "landmark" || what == "pointcloud":
 		refuse("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.Mismatch", e.file, text.Clip(what))
-	default:
+	case order == 0:
 		refuse("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", e.file, text.Clip(what))
-	}
-	switch kind {
-	case "current":
-	case "varifold":
-		norm.Varifold = true
-	default:
+	case kind != "current" && kind != "varifold":
 		refuse("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(kind))
 	}
-	norm.Kernel = deformetricaGaussian(e.positive(name, "kernel-width"))
+	norm := attachment.Norm{Kernel: deformetricaGaussian(e.positive(name, "kernel-width")), Varifold: kind == "varifold"}
 	noise := 0.0
 	if e.first("noise-std", "data-sigma") != "" {
 		noise = e.positive(name, "noise-std", "data-sigma")
@@ -406,11 +387,10 @@ func (s *Study) visits(dataSet string, d *element) {
 			for _, e := range visit.Inner {
 				switch e.name() {
 				case "age":
-					v, err := strconv.ParseFloat(e.value(), 64)
-					if err != nil || math.IsInf(v, 0) {
+					var err error
+					if age, err = strconv.ParseFloat(e.value(), 64); err != nil || math.IsInf(age, 0) {
 						refuse("%s: subject %s: the age %s is no number", dataSet, text.Clip(subject.ID), text.Clip(e.value()))
 					}
-					age = v
 				case "filename":
 					files[e.Object] = e.value()
 				}
@@ -450,11 +430,8 @@ func (s *Study) visits(dataSet string, d *element) {
 		s.note("%s not there, such as %s: what the subjects look like is not known, and how well the template fits them", text.Counted(len(absent), "meshes are"), absent[0])
 		s.Subjects = make([][]*mesh.Mesh, len(s.Names))
 	}
-	if s.Kind == Regression && subjects != 1 {
-		refuse("%s: %d subjects, a Regression has 1: make a study of each", dataSet, subjects)
-	}
-	if s.Kind == Registration && subjects != 1 {
-		refuse("%s: %d subjects, a Registration has 1", dataSet, subjects)
+	if s.Kind != Atlas && subjects != 1 {
+		refuse("%s: %d subjects, a %s has 1: make a study of each", dataSet, subjects, s.Kind)
 	}
 }
 
@@ -475,14 +452,7 @@ func readPoints(path string, d int, header ...float64) [][]float64 {
 	defer f.Close()
 	in := text.NewReader(f, path)
 	var points [][]float64
-	for {
-		line, err := in.Line()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			try.Do(in.Broken(err, "points"))
-		}
+	for line := range in.Lines() {
 		var x []float64
 		for _, w := range strings.Fields(line) {
 			v, err := text.Number(w)
@@ -521,7 +491,7 @@ func Grid(points [][]float64, spacing float64) ([][]float64, error) {
 	for axis := range points[0] {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, x := range points {
-			low, high = math.Min(low, x[axis]), math.Max(high, x[axis])
+			low, high = min(low, x[axis]), max(high, x[axis])
 		}
 		steps := math.Floor((high - low) / spacing)
 		if (steps+1)*float64(len(grid)) > maxGrid {

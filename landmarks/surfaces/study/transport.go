@@ -1,10 +1,8 @@
 package study
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,32 +108,24 @@ func (t *ParallelTransport) until(end float64) (out []Prediction, err error) {
 // Write writes predictions for ParaView into a folder, which it makes: the template and the subject in time as the sequences template.pvd and
 // subject.pvd, of an object with a name template_NAME.pvd and subject_NAME.pvd, and the control points with both momenta at each time as
 // controls_0000.vtp, controls_0001.vtp, and so on. Files of these names are replaced, others stay.
-func (t *ParallelTransport) Write(folder string, predictions []Prediction) error {
-	files, err := Files([]string{"template", "subject"}, t.Objects)
-	if err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	if err := os.Mkdir(folder, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
+func (t *ParallelTransport) Write(folder string, predictions []Prediction) (err error) {
+	defer try.Named(&err, "write")
+	files := try.Get(Files([]string{"template", "subject"}, t.Objects))
+	makeFolder(folder)
 	for o := range t.Template {
-		var template, subject []mesh.Moment
+		var moments [2][]mesh.Moment
 		for _, p := range predictions {
-			template = append(template, mesh.Moment{Time: p.Time, Mesh: p.Template[o]})
-			subject = append(subject, mesh.Moment{Time: p.Time, Mesh: p.Subject[o]})
-		}
-		for k, moments := range [][]mesh.Moment{template, subject} {
-			if err := mesh.WriteSequence(filepath.Join(folder, files[k][o]+".pvd"), moments); err != nil {
-				return err
+			for k, shape := range [][]*mesh.Mesh{p.Template, p.Subject} {
+				moments[k] = append(moments[k], mesh.Moment{Time: p.Time, Mesh: shape[o]})
 			}
+		}
+		for k := range moments {
+			try.Do(mesh.WriteSequence(filepath.Join(folder, files[k][o]+".pvd"), moments[k]))
 		}
 	}
 	for k, p := range predictions {
-		path := filepath.Join(folder, fmt.Sprintf("controls_%04d.vtp", k))
-		momenta := []mesh.Field{{Name: "momentum", Values: p.Momentum}, {Name: "momentum to the subject", Values: p.Deforming}}
-		if err := mesh.WritePoints(path, p.Controls, momenta...); err != nil {
-			return err
-		}
+		try.Do(mesh.WritePoints(filepath.Join(folder, fmt.Sprintf("controls_%04d.vtp", k)), p.Controls,
+			mesh.Field{Name: "momentum", Values: p.Momentum}, mesh.Field{Name: "momentum to the subject", Values: p.Deforming}))
 	}
 	return nil
 }
