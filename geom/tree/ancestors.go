@@ -12,9 +12,6 @@ import (
 	"anatomy/geom/stats/linear"
 )
 
-// ReadAll reads all trees of a file: in Newick's format, see Parse, or of NEXUS with a block of trees. Errors have the form path:line:column: what.
-func ReadAll(path string) ([]*Tree, error) { return readAll(path) }
-
 // ParseAll reads all trees of a text: in Newick's format, see Parse, or of NEXUS with a block of trees. It has the errors of Parse.
 func ParseAll(text string) ([]*Tree, error) {
 	r := &reader{text: strings.TrimPrefix(text, "\ufeff")}
