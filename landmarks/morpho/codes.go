@@ -60,6 +60,9 @@ func checkCode(l int, point []float64, called func(l int) string) error {
 // CheckCodes returns an error where all coordinates of a landmark are a usual code of a missing one (−999, −9999, −99999, 9999), which
 // would be taken for its place.
 func (d *Dataset) CheckCodes() error {
+	if d.Flat { // their numbers mean nothing else
+		return nil
+	}
 	for _, s := range d.Specimens {
 		for l, p := range s.Points {
 			if err := checkCode(l, p, d.Landmark); err != nil {
@@ -267,6 +270,9 @@ func (d *Dataset) sharedPlaces(known map[string][]place) (shared [][]place) {
 // (EstimateMissing). Notes say so, and which landmarks are estimated in more than a fifth of the specimens. Data without any are returned as they
 // are. It has the errors of EstimateMissing.
 func (d *Dataset) Complete() (*Dataset, error) {
+	if d.Flat {
+		return d, nil
+	}
 	out := *d
 	out.Specimens = slices.Clone(d.Specimens)
 	for _, f := range d.Coded() {

@@ -24,6 +24,7 @@ type Dataset struct {
 	Closed    bool     // the landmarks follow a closed outline, the last joined to the first
 	Labels    []string // of the landmarks, in their order; nil if not known
 	FromZero  bool     // the file counts its landmarks from 0, and so do messages; else from 1
+	Flat      bool     // the only point of each specimen is its coordinates in a flat space, as scores of deformations are: nothing is aligned or scaled
 	Measured  bool     // landmarks in unlikely places are there: none is taken for a code of a missing one (see Complete)
 	Curves    [][2]int // landmarks that are points of curves, in their order: from, and to before; nil if not known
 	Links     [][2]int // pairs of landmarks that lines join in figures; nil if not known
@@ -260,7 +261,7 @@ func (d *Dataset) Validate() error {
 			return err
 		}
 		for l, p := range s.Points {
-			if len(p) != 2 && len(p) != 3 {
+			if len(p) != 2 && len(p) != 3 && !d.Flat {
 				return fail("give it 2 or 3", "landmark %s has %d coordinates", d.Landmark(l), len(p))
 			}
 			if len(p) != len(first.Points[0]) {
@@ -271,9 +272,9 @@ func (d *Dataset) Validate() error {
 				switch {
 				case math.IsNaN(v):
 					return fail("leave the landmark or the specimen out, or estimate it (in Go by Complete)",
-						"landmark %s is missing (%s is NaN)", d.Landmark(l), text.Axis(c))
+						"landmark %s is missing (%s is NaN)", d.Landmark(l), d.axis(c))
 				case math.IsInf(v, 0):
-					return fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.Landmark(l), text.Axis(c))
+					return fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.Landmark(l), d.axis(c))
 				}
 			}
 		}
@@ -291,6 +292,14 @@ func (d *Dataset) allMissing(i int, points [][]float64) error {
 
 // specimen calls specimen i in an error.
 func (d *Dataset) specimen(i int) string { return fmt.Sprintf("specimen %q", d.Specimens[i].Name) }
+
+// axis names coordinate c.
+func (d *Dataset) axis(c int) string {
+	if d.Flat {
+		return fmt.Sprintf("coordinate %d", c)
+	}
+	return text.Axis(c)
+}
 
 // clipped is a name for a message, without quotation marks as long as it is short.
 func clipped(name string) string {

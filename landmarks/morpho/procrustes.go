@@ -315,9 +315,13 @@ func (d *Dataset) CheckShapes() error {
 }
 
 // TangentShapes returns the shapes as rows, [N][n·d], brought to size 1, aligned by rotations (Procrustes with KeepSize) and projected orthogonally
-// to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. It is an error if landmarks
-// are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Status).
+// to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. Of data that are Flat they are the
+// coordinates as they are, and their mean. It is an error if landmarks are missing, or all shapes are the same, but for rounding, or have no
+// mean (see Alignment.Status).
 func (d *Dataset) TangentShapes() (rows [][]float64, mean shape.Shape, err error) {
+	if d.Flat {
+		return d.flatRows()
+	}
 	pre, err := preshapes(d.Shapes(), d.specimen)
 	if err != nil {
 		return nil, nil, err
@@ -352,6 +356,25 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean shape.Shape, err error
 		return nil, nil, text.Advise("see whether the file repeats one", "all specimens have the same shape, which depends on nothing")
 	}
 	return rows, slices.Collect(slices.Chunk(centre, len(a.Mean[0]))), nil
+}
+
+// flatRows are the coordinates of data that are Flat, and their mean.
+func (d *Dataset) flatRows() (rows [][]float64, mean shape.Shape, err error) {
+	if err := d.Validate(); err != nil {
+		return nil, nil, err
+	}
+	centre, far, size := make([]float64, len(d.Specimens[0].Points[0])), 0.0, 0.0
+	for _, s := range d.Specimens {
+		rows = append(rows, s.Points[0])
+		floats.AddScaled(centre, 1/float64(len(d.Specimens)), s.Points[0])
+	}
+	for _, row := range rows {
+		far, size = math.Max(far, floats.Distance(row, centre, 2)), math.Max(size, floats.Norm(row, 2))
+	}
+	if !(far > 1e-13*size) {
+		return nil, nil, text.Advise("see whether one was copied", "%d specimens have the same coordinates, which depend on nothing", len(rows))
+	}
+	return rows, [][]float64{centre}, nil
 }
 
 // pointset.ErrRotation says that more than one rotation is best.

@@ -20,7 +20,6 @@ import (
 
 	"anatomy"
 	"anatomy/geom/solve"
-	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/geom/watch"
 	"anatomy/internal/input"
@@ -182,11 +181,7 @@ func (q *question) preparation(c *cobra.Command) {
 func (q *question) data(path string) *morpho.Dataset {
 	var notes []string
 	if q.tree != "" {
-		phylogeny := try.Get(tree.Read(q.tree))
-		q.Tree = phylogeny.Newick()
-		for _, note := range phylogeny.Notes {
-			notes = append(notes, "the tree: "+note)
-		}
+		q.Question, notes = try.Get2(q.ReadTrees(q.tree))
 	}
 	if q.mesh != "" {
 		q.Question = try.Get(q.ReadMesh(q.mesh))

@@ -51,7 +51,8 @@ type Data struct {
 	Name, Unit, Source string
 	Unscaled, Closed   bool
 	Labels             []string
-	FromZero, Measured bool
+	FromZero           bool
+	Flat, Measured     bool
 	Curves, Links      [][2]int
 	Sliders            [][3]int
 	Specimens          []Specimen

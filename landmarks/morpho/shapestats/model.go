@@ -113,11 +113,9 @@ func (m *Model) Predict(covariates map[string]string) (shape.Shape, error) {
 // points are numbers in rows of dim; they share them.
 func points(x []float64, dim int) [][]float64 { return slices.Collect(slices.Chunk(x, dim)) }
 
-const logSize = "log size"
-
 // LogSize is the logarithm of the centroid size, the Covariate "log size", or the column of the data set that has this name: allometry. It is an
 // error if the shapes were aligned or scaled before: see morpho.Dataset.LogSizes.
-func LogSize() linear.Term { return linear.Covariate(logSize) }
+func LogSize() linear.Term { return linear.Covariate(morpho.LogSize) }
 
 // columns are those of a data set, for terms.
 type columns struct{ d *morpho.Dataset }
@@ -128,7 +126,7 @@ func (c columns) Row(i int) string { return fmt.Sprintf("specimen %q", c.d.Speci
 
 func (c columns) Numbers(name string) (_ []float64, err error) {
 	defer try.Catch(&err)
-	if _, err := c.d.Column(name); err == nil || name != logSize {
+	if _, err := c.d.Column(name); err == nil || name != morpho.LogSize {
 		return c.d.Numbers(name)
 	}
 	return c.d.LogSizes()

@@ -27,7 +27,7 @@ type Question struct {
 	Sums         string   `json:"sums"`         // of squares: "I", "II" or "III"; empty means I
 	Permutations int      `json:"permutations"` // of every test; 0 means 999
 	Seed         uint64   `json:"seed"`
-	Tree         string   `json:"tree,omitempty"`    // phylogeny in Newick's format; its leaves are the specimens
+	Tree         string   `json:"tree,omitempty"`    // phylogeny in Newick's format; its leaves are the specimens. Ancestors are compared over several ones
 	Curves       string   `json:"curves,omitempty"`  // landmarks, as ParseLandmarks reads them, of each in their order, whose ends stay and whose others slide: "1-9; 9-20"
 	Slide        string   `json:"slide,omitempty"`   // "energy" (or empty), "distance", "geomorph energy" or "geomorph distance"
 	Turns        int      `json:"turns,omitempty"`   // of geomorph's sliding; 0 means 9, as geomorph 4 makes
@@ -42,6 +42,7 @@ type Question struct {
 	morpho.Corrections // of defects, before all else
 
 	Mesh *mesh.Mesh `json:"-"` // surface of that specimen, in the coordinates of its landmarks, or nil; figures warp it
+	Body Body       `json:"-"` // what data that are Flat look like
 	Unit string     `json:"-"` // of the coordinates of a mesh without landmarks
 }
 
@@ -68,6 +69,7 @@ type analysis struct {
 	links     [][2]int // of the wireframe
 	order     []string // names of the specimens as they were given
 	tree      *tree.Tree
+	trees     []*tree.Tree // all that were given, whole; tree is of the first
 	formula   *shapestats.Formula
 	model     *shapestats.Model
 	mean      *shapestats.Model // without terms
@@ -107,15 +109,19 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 // analyse fills a document; an error of a step ends it.
 func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	a := &analysis{Question: q, asked: q, given: d}
-	try.Do(morpho.WriteCSV(io.Discard, d)) // what the document cannot keep is refused before the work
+	if a.checkFlat(d); !d.Flat {
+		try.Do(morpho.WriteCSV(io.Discard, d)) // what the document cannot keep is refused before the work
+	}
 	a.prepare(d)
 	if a.model != nil {
 		a.anova = try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
 	}
 	document.Title, document.Authors, document.Model, document.ANOVA, document.Data = a.Title, a.Authors, a.Model, a.anova, a.data
-	document.LeftOut = leftOut("the mean, the modes and the model of deformations, which move the landmarks together with the space between them")
+	if !d.Flat {
+		document.LeftOut = leftOut("the mean, the modes and the model of deformations, which move the landmarks together with the space between them")
+	}
 	a.inspect()
-	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.covary, a.symmetry, a.phylogeny}
+	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.covary, a.symmetry, a.phylogeny, a.ancestors, a.coordinates}
 	for _, step := range steps {
 		if s := step(); s != nil {
 			document.Sections = append(document.Sections, *s)
@@ -127,6 +133,10 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	document.Flagged = a.doubtful
 	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, FromZero: d.FromZero, Labels: d.Labels, Curves: d.Curves, Notes: d.Notes, Name: d.Name,
 		Unscaled: d.Unscaled, Wires: d.Links, Sliders: d.Sliders, data: d}
+	if d.Flat {
+		document.record.data = nil
+		document.reword()
+	}
 }
 
 // prepare estimates missing landmarks, reads the model and fits it.
@@ -140,7 +150,8 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 	}
 	a.order = d.Names()
 	if a.Tree != "" {
-		d, a.tree = try.Get2(d.MatchTree(try.Get(tree.Parse(a.Tree))))
+		a.trees = try.Get(tree.ParseAll(a.Tree))
+		d, a.tree = try.Get2(d.MatchTree(a.trees[0]))
 		a.given = d
 	}
 	a.ready(d)
@@ -214,6 +225,9 @@ func (a *analysis) share(k int) float64 {
 
 // describe aligns the shapes and names the odd ones.
 func (a *analysis) describe() *Section {
+	if a.data.Flat {
+		return a.describeFlat()
+	}
 	const unlike = 0.5 // of the size of a shape; four or more landmarks drawn at random are farther from their mean
 	s := &Section{Title: "The specimens and their alignment"}
 	found := a.found

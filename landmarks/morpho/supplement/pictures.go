@@ -64,7 +64,7 @@ func (a *analysis) morphospace(values []string) *viz.Figure {
 
 // deformations are grids of thin-plate splines from the mean shape to the ends of the first two components, of shapes in the plane.
 func (a *analysis) deformations() *Figure {
-	if len(a.mean.Mean[0]) != 2 {
+	if len(a.mean.Mean[0]) != 2 || a.data.Flat {
 		return nil
 	}
 	var figures []*viz.Figure

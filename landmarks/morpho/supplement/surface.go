@@ -76,6 +76,9 @@ func (a *analysis) surface() (warped *mesh.Mesh, off float64, err error) {
 
 // surfaces are the surface at the ends of the first two components, coloured by how far it is from that of the mean; nil without a mesh.
 func (a *analysis) surfaces() *Figure {
+	if a.data.Flat {
+		return a.flatEnds()
+	}
 	surface, off := try.Get2(a.surface())
 	if surface == nil {
 		return nil

@@ -126,6 +126,7 @@ func (q *question) data() (data, error) {
 		return nil, err
 	}
 	landmarks, are := own.(*morpho.Dataset)
+	meshes, population := own.(*study.Study)
 	checked := own
 	if are {
 		if checked, err = landmarks.Complete(); err != nil {
@@ -136,8 +137,17 @@ func (q *question) data() (data, error) {
 		return nil, err
 	}
 	if q.Covariates != "" {
+		if population {
+			if meshes, err = meshes.ReadCovariates(q.Covariates); err != nil {
+				return nil, err
+			}
+			if _, err := shapestats.Parse(q.Set["model"], meshes.Columns()); err != nil {
+				return nil, fmt.Errorf("SET: %w", err)
+			}
+			return meshes, nil
+		}
 		if !are {
-			return nil, errors.New("COVARIATES: they are columns of landmarks, which these data are not")
+			return nil, errors.New("COVARIATES: they are columns of landmarks or of a folder of meshes, which these data are not")
 		}
 		if landmarks, err = (morpho.Join{By: q.Set["join"], Unmatched: q.Set["unmatched"]}).Covariates(landmarks, q.Covariates); err != nil {
 			return nil, err
