@@ -54,7 +54,7 @@ func Landmarks(d *morpho.Dataset, q supplement.Question, o Deformations) (_ *sup
 	r.data, r.document.LeftOut = r.document.Data.Distinct(), ""
 	aligned := r.document.Aligned
 	if aligned == nil || len(aligned.Mean) > len(r.data.Specimens[0].Points) { // there specimens weigh by their errors, and landmarks may coincide
-		aligned = try.Get(morpho.Procrustes(r.data.Shapes()))
+		aligned = try.Get(r.data.Align())
 	}
 	if r.spacing = morpho.NearestSpacing(aligned.Mean); r.data.Closed {
 		r.spacing = morpho.MeanSpacing(aligned.Mean, true)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"anatomy/landmarks/morpho/supplement"
 )
 
 // facts are what the code cells of a notebook say of themselves:
@@ -18,7 +20,7 @@ import (
 //	readers   of the calls nb.Data(standard, reader), as written: "morpho.Read"
 //	standards of these calls, where they are calls without arguments: "morpho.CorpusCallosum"
 //	params    what the calls nb.Param("name", standard, allowed...) say, by name: the kind of the parameter, such as "int", if it is
-//	          plain, and "file" of nb.File("name"); the allowed values that are strings; methods of the data that return allowed values: "Groups"
+//	          plain, and "file" of nb.File("name"); "answer" or "file" of supplement.Questions, which nb.Answers answers; the allowed values that are strings; methods of the data that return allowed values: "Groups"
 //	seeds     of the random numbers: "PCG(1, 2)", "seed 7"
 //	data      whether they use the package landmarks, and so maybe its data sets
 //	cells     one entry a code cell: how many things its main function shows in any case, and whether it prints
@@ -114,6 +116,15 @@ func (f *facts) add(text string) cell {
 			case name == "nb.File" && len(args) == 1:
 				if name, ok := literal(args[0]); ok {
 					f.Params[name] = parameter{"file", []string{}, []string{}}
+				}
+			case name == "nb.Answers":
+				for _, i := range supplement.Questions {
+					switch {
+					case i.Everywhere() && i.Kind() == "file":
+						f.Params[i.Name] = parameter{"file", []string{}, []string{}}
+					case i.Everywhere():
+						f.Params[i.Name] = parameter{"answer", []string{}, []string{}}
+					}
 				}
 			case name == "rand.NewPCG" && len(args) == 2:
 				add(&f.Seeds, "PCG("+written(args[0])+", "+written(args[1])+")")

@@ -12,8 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/study"
 	"anatomy/notebooks/internal/param"
@@ -21,15 +23,14 @@ import (
 
 // question is what look is asked, such as
 //
-//	{"reader": "morpho.Read", "path": "my.csv", "covariates": "table.csv", "set": {"from": "a"}, "notebooks": [{"name": "16.ipynb", …}]}
+//	{"reader": "morpho.Read", "path": "my.csv", "set": {"from": "a", "covariates": "table.csv"}, "notebooks": [{"name": "16.ipynb", …}]}
 //
 // Of a notebook it has the standards and params of its facts.
 type question struct {
-	Reader     string            `json:"reader"` // "" for the standard data
-	Path       string            `json:"path"`
-	Covariates string            `json:"covariates"` // a table, or ""
-	Set        map[string]string `json:"set"`
-	Notebooks  []struct {
+	Reader    string            `json:"reader"` // "" for the standard data
+	Path      string            `json:"path"`
+	Set       map[string]string `json:"set"`
+	Notebooks []struct {
 		Name      string               `json:"name"`
 		Standards []string             `json:"standards"`
 		Params    map[string]parameter `json:"params"`
@@ -112,49 +113,43 @@ func look(asked io.Reader) (notes []string, err error) {
 	return notes, q.values(own)
 }
 
-// data reads the data with their covariates; nil without a path.
-func (q *question) data() (data, error) {
+// data reads the data as the answers say; nil without a path. Answers that are wrong are an error, with data and without.
+func (q *question) data() (own data, err error) {
+	defer try.Catch(&err)
+	answers, asked := map[string]string{}, supplement.Usual()
+	for name, value := range q.Set {
+		for _, n := range q.Notebooks {
+			if p := n.Params[name]; p.Kind == "answer" || p.Kind == "file" {
+				answers[name] = value
+			}
+		}
+	}
+	_, err = asked.Set(answers)
+	try.Do(try.Name(err, "SET"))
 	if q.Path == "" {
+		for name := range answers {
+			if supplement.Named(name).Step == supplement.ToRead {
+				try.Fail("SET: %s: it is about how data are read, and DATA names none", name)
+			}
+		}
 		return nil, nil
 	}
 	read, known := readers[q.Reader]
 	if !known {
 		return nil, fmt.Errorf("no data are read by %q", q.Reader)
 	}
-	own, err := read(q.Path)
-	if err != nil {
-		return nil, err
+	if q.Reader != "morpho.Read" {
+		own = try.Get(read(q.Path))
+		return own, own.Validate()
 	}
-	landmarks, are := own.(*morpho.Dataset)
-	checked := own
-	if are {
-		if checked, err = landmarks.Complete(); err != nil {
-			return nil, err
-		}
-	}
-	if err := checked.Validate(); err != nil {
-		return nil, err
-	}
-	if q.Covariates != "" {
-		if !are {
-			return nil, errors.New("COVARIATES: they are columns of landmarks, which these data are not")
-		}
-		if landmarks, err = (morpho.Join{By: q.Set["join"], Unmatched: q.Set["unmatched"]}).Covariates(landmarks, q.Covariates); err != nil {
-			return nil, err
-		}
-		own = landmarks
-	}
-	if are {
-		_, err := landmarks.Corrected(morpho.Corrections{Without: q.Set["without"], Mirror: q.Set["mirror"], Exchange: q.Set["exchange"],
-			WithoutLandmarks: q.Set["without-landmarks"], Units: q.Set["unit"]})
-		if err != nil {
-			return nil, fmt.Errorf("SET: %w", err)
-		}
-		if _, err := shapestats.Parse(q.Set["model"], landmarks); err != nil {
-			return nil, fmt.Errorf("SET: %w", err)
-		}
-	}
-	return own, nil
+	landmarks := try.Get(asked.Read(q.Path))
+	try.Do(try.Get(landmarks.Complete()).Validate())
+	about := try.Get(asked.Asked())
+	try.Do(try.Name(try.Run(func() {
+		try.Get(landmarks.Corrected(about.Corrections))
+		try.Get(shapestats.Parse(about.Model, try.Get(about.Group(landmarks))))
+	}), "SET"))
+	return landmarks, nil
 }
 
 // values checks those of parameters: the error has each problem once, with the notebooks that have it.
@@ -170,7 +165,7 @@ func (q *question) values(own data) error {
 		}
 		for _, name := range slices.Sorted(maps.Keys(q.Set)) {
 			p, known := n.Params[name]
-			if !known || p.Kind == "" || p.Kind == "file" {
+			if !known || slices.Contains([]string{"", "file", "answer"}, p.Kind) {
 				continue
 			}
 			value := q.Set[name]
