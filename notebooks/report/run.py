@@ -232,7 +232,7 @@ def look(known, study):
     """Fails with what the notebooks would say of the data and of the values of parameters, before any is executed."""
     reader = next((r for r in study.readers if all(r in fact["readers"] for fact in known.values())), "")
     asked = {"reader": reader, "path": study.copy("data"), "set": study.passed,
-             "notebooks": [{"name": path.name, "standards": fact["standards"], "params": fact["params"]} for path, fact in known.items()]}
+             "notebooks": [{"name": path.name, "params": fact["params"]} for path, fact in known.items()]}
     try:
         notes = ask("look", **asked)
     except Failure as e:

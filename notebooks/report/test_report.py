@@ -247,7 +247,7 @@ class Runner(unittest.TestCase):
             surface.write_text("as it was")
             place.mkdir()
             fact = run.facts([path])[path]
-            self.assertEqual(fact["params"], {"surface": {"kind": "file", "values": [], "methods": []}})
+            self.assertEqual(fact["params"], {"surface": {"kind": "file", "values": []}})
             study = run.Study(data, {"surface": f"a={surface}"})
             study.take(place, ["surface", "tree"])
             self.assertEqual(study.passed, {"surface": f"a={place}/surface/my scan.ply"})
@@ -286,9 +286,9 @@ class Runner(unittest.TestCase):
                 ("--data", wrong): f'{wrong}:3: specimen "a", landmark 1: y = "seven" is not a number',
                 ("--data", mesh): f"{mesh}",
                 ("--data", bones): f"{bones}/a.ply",
-                ("--data", table, "--set", "from=c"): 'SET: from=c: want one of "a", "b" (16_own_landmarks.ipynb)',
+                ("--data", table, "--set", "from=c"): 'SET: from="c": there is no such specimen or group; there are a and b',
                 ("--data", table, "--set", "model=size+age"): "SET: the model \"size+age\": ",
-                ("--set", "width=wide seed=1"): "SET: width=wide: want a number (16_own_landmarks.ipynb)",
+                ("--set", "width=wide seed=1"): "SET: width=wide: want a number",
                 ("--set", "sums=IV seed=-1"): "SET: seed=-1: want a whole number\nsums=IV: want I or II or III",
                 ("--set", "closed=1"): "SET: closed: it is about how data are read, and DATA names none",
                 ("--set", "widt=1"): "SET: no notebook has the parameter widt; there are: 00_matching_20000.ipynb: landmarks; 14_",
@@ -494,14 +494,13 @@ if err != nil {
                 new_code_cell('var s = nb.Param(`s`, 1) // nb.Param("t", 2)\nvar r = rand.NewPCG(1, 2)'), new_code_cell("no Go {"),
                 new_code_cell('var a = nb.Param[float64]("a", spacing(q))\n%%\nb := nb.Param("b", -0.5)\nnb.Param("c", false)\nnb.Param("d", "")'),
                 new_code_cell('var e = nb.Param("e", data.Groups()[0], append(data.Groups(), "all")...)\n%%\n'
-                              'nb.Param("f", "x", data.Names()...)\nnb.Param("g", "x", "y", other)\nnb.Param("h", 1, 2)'),
+                              'nb.Param("f", "x", data.Names()...)\nnb.Param("g", "x", "y", other)\nnb.Param("h", 1, 2)\nnb.Param("i", "y", "z")'),
                 new_code_cell('const n = 3\n\n// f shows.\nfunc f() {\n\tviz.Show(1)\n}\nx := nb.Param("u", n); viz.Show(x,\n\tn)\nf()\nfmt.Print(x)')]), path)
             self.assertEqual(run.facts([path])[path], {
-                "readers": ["morpho.Read"], "standards": ["morpho.CorpusCallosum"], "seeds": ["PCG(1, 2)", "seed 7"], "data": True,
-                "params": {name: {"kind": kind, "values": values, "methods": methods} for name, kind, values, methods in [
-                    ("a", "float64", [], []), ("b", "float64", [], []), ("c", "bool", [], []), ("d", "string", [], []),
-                    ("e", "string", ["all"], ["Groups"]), ("f", "string", ["x"], ["Names"]), ("g", "string", [], []), ("h", "int", [], []),
-                    ("s", "int", [], []), ("u", "", [], [])]},
+                "readers": ["morpho.Read"], "seeds": ["PCG(1, 2)", "seed 7"], "data": True,
+                "params": {name: {"kind": kind, "values": values} for name, kind, values in [
+                    ("a", "float64", []), ("b", "float64", []), ("c", "bool", []), ("d", "string", []), ("e", "", []), ("f", "string", []),
+                    ("g", "string", []), ("h", "int", []), ("i", "string", ["z", "y"]), ("s", "int", []), ("u", "", [])]},
                 "cells": [{"shows": 1, "prints": True}] + 4 * [{"shows": 0, "prints": False}] + [{"shows": 1, "prints": True}]})
 
     def test_workspaces_and_flags_of_the_user(self):

@@ -95,22 +95,22 @@ type answer struct {
 
 func (a answer) Set(text string) error { return a.Item.Set(a.to, text) }
 func (a answer) String() string        { return a.Usual() }
-func (a answer) Type() string          { return a.Kind() }
+func (a answer) Type() string          { return strings.Replace(a.Kind, "switch", "bool", 1) } // which has no value in a list of flags
 
 // ask gives a command the flags of the questions of some steps, and returns their answers.
 func ask(c *cobra.Command, first, last supplement.Step) *supplement.Answers {
 	answers := supplement.Usual()
 	c.Flags().SortFlags = false
 	for _, i := range supplement.Questions {
-		if !i.Everywhere() || i.Step < first || i.Step > last {
+		if i.Step < first || i.Step > last {
 			continue
 		}
-		usage := fmt.Sprintf("%s, such as %s", i.About, i.Example)
+		usage := i.About + ", such as " + i.Example
 		if i.Values != nil {
-			usage = fmt.Sprintf("%s: %s", i.About, strings.Join(i.Values, ", "))
+			usage = i.About + ": " + strings.Join(i.Values, ", ")
 		}
 		f := c.Flags().VarPF(answer{i, answers}, i.Name, "", usage)
-		if i.Kind() == "bool" {
+		if i.Kind == "switch" {
 			f.Usage, f.NoOptDefVal = i.About, "true"
 		}
 	}
@@ -141,7 +141,7 @@ func document(c *cobra.Command, a *supplement.Answers, path string) *supplement.
 func meshAlone(c *cobra.Command, a *supplement.Answers, path string) {
 	var others []string
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if i := supplement.Named(f.Name); i != nil && (!strings.Contains(i.Of, "M") || f.Name == "unit" && strings.Contains(a.Units, "=")) {
+		if i := supplement.Named(f.Name); i != nil && (!strings.Contains(i.Reports, "M") || f.Name == "unit" && strings.Contains(a.Units, "=")) {
 			others = append(others, "--"+f.Name)
 		}
 	})

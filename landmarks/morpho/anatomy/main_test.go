@@ -216,8 +216,8 @@ func TestEachQuestionHasItsFlag(t *testing.T) {
 		"align": supplement.ToPrepare, "components": supplement.ToPrepare, "inspect": supplement.ToCorrect, "convert": supplement.ToCorrect}
 	for _, c := range commands().Commands() {
 		for _, i := range supplement.Questions {
-			want := i.Everywhere() && i.Step <= last[c.Name()] && (c.Name() != "repeat" || i.Step > supplement.ToRead)
-			if got := c.Flags().Lookup(i.Name) != nil; got != want && last[c.Name()] > 0 && i.Everywhere() {
+			want := i.Step < supplement.ToDeform && i.Step <= last[c.Name()] && (c.Name() != "repeat" || i.Step > supplement.ToRead)
+			if got := c.Flags().Lookup(i.Name) != nil; got != want && last[c.Name()] > 0 && i.Step < supplement.ToDeform {
 				t.Errorf("%s --%s: %v, want %v", c.Name(), i.Name, got, want)
 			}
 		}

@@ -29,12 +29,32 @@ type Answers struct {
 	Phylogeny string  // a file
 	Which     string  // trees of this file: "first" or "all"
 	Scan      string  // a file of a mesh, or SPECIMEN=FILE
+	Deformations
+}
+
+// Deformations say how landmarks are deformed, and which deformation is drawn: see package report of landmarks/surfaces.
+type Deformations struct {
+	Width    float64 // of the Gaussian kernel, relative to the distance between neighbouring landmarks
+	Mismatch float64 // in centroid sizes: such a miss of all landmarks costs as much as a deformation of length 1; 0: exact matches
+	From, To string  // a deformation is drawn between these specimens or groups; empty: chosen by the groups
+}
+
+// Check is an error, which lists those that there are, if a deformation is to be drawn from or to what is no specimen or group of the data.
+func (o Deformations) Check(d *morpho.Dataset) error {
+	all := slices.DeleteFunc(append(d.Names(), d.Groups()...), func(name string) bool { return name == "" })
+	for _, end := range [][2]string{{"from", o.From}, {"to", o.To}} {
+		if end[1] != "" && !slices.Contains(all, end[1]) {
+			return fmt.Errorf("%s=%s: there is no such specimen or group; there are %s", end[0], clip(end[1]), someOf(all))
+		}
+	}
+	return nil
 }
 
 // Usual returns the answers that are taken where none are given.
 func Usual() *Answers {
 	q := Question{Sums: "I", Permutations: customary, Seed: 1}
-	return &Answers{Question: q, Join: morpho.Join{By: "names", Unmatched: "error"}, Missing: math.NaN(), Which: "first"}
+	return &Answers{Question: q, Join: morpho.Join{By: "names", Unmatched: "error"}, Missing: math.NaN(), Which: "first",
+		Deformations: Deformations{Width: 3, Mismatch: 0.1}}
 }
 
 // Set answers questions by their names, and returns the names of others. The error has each answer that is wrong, and what is wanted.

@@ -21,10 +21,10 @@ import (
 // Every answer that a user can give has its question: each field of Answers is where the answer to one goes, but for those that are filled in from files.
 func TestEachAnswerHasItsQuestion(t *testing.T) {
 	filled := map[string]bool{"Mesh": true, "Surface": true, "Unit": true, "Tree": true, "Trees": true, "Remarks": true}
-	answers, asked := Usual(), map[any]bool{}
+	answers, asked := Usual(), map[uintptr]bool{}
 	for _, i := range Questions {
-		if i.Everywhere() {
-			asked[reflect.ValueOf(i.at(answers)).Pointer()] = true
+		if Named(i.Name) != nil {
+			asked[Named(i.Name).at(answers).Addr().Pointer()] = true
 		}
 	}
 	var look func(v reflect.Value)
@@ -44,9 +44,8 @@ func TestEachAnswerHasItsQuestion(t *testing.T) {
 
 // Every question takes its example and each of its values, and nothing of another kind.
 func TestAnswers(t *testing.T) {
-	seen := map[string]bool{}
 	for _, i := range Questions {
-		if seen[i.Name] = true; !i.Everywhere() {
+		if i.field == "" {
 			continue
 		}
 		for _, text := range append([]string{i.Example}, i.Values...) {
@@ -55,17 +54,17 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("%s=%s: %v", i.Name, text, err)
 			}
 			b := Usual()
-			if i.Take(b, a); !reflect.DeepEqual(i.at(a), i.at(b)) {
+			if i.Take(b, a); !reflect.DeepEqual(i.at(a).Interface(), i.at(b).Interface()) {
 				t.Errorf("%s=%s: taken as %v", i.Name, text, i.at(b))
 			}
 		}
-		if wrong := i.Set(Usual(), "three of them"); (i.Kind() == "text" || i.Kind() == "file") != (wrong == nil) && i.Name != "resample" {
+		if wrong := i.Set(Usual(), "three of them"); slices.Contains([]string{"text", "file", "several"}, i.Kind) != (wrong == nil) && i.Name != "resample" {
 			t.Errorf("%s: %v", i.Name, wrong)
 		}
 	}
 	a := Usual()
-	others, err := a.Set(map[string]string{"without": "a", "from": "b", "authors": "A. Name; B. Name", "resample": "edge=20, 2=8"})
-	if fmt.Sprint(others, err, a.Authors, a.As.Resample) != "[from] <nil> [A. Name B. Name] map[2:8 edge:20]" {
+	others, err := a.Set(map[string]string{"without": "a", "template": "b", "from": "c", "authors": "A. Name; B. Name", "resample": "edge=20, 2=8"})
+	if fmt.Sprint(others, err, a.Authors, a.As.Resample) != "[template] <nil> [A. Name B. Name] map[2:8 edge:20]" {
 		t.Error(others, err, a.Authors, a.As.Resample)
 	}
 	if err := Named("without").Set(a, "b"); err != nil || a.Without != "a; b" {
@@ -89,11 +88,20 @@ func TestChosenLandmarksAndGroups(t *testing.T) {
 	expect.Refused(t, expect.Error(New(d, Question{By: "colour"})), `no covariate "colour"`)
 }
 
-// The page about one's own data has the table of all questions, as Markdown writes it.
+// The page of questions has the table of all questions.
 func TestThePageHasAllQuestions(t *testing.T) {
-	const page = "../../../notebooks/your-data.md"
-	if text := string(expect.Must(os.ReadFile(page))); !strings.Contains(text, Markdown()) {
-		t.Errorf("%s has other questions than the code: put this there\n%s", page, Markdown())
+	const page = "../../../notebooks/questions.md"
+	reports := strings.NewReplacer("L", "landmarks, ", "M", "a mesh, ", "P", "a population, ", "D", "placed landmarks, ")
+	table := "| question | for example | usually | what it asks | reports |\n|---|---|---|---|---|\n"
+	for _, i := range Questions {
+		only := ""
+		if i.Step == ToDeform {
+			only = "†"
+		}
+		table += fmt.Sprintf("| `%s`%s | `%s` | %s | %s | %s |\n", i.Name, only, i.Example, i.Usual(), i.About, strings.TrimSuffix(reports.Replace(i.Reports), ", "))
+	}
+	if text := string(expect.Must(os.ReadFile(page))); !strings.Contains(text, table) {
+		t.Errorf("%s has other questions than the code: put this there\n%s", page, table)
 	}
 }
 

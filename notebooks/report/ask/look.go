@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -25,15 +24,14 @@ import (
 //
 //	{"reader": "morpho.Read", "path": "my.csv", "set": {"from": "a", "covariates": "table.csv"}, "notebooks": [{"name": "16.ipynb", …}]}
 //
-// Of a notebook it has the standards and params of its facts.
+// Of a notebook it has the params of its facts.
 type question struct {
 	Reader    string            `json:"reader"` // "" for the standard data
 	Path      string            `json:"path"`
 	Set       map[string]string `json:"set"`
 	Notebooks []struct {
-		Name      string               `json:"name"`
-		Standards []string             `json:"standards"`
-		Params    map[string]parameter `json:"params"`
+		Name   string               `json:"name"`
+		Params map[string]parameter `json:"params"`
 	} `json:"notebooks"`
 }
 
@@ -45,11 +43,6 @@ var readers = map[string]func(path string) (data, error){
 	"mesh.Read":      func(path string) (data, error) { return mesh.Read(path) },
 	"study.Read":     func(path string) (data, error) { return study.Read(path) },
 	"study.ReadEach": func(path string) (data, error) { return study.ReadEach(path) },
-}
-
-// standards are the standard data of the notebooks whose parameters may be names of the data.
-var standards = map[string]func() data{
-	"morpho.GorillaSkulls": func() data { return morpho.GorillaSkulls() },
 }
 
 // readersOf returns the readers that may read the data of a path, the likeliest first. A folder may hold a landmark file per specimen; where
@@ -91,7 +84,7 @@ func readersOf(path string) ([]string, error) {
 }
 
 // look reads the data of a question, and returns their notes, about what was passed over or repaired. The error says what is wrong with the data, or
-// else with each of the values. Values that are names of the data are checked against those of the reader's data, or else of the standard ones.
+// else with each of the values.
 func look(asked io.Reader) (notes []string, err error) {
 	var q question
 	if err := json.NewDecoder(asked).Decode(&q); err != nil {
@@ -110,7 +103,7 @@ func look(asked io.Reader) (notes []string, err error) {
 			notes = append(notes, "left out: "+reason)
 		}
 	}
-	return notes, q.values(own)
+	return notes, q.values()
 }
 
 // data reads the data as the answers say; nil without a path. Answers that are wrong are an error, with data and without.
@@ -146,74 +139,34 @@ func (q *question) data() (own data, err error) {
 	try.Do(try.Get(landmarks.Complete()).Validate())
 	about := try.Get(asked.Asked())
 	try.Do(try.Name(try.Run(func() {
-		try.Get(landmarks.Corrected(about.Corrections))
-		try.Get(shapestats.Parse(about.Model, try.Get(about.Group(landmarks))))
+		grouped := try.Get(about.Group(try.Get(landmarks.Corrected(about.Corrections))))
+		try.Do(asked.Check(grouped))
+		try.Get(shapestats.Parse(about.Model, grouped))
 	}), "SET"))
 	return landmarks, nil
 }
 
 // values checks those of parameters: the error has each problem once, with the notebooks that have it.
-func (q *question) values(own data) error {
-	var wrong []string
+func (q *question) values() (wrong error) {
 	with := map[string][]string{}
 	for _, n := range q.Notebooks {
-		about := own
-		for _, name := range n.Standards {
-			if f := standards[name]; f != nil && about == nil {
-				about = f()
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(q.Set)) {
-			p, known := n.Params[name]
-			if !known || slices.Contains([]string{"", "file", "answer"}, p.Kind) {
+		for name, value := range q.Set {
+			p := n.Params[name]
+			if slices.Contains([]string{"", "file", "answer"}, p.Kind) {
 				continue
 			}
-			value := q.Set[name]
 			_, err := param.Parse(p.Kind, value)
-			if allowed, all := names(about, p.Methods, q.Set["by"], name); err == nil && all && len(allowed)+len(p.Values) > 0 {
-				err = param.Among(value, append(allowed, p.Values...))
+			if err == nil && len(p.Values) > 0 {
+				err = param.Among(value, p.Values)
 			}
 			if err != nil {
 				message := fmt.Sprintf("SET: %s=%s: %v", name, value, err)
-				if with[message] == nil {
-					wrong = append(wrong, message)
-				}
 				with[message] = append(with[message], n.Name)
 			}
 		}
 	}
-	for i, message := range wrong {
-		wrong[i] = fmt.Sprintf("%s (%s)", message, strings.Join(with[message], ", "))
+	for _, message := range slices.Sorted(maps.Keys(with)) {
+		wrong = errors.Join(wrong, fmt.Errorf("%s (%s)", message, strings.Join(with[message], ", ")))
 	}
-	if wrong == nil {
-		return nil
-	}
-	return errors.New(strings.Join(wrong, "\n"))
-}
-
-// names lists what methods of the data return, and says whether that is all: the data are known, and have the methods. The parameter
-// "by" names the covariate whose values are the groups.
-func names(d data, methods []string, by, parameter string) (all []string, known bool) {
-	landmarks, ok := d.(*morpho.Dataset)
-	if ok && by != "" && parameter != "by" {
-		if _, err := landmarks.Column(by); err != nil {
-			return nil, false // which is told of by
-		}
-		d = landmarks.GroupBy(by)
-	}
-	for _, name := range methods {
-		if d == nil {
-			return nil, false
-		}
-		method := reflect.ValueOf(d).MethodByName(name)
-		if !method.IsValid() {
-			return nil, false
-		}
-		list, ok := method.Interface().(func() []string)
-		if !ok {
-			return nil, false
-		}
-		all = append(all, list()...)
-	}
-	return all, true
+	return wrong
 }

@@ -4,7 +4,6 @@
 //	ask facts NOTEBOOK...  what the code cells of notebooks say of themselves
 //	ask readers PATH       which readers may read a file or folder, the likeliest first
 //	ask look < question    what the data of a reader and the values of parameters are worth, before anything is executed
-//	ask questions          the table of all questions about one's own data, as it stands in your-data.md
 //	ask backend            with what computations run here
 //	ask reference          the documentation of the packages
 package main
@@ -16,11 +15,10 @@ import (
 	"regexp"
 
 	"anatomy/geom/engine"
-	"anatomy/landmarks/morpho/supplement"
 )
 
 func main() {
-	answer, err := any(nil), fmt.Errorf("want facts, readers, look, questions, backend or reference")
+	answer, err := any(nil), fmt.Errorf("want facts, readers, look, backend or reference")
 	if len(os.Args) > 1 {
 		switch verb, args := os.Args[1], os.Args[2:]; verb {
 		case "facts":
@@ -29,9 +27,6 @@ func main() {
 			answer, err = readersOf(args[0])
 		case "look":
 			answer, err = look(os.Stdin)
-		case "questions":
-			fmt.Print(supplement.Markdown())
-			return
 		case "backend":
 			answer, err = backend(), nil
 		case "reference":

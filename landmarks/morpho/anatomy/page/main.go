@@ -3,16 +3,15 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"embed"
 	"encoding/base64"
 	"flag"
 	"fmt"
-	"html"
 	"os"
 	"path/filepath"
 	"strings"
+	"text/template"
 
 	"anatomy/landmarks/morpho/supplement"
 )
@@ -63,46 +62,13 @@ func bundle(program, root, out string) error {
 	return os.WriteFile(out, []byte(page), 0o666)
 }
 
-// form puts the fields of all questions into a page: where it has @NAME@ that of the name, and the others, of the two parts of the work, where it has
-// @read@ and @ask@.
+// form puts the fields of all questions into a page.
 func form(page string) string {
-	others := map[string]string{}
-	for _, i := range supplement.Questions {
-		mark := "@" + i.Name + "@"
-		switch {
-		case !i.Everywhere():
-		case strings.Contains(page, mark):
-			page = strings.Replace(page, mark, field(i), 1)
-		case i.Step <= supplement.ToCorrect:
-			others["@read@"] += field(i)
-		default:
-			others["@ask@"] += field(i)
-		}
+	var b strings.Builder
+	words := func(name string) string { return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "-", " ") }
+	t := template.Must(template.New("page").Funcs(template.FuncMap{"words": words}).Parse(page))
+	if err := t.Execute(&b, supplement.Questions); err != nil {
+		panic(err) // of a page that is embedded
 	}
-	return strings.NewReplacer("@read@", others["@read@"], "@ask@", others["@ask@"]).Replace(page)
-}
-
-// field is a label with the field of a question. Those that are data-read change what a look at the data shows.
-func field(i supplement.Item) string {
-	title := strings.ReplaceAll(strings.ToUpper(i.Name[:1])+i.Name[1:], "-", " ")
-	about, named := "<b>"+title+"</b>: "+html.EscapeString(i.About), fmt.Sprintf(`id="%s" data-flag="%[1]s"`, i.Name)
-	if i.Step <= supplement.ToCorrect {
-		named += " data-read"
-	}
-	switch i.Kind() {
-	case "bool":
-		return fmt.Sprintf("<label><input type=\"checkbox\" %s> %s</label>\n", named, about)
-	case "file":
-		return fmt.Sprintf("<label>%s <input type=\"file\" %s></label>\n", about, named)
-	case "choice":
-		options := fmt.Sprintf(`<option value="">%s</option>`, i.Usual())
-		for _, v := range i.Values {
-			if v != i.Usual() {
-				options += "<option>" + v + "</option>"
-			}
-		}
-		return fmt.Sprintf("<label>%s <select %s>%s</select></label>\n", about, named, options)
-	}
-	hint := html.EscapeString(cmp.Or(i.Usual(), i.Example))
-	return fmt.Sprintf("<label>%s <input type=\"text\" %s placeholder=\"%s\" autocapitalize=\"off\" spellcheck=\"false\"></label>\n", about, named, hint)
+	return b.String()
 }
