@@ -340,10 +340,11 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean [][]float64, err error
 	}
 	squares := 0.0
 	for _, x := range a.Shapes {
-		row := floats.SubTo(make([]float64, len(centre)), slices.Concat(x...), centre)
+		row, along := slices.Concat(x...), 1.0
 		if !d.Forms {
-			floats.AddScaled(row, -floats.Dot(row, centre), centre)
+			along = floats.Dot(row, centre)
 		}
+		floats.AddScaled(row, -along, centre)
 		squares += floats.Dot(row, row)
 		rows = append(rows, floats.AddTo(row, row, centre))
 	}
