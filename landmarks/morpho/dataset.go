@@ -21,6 +21,7 @@ type Dataset struct {
 	Unit      string   // unit of the coordinates, such as "mm"; empty if not known
 	Source    string   // citation, or the path of the file or folder read
 	Unscaled  bool     // lengths of one specimen are not those of another: there are no sizes
+	Forms     bool     // shapes are compared with their sizes: see TangentShapes
 	Closed    bool     // the landmarks follow a closed outline, the last joined to the first
 	Labels    []string // of the landmarks, in their order; nil if not known
 	FromZero  bool     // the file counts its landmarks from 0, and so do messages; else from 1

@@ -314,10 +314,38 @@ func (d *Dataset) CheckShapes() error {
 	return err
 }
 
+// Align aligns the shapes as TangentShapes compares them: by Procrustes, of Forms with KeepSize and in mean centroid sizes.
+func (d *Dataset) Align() (*Alignment, error) {
+	if !d.Forms {
+		return procrustes(d.Shapes(), nil, d.specimen)
+	}
+	pre, err := preshapes(d.Shapes(), d.specimen)
+	if err != nil {
+		return nil, err
+	}
+	return procrustes(brought(pre, true), nil, d.specimen, KeepSize())
+}
+
+// brought are shapes at the origin, of size 1 or, as forms, in units of their mean size.
+func brought(pre []preshape, forms bool) (out []shape.Shape) {
+	mean := 0.0
+	for _, z := range pre {
+		mean += z.size / float64(len(pre))
+	}
+	for _, z := range pre {
+		row := slices.Clone(z.points.RawMatrix().Data)
+		if forms {
+			floats.Scale(z.size/mean, row)
+		}
+		out = append(out, slices.Collect(slices.Chunk(row, len(z.centre))))
+	}
+	return out
+}
+
 // TangentShapes returns the shapes as rows, [N][n·d], brought to size 1, aligned by rotations (Procrustes with KeepSize) and projected orthogonally
-// to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. Of data that are Flat they are the
-// coordinates as they are, and their mean. It is an error if landmarks are missing, or all shapes are the same, but for rounding, or have no
-// mean (see Alignment.Status).
+// to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. Forms are in units of their mean
+// size, and neither they nor their mean are brought to a size. Of data that are Flat they are the coordinates as they are, and their mean. It is an
+// error if landmarks are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Status).
 func (d *Dataset) TangentShapes() (rows [][]float64, mean shape.Shape, err error) {
 	if d.Flat {
 		return d.flatRows()
@@ -326,11 +354,7 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean shape.Shape, err error
 	if err != nil {
 		return nil, nil, err
 	}
-	unit := make([]shape.Shape, len(pre))
-	for i, z := range pre {
-		unit[i] = slices.Collect(slices.Chunk(z.points.RawMatrix().Data, len(z.centre)))
-	}
-	a, err := procrustes(unit, nil, d.specimen, KeepSize())
+	a, err := procrustes(brought(pre, d.Forms), nil, d.specimen, KeepSize())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -339,18 +363,23 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean shape.Shape, err error
 			"the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
 	}
 	centre := slices.Concat(a.Mean...)
-	floats.Scale(1/floats.Norm(centre, 2), centre)
+	if !d.Forms {
+		floats.Scale(1/floats.Norm(centre, 2), centre)
+	}
 	squares := 0.0
 	for _, x := range a.Shapes {
-		row := slices.Concat(x...)
-		floats.AddScaled(row, -floats.Dot(row, centre), centre)
+		row, along := slices.Concat(x...), 1.0
+		if !d.Forms {
+			along = floats.Dot(row, centre)
+		}
+		floats.AddScaled(row, -along, centre)
 		squares += floats.Dot(row, row)
 		rows = append(rows, floats.AddTo(row, row, centre))
 	}
 	switch {
 	case len(pre) == 1:
 		return nil, nil, text.Advise("add others", "%s is the only one, so that no shape varies", d.specimen(0))
-	case len(a.Mean) == 2:
+	case len(a.Mean) == 2 && !d.Forms:
 		return nil, nil, text.Advise("digitise three or more", "two landmarks have a size, but no shape")
 	case math.Sqrt(squares) < 1e-13*math.Sqrt(float64(len(pre))): // rounding
 		return nil, nil, text.Advise("see whether the file repeats one", "all specimens have the same shape, which depends on nothing")

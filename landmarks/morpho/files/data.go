@@ -48,15 +48,15 @@ func (s *Specimen) set(title, value string) {
 
 // Data are what a file or folder holds. The fields are those of morpho.Dataset, which says what they are.
 type Data struct {
-	Name, Unit, Source string
-	Unscaled, Closed   bool
-	Labels             []string
-	FromZero           bool
-	Flat, Measured     bool
-	Curves, Links      [][2]int
-	Sliders            [][3]int
-	Specimens          []Specimen
-	Notes              []string
+	Name, Unit, Source      string
+	Unscaled, Forms, Closed bool
+	Labels                  []string
+	FromZero, Flat          bool
+	Measured                bool
+	Curves, Links           [][2]int
+	Sliders                 [][3]int
+	Specimens               []Specimen
+	Notes                   []string
 }
 
 // newData starts the data of the file called source.

@@ -49,8 +49,8 @@ func (a *analysis) answered(row linear.ANOVARow, names ...string) (_ linear.ANOV
 
 // allometry asks whether shape changes with size, and whether groups do so alike.
 func (a *analysis) allometry() *Section {
-	if _, err := a.data.LogSizes(); err != nil {
-		return nil // they were scaled
+	if _, err := a.data.LogSizes(); err != nil || a.KeepSize {
+		return nil // they were scaled, or are forms, which sizes belong to
 	}
 	s := &Section{Title: "How shape changes with size"}
 	found, d, factors, why := a.measureAllometry()

@@ -29,6 +29,7 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	d = try.Get(d.Corrected(a.Corrections))
 	a.coded = d.Coded()
 	out := *try.Get(d.Complete())
+	out.Forms = a.KeepSize
 	out.Specimens = slices.Clone(out.Specimens)
 	a.estimated = map[string][]int{}
 	for i, s := range d.Specimens {

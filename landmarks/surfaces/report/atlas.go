@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ import (
 type Template struct {
 	Deformation float64 // width of the deformations, in sizes of the first subject
 	Detail      float64 // width in which shapes are compared, in the same unit
+	Noise       float64 // of the shapes, in multiples of the usual one; 0 means 1
 	Similarity  bool    // subjects are also scaled
 	Tolerance   float64 // of both residuals of population.Atlas
 	Unit        string  // of the coordinates
@@ -60,6 +62,15 @@ func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.
 	before := *own
 	before.Subjects = slices.Clone(own.Subjects)
 	try.Do(own.Start(t.Deformation, t.Detail, t.Similarity))
+	if t.Noise != 0 && t.Noise != 1 {
+		if !(t.Noise > 0) || math.IsInf(t.Noise, 1) {
+			try.Fail("noise of %g times the usual one: give a positive number", t.Noise)
+		}
+		for o := range own.Model.Objects {
+			own.Model.Objects[o].Noise *= t.Noise
+		}
+		own.Notes = append(own.Notes, fmt.Sprintf("noise=%g multiplies each σ by this number", t.Noise))
+	}
 	a := &atlas{Template: t, own: own, found: try.Get(own.Estimate(solve.Tolerance(t.Tolerance)))}
 	if t.Folder != "" {
 		try.Do(own.Write(t.Folder, a.found))
@@ -216,7 +227,7 @@ func (a *atlas) subjects() *supplement.Section {
 	}
 	s.Parts = append(s.Parts, t)
 	if a.Folder != "" {
-		add(s, "The folder %s contains the template, the momenta and the flows.", a.Folder)
+		add(s, "The folder %s contains the template, the momenta and the flows.", filepath.Base(a.Folder))
 	}
 	return s
 }

@@ -22,18 +22,11 @@ import (
 	"anatomy/viz"
 )
 
-// Deformations says how landmarks are deformed, and which deformation is drawn.
-type Deformations struct {
-	Width    float64 // of the Gaussian kernel, relative to the distance between neighbouring landmarks
-	Mismatch float64 // in centroid sizes: such a miss of all landmarks costs as much as a deformation of length 1; 0: exact matches
-	From, To string  // a deformation is drawn between these specimens or groups; empty: chosen by the groups
-}
-
 const sizes = "centroid sizes" // the unit of aligned shapes
 
 // deformed is a sample of landmarks with their mean by deformations.
 type deformed struct {
-	Deformations
+	supplement.Deformations
 	question supplement.Question
 	document *supplement.Document
 	data     *morpho.Dataset
@@ -48,13 +41,14 @@ type deformed struct {
 // Landmarks returns the document of supplement.New, and in it the Fréchet mean of the aligned shapes by deformations with its modes and uncertainty,
 // the model of the question fitted to deformations, and a deformation between groups or specimens. It has the errors of supplement.New, of
 // stats.FrechetMean, stats.TangentPCA and of shapestats.FitRows.
-func Landmarks(d *morpho.Dataset, q supplement.Question, o Deformations) (_ *supplement.Document, err error) {
+func Landmarks(d *morpho.Dataset, q supplement.Question, o supplement.Deformations) (_ *supplement.Document, err error) {
 	defer try.Catch(&err)
 	r := &deformed{Deformations: o, question: q, document: try.Get(supplement.New(d, q))}
 	r.data, r.document.LeftOut = r.document.Data.Distinct(), ""
+	try.Do(o.Check(r.data))
 	aligned := r.document.Aligned
 	if aligned == nil || len(aligned.Mean) > len(r.data.Specimens[0].Points) { // there specimens weigh by their errors, and landmarks may coincide
-		aligned = try.Get(morpho.Procrustes(r.data.Shapes()))
+		aligned = try.Get(r.data.Align())
 	}
 	if r.spacing = morpho.NearestSpacing(aligned.Mean); r.data.Closed {
 		r.spacing = morpho.MeanSpacing(aligned.Mean, true)

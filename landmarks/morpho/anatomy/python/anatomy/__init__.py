@@ -244,7 +244,7 @@ def signal(data, tree, **options):
 
 
 def report(data, out, model=None, **options):
-    """Writes a page with tables, figures and methods into the folder `out`: a Report. Options are those of anova, and title, author, unit, mesh."""
+    """Writes a page with tables, figures and methods into the folder `out`: a Report. Options are those of anova, and title, authors, unit, mesh."""
     with _Call() as call:
         call.run("report", data, options={**options, "model": model, "out": os.fspath(out)})
     folder = pathlib.Path(out)
