@@ -47,7 +47,7 @@ func TestFlat(t *testing.T) {
 	d, newick, body := scores()
 	q := Question{Model: "size + diet", Permutations: 99, Seed: 1, Body: body}
 	alone := expect.Must(New(d, q))
-	q.Tree = newick + "\n" + strings.Replace(newick, "s00:1,s01:1.5", "s01:1,s00:2.5", 1)
+	q.Tree, q.Trees = newick, []string{newick, strings.Replace(newick, "s00:1,s01:1.5", "s01:1,s00:2.5", 1)}
 	onTree := expect.Must(New(d, q))
 	for _, document := range []*Document{alone, onTree} {
 		for _, s := range document.Sections {

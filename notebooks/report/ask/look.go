@@ -136,7 +136,7 @@ func (q *question) data() (own data, err error) {
 		try.Do(own.Validate())
 		if meshes, are := own.(*study.Study); are && asked.Table != "" {
 			own = try.Get(meshes.ReadCovariates(asked.Table))
-			_, err = shapestats.Parse(asked.Model, own.(*study.Study).Columns())
+			_, err = shapestats.Parse(q.Set["model"], own.(*study.Study).Columns())
 			try.Do(try.Name(err, "SET"))
 		}
 		return own, nil
