@@ -26,7 +26,7 @@ func writtenAs(message, line, instead string) habit {
 	return h
 }
 
-const python = "go-for-python.md has more"
+const python = "start.md has more"
 
 // habits are tried in this order.
 var habits = []habit{
