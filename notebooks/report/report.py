@@ -699,6 +699,6 @@ def write_index(entries, about, path):
     path.write_text(shell("Computational anatomy: reports", "<header>\n<h1>Computational anatomy: reports</h1>\n</header>",
                           f"""{field}
 {first}
-<p>Beside them: {pages}<a href="checks.html">all checks</a>, and the <a href="packages.html">packages</a>.</p>
+<p>Beside them: {pages}<a href="checks.html">all checks</a> of the lessons, <a href="tests.html">all tests</a> of the packages, and <a href="packages.html">all functions</a> by package.</p>
 {groups}
 <footer id="provenance">{html.escape(made)}</footer>""", script), encoding="utf-8")

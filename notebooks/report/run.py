@@ -44,6 +44,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+import evidence
 import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -723,6 +724,8 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
         def common():
             documentation = ask("reference")
             report.write_packages(documentation["page"], folder / "packages.html")
+            if whole:
+                evidence.write(folder / "tests.html")
             said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "pages": linked, "names": documentation["names"]}
             for page in linked:
                 report.write_page(NOTEBOOKS / f"{page}.md", said, folder)

@@ -23,6 +23,7 @@ import typst
 from fontTools import ttLib
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+import evidence
 import report
 import run
 
@@ -1141,6 +1142,23 @@ class Report(unittest.TestCase):
             with self.subTest(part):
                 self.assertIn(part, re.sub(r"</?span[^>]*>|\n", "", page))
         self.assertNotIn("<details", page)
+
+    def test_page_of_tests(self):
+        """The page of tests has each test with what its comment claims, and without a comment with the words of its name."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder, "project")
+            (root / "geom" / "testdata").mkdir(parents=True)
+            (root / "geom" / "x_test.go").write_text("package x\n\n// TestLog ends at y < 1,\n// from both sides.\n//\n// More.\nfunc TestLog(t *testing.T) {\n}\n\n"
+                                                    "func FuzzReadCSV(f *testing.F) {\n}\n\nfunc TestMain(m *testing.M) {\n}\n")
+            (root / "geom" / "testdata" / "y_test.go").write_text("package y\n\nfunc TestHidden(t *testing.T) {\n}\n")
+            (root / "test_z.py").write_text("def test_a_page():\n    pass\n\ndef test_b():\n    'Says so.'\n")
+            self.assertEqual(evidence.tests(root), [("Ends at y < 1, from both sides.", "geom", "TestLog", True), ("Read CSV", "geom", "FuzzReadCSV", False),
+                                                    ("A page", ".", "test_a_page", False), ("Says so.", ".", "test_b", True)])
+            path = pathlib.Path(folder, "tests.html")
+            evidence.write(path)
+            page = path.read_text(encoding="utf-8")
+        for part in "<code>TestLinks</code>", "<code>notebooks</code>", "script-src 'sha256-", 'id="filter"':
+            self.assertIn(part, page)
 
     def test_reference(self):
         documentation = run.ask("reference")
