@@ -245,7 +245,7 @@ func TestLengths(t *testing.T) {
 		switch {
 		case page == "../README.md":
 			most = 80
-		case !strings.HasSuffix(page, ".md") || page == "../notebooks/recipes.md": // recipes are looked up by their questions
+		case !strings.HasSuffix(page, ".md") || page == "../notebooks/recipes.md" || page == "../notebooks/coming-from.md": // these are looked up
 			continue
 		}
 		if lines := strings.Count(text, "\n"); lines > most {
