@@ -1143,6 +1143,24 @@ class Report(unittest.TestCase):
                 self.assertIn(part, re.sub(r"</?span[^>]*>|\n", "", page))
         self.assertNotIn("<details", page)
 
+    def test_reports_are_shown_when_they_are_made(self):
+        """Where no reports lie, each is there with an index as soon as it is made, and the index has no link to what is not."""
+        with tempfile.TemporaryDirectory() as name:
+            reports, folder, made = pathlib.Path(name, "reports"), pathlib.Path(name, "run"), []
+            folder.mkdir()
+            (folder / "packages.html").write_text("packages")
+            with unittest.mock.patch.object(run, "REPORTS", reports):
+                for n in "01_a", "02_b":
+                    (folder / f"{n}.html").write_text(f'<main><h2 id="x">Of {n}</h2></main>')
+                    (folder / f"{n}.pdf").write_text(n)
+                    (folder / "03_unfinished.html").write_text("half")
+                    made.append(run.Made(n, self.notebook(new_markdown_cell(f"# {n}"))))
+                    run.show(made, dict(ABOUT, pages=[]), folder)
+                    index = (reports / "index.html").read_text()
+                    self.assertEqual([f'href="{m}.html"' in index for m in ("01_a", "02_b", "checks", "packages")], [True, n == "02_b", False, True])
+                    self.assertEqual((reports / f"{n}.pdf").read_text(), n)
+                self.assertFalse((reports / "03_unfinished.html").exists())
+
     def test_page_of_tests(self):
         """The page of tests has each test with what its comment claims, and without a comment with the words of its name."""
         with tempfile.TemporaryDirectory() as folder:
