@@ -614,12 +614,18 @@ def shell(name, head, body, script=""):
 """, script)
 
 
-def write_packages(page, path):
-    """The documentation of the packages, to which the reports link."""
-    contents = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in re.findall(r'<h2 id="([^"]*)"', page))
+def write_packages(page, names, path):
+    """The documentation of the packages, to which the reports link: what each is for, as doc.go says, a search field, and all names."""
+    tasks = dict(re.findall(r"^//\t(\S+)\s+(.+)$", (HERE.parents[1] / "doc.go").read_text(encoding="utf-8"), flags=re.M))
+    packages = re.findall(r'<h2 id="([^"]*)"', page)
+    contents = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in packages)
+    by_task = "".join(f'<tr><td>{html.escape(tasks[name])}</td><td><a href="#{name}">{name}</a></td></tr>' for name in tasks if name in packages)
+    field, script = search([], names, path.parent)
     path.write_text(shell("Packages", f"""<nav class="pages"><a href="index.html">All reports</a></nav>
 <header><h1>Packages</h1></header>
-<nav id="TOC" aria-label="Contents"><ul>{contents}</ul></nav>""", f'<div class="reference">{page}</div>'), encoding="utf-8")
+<nav id="TOC" aria-label="Contents"><ul>{contents}</ul></nav>""", f"""{field}
+<table><thead><tr><th>for</th><th>package</th></tr></thead><tbody>{by_task}</tbody></table>
+<div class="reference">{page}</div>""", script), encoding="utf-8")
 
 
 SEARCH = """

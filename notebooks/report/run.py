@@ -746,7 +746,7 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
 
         def common():
             documentation = ask("reference")
-            report.write_packages(documentation["page"], folder / "packages.html")
+            report.write_packages(documentation["page"], documentation["names"], folder / "packages.html")
             if whole:
                 evidence.write(folder / "tests.html")
             said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "pages": linked, "names": documentation["names"]}

@@ -1136,8 +1136,9 @@ class Report(unittest.TestCase):
             path = pathlib.Path(folder, "checks.html")
             report.write_checks([("02_c", self.notebook(new_code_cell("x", metadata={"checks": checks})))], ABOUT, path)
             page = path.read_text()
-            report.write_packages('<h2 id="viz">viz</h2><h3 id="viz.Show">x</h3>', path)
-            self.assertIn('<a href="#viz">viz</a>', path.read_text())
+            report.write_packages('<h2 id="viz">viz</h2><h3 id="viz.Show">x</h3>', ABOUT["names"], path)
+            for part in '<li><a href="#viz">viz</a>', '<td>pictures</td><td><a href="#viz">viz</a></td>', 'id="search"', "packages.html#viz.Show":
+                self.assertIn(part, path.read_text())
         for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1\u00a0±\u00a00.5; 100 % of the tolerance)", 'id="filter"', '<p class="false">✗ a_b</p>', "2 claims":
             with self.subTest(part):
                 self.assertIn(part, re.sub(r"</?span[^>]*>|\n", "", page))
@@ -1181,6 +1182,8 @@ class Report(unittest.TestCase):
     def test_reference(self):
         documentation = run.ask("reference")
         self.assertEqual(documentation["names"]["nb.Text"], "func Text(data string) string")
+        found = run.ask("find", "Mean", "frechet").splitlines()
+        self.assertTrue(found[0].startswith("- `stats.FrechetMean` FrechetMean returns the Fréchet mean"), found[:2])
         for place in "nb", "nb.Text", "morpho.Dataset.Names":
             self.assertIn(f'id="{place}"', documentation["page"])
         places = set(re.findall(r'id="([^"]*)"', documentation["page"]))
