@@ -341,6 +341,7 @@ func TestVersion(t *testing.T) {
 		"../CITATION.cff": "\nversion: " + anatomy.Version + "\n",
 		"../CHANGELOG.md": "\n## " + anatomy.Version,
 		"../NOTICE.md":    "for version " + anatomy.Version,
+		"../README.md":    "version = {" + anatomy.Version + "}",
 	} {
 		text, err := os.ReadFile(page)
 		if err != nil {
