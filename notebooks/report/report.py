@@ -614,8 +614,22 @@ def shell(name, head, body, script=""):
 """, script)
 
 
+def recipes(page):
+    """The recipes on the page of that name, by the functions that their code calls: {"viz.Show": [(place, question)]}."""
+    found = {}
+    for place, question, body in re.findall(r'<h3[^>]*\bid="([^"]*)"[^>]*>(.*?)</h3>(.*?)(?=<h[23]|\Z)', page, flags=re.S):
+        for name in sorted(set(re.findall(r"\b[a-z]\w*\.[A-Z]\w*", re.sub(r"<[^>]*>", "", body)))):
+            found.setdefault(name, []).append((place, question))
+    return found
+
+
 def write_packages(page, names, path):
-    """The documentation of the packages, to which the reports link: what each is for, as doc.go says, a search field, and all names."""
+    """The documentation of the packages, to which the reports link: what each is for, as doc.go says, a search field, and all names, each with
+    its first recipes if their page lies beside path."""
+    beside = path.with_name("recipes.html")
+    for name, cooked in recipes(beside.read_text(encoding="utf-8") if beside.exists() else "").items():
+        links = " · ".join(f'<a href="recipes.html#{place}">{question}</a>' for place, question in cooked[:3])
+        page = re.sub(rf'(<h3 id="{name}">.*?</h3>\n)', lambda m: f"{m[1]}<p>{links}</p>\n", page)
     tasks = dict(re.findall(r"^//\t(\S+)\s+(.+)$", (HERE.parents[1] / "doc.go").read_text(encoding="utf-8"), flags=re.M))
     packages = re.findall(r'<h2 id="([^"]*)"', page)
     contents = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in packages)

@@ -742,16 +742,17 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
         turns = asyncio.Semaphore(JOBS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
 
-        linked = sorted({page for path in known for page in report.linked_pages(nbformat.read(path, as_version=4)) if (NOTEBOOKS / f"{page}.md").is_file()})
+        linked = {page for path in known for page in report.linked_pages(nbformat.read(path, as_version=4)) if (NOTEBOOKS / f"{page}.md").is_file()}
+        linked = sorted(linked | ({page.stem for page in NOTEBOOKS.glob("*.md")} - {"README"} if whole else set()))
 
         def common():
             documentation = ask("reference")
-            report.write_packages(documentation["page"], documentation["names"], folder / "packages.html")
-            if whole:
-                evidence.write(folder / "tests.html")
             said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "pages": linked, "names": documentation["names"]}
             for page in linked:
                 report.write_page(NOTEBOOKS / f"{page}.md", said, folder)
+            report.write_packages(documentation["page"], documentation["names"], folder / "packages.html")
+            if whole:
+                evidence.write(folder / "tests.html")
             return said
 
         try:

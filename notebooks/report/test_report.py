@@ -1136,8 +1136,9 @@ class Report(unittest.TestCase):
             path = pathlib.Path(folder, "checks.html")
             report.write_checks([("02_c", self.notebook(new_code_cell("x", metadata={"checks": checks})))], ABOUT, path)
             page = path.read_text()
-            report.write_packages('<h2 id="viz">viz</h2><h3 id="viz.Show">x</h3>', ABOUT["names"], path)
-            for part in '<li><a href="#viz">viz</a>', '<td>pictures</td><td><a href="#viz">viz</a></td>', 'id="search"', "packages.html#viz.Show":
+            path.with_name("recipes.html").write_text('<h3 id="how">How?</h3><pre><span>viz</span>.Show(x)</pre><h2>other</h2>viz.Other')
+            report.write_packages('<h2 id="viz">viz</h2>\n<h3 id="viz.Show">x</h3>\ny', ABOUT["names"], path)
+            for part in '<p><a href="recipes.html#how">How?</a></p>\ny', '<li><a href="#viz">viz</a>', '<td>pictures</td><td><a href="#viz">viz</a></td>', 'id="search"', "packages.html#viz.Show":
                 self.assertIn(part, path.read_text())
         for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1\u00a0±\u00a00.5; 100 % of the tolerance)", 'id="filter"', '<p class="false">✗ a_b</p>', "2 claims":
             with self.subTest(part):
