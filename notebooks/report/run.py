@@ -663,10 +663,11 @@ async def show_each(tasks, about, folder):
     for task in asyncio.as_completed(tasks):
         if one := await task:
             made.append(one)
-            await asyncio.to_thread(show, made, await about, folder)
-            if len(made) == 1:
-                progress.clear()
-                print("the first report can be read:", REPORTS / "index.html", flush=True)
+            with contextlib.suppress(OSError, Failure):  # publish will say so when all are made
+                await asyncio.to_thread(show, made, await about, folder)
+                if len(made) == 1:
+                    progress.clear()
+                    print("the first report can be read:", REPORTS / "index.html", flush=True)
 
 
 def keep(folder):

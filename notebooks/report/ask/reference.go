@@ -61,19 +61,13 @@ func find(words []string) (string, error) {
 		return "", err
 	}
 	has := func(text, word string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(word)) }
-	var first, others []string
+	lines := map[bool]string{} // by whether the first word is in the name
 	for _, name := range slices.Sorted(maps.Keys(r.names)) {
-		all := strings.Join([]string{name, r.names[name], r.about[name]}, " ")
-		line := fmt.Sprintf("- `%s` %s\n", name, r.about[name])
-		switch {
-		case slices.ContainsFunc(words, func(w string) bool { return !has(all, w) }):
-		case has(name, words[0]):
-			first = append(first, line)
-		default:
-			others = append(others, line)
+		if all := name + " " + r.names[name] + " " + r.about[name]; !slices.ContainsFunc(words, func(w string) bool { return !has(all, w) }) {
+			lines[has(name, words[0])] += fmt.Sprintf("- `%s` %s\n", name, r.about[name])
 		}
 	}
-	return strings.Join(append(first, others...), ""), nil
+	return lines[true] + lines[false], nil
 }
 
 // inside reports whether a package is of no use to others: what tests share, what computes in C for another package, what simulates for a
