@@ -148,7 +148,12 @@ var unsupported = map[string]string{
 // or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
 // a kernel-width apart. The gradient of the template is smoothed by the deformation kernel's width times sobolev-kernel-width-ratio.
 // What has no counterpart here, such as step sizes, is passed over and named in Notes. Meshes are cleaned as by Read.
-// ReadParallelTransport reads a study of that model type.
+// ReadParallelTransport reads the model.xml of a study of Deformetrica 4 of the type ParallelTransport: its template, the momenta of the path and of
+// the deformation to the subject, and their control points. If the deformation has other control points, its velocity field is evaluated at those of
+// the path. Without t0 the template is that at the time tmin.
+//
+// Both integrations use Heun's method, as in Deformetrica; n time points are n − 1 steps of the deformations. The transport solves its differential
+// equation, to which Deformetrica's finite differences converge with first order in their steps.
 func readDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
 	if err := try.Run(func() { s = parseDeformetrica(model, dataSet, optimization) }); err != nil {
 		return nil, err
@@ -480,8 +485,8 @@ func readPoints(path string, d int, header ...float64) [][]float64 {
 // maxGrid bounds a grid of control points: the matrix of their kernel has maxGrid² numbers.
 const maxGrid = 20000
 
-// Grid returns the points of a regular grid over the box of points, [n][D]: so many along each axis as have the distance spacing
-// there, in its middle.
+// Grid returns the points [n][D] of a regular grid in the middle of the box of points, at the distance spacing from each other. It is an error if
+// the spacing is not positive, or if the grid has more than 20,000 points.
 func Grid(points [][]float64, spacing float64) ([][]float64, error) {
 	if !(spacing > 0) || math.IsInf(spacing, 1) {
 		return nil, fmt.Errorf("a spacing of %g, want a positive number", spacing)

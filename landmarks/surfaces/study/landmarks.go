@@ -119,7 +119,7 @@ func (s *Study) Place(opts ...solve.Option) (*population.Placement, error) {
 	return s.returned(m.Landmarks(s.Controls, s.Subjects, s.Landmarks, opts...))
 }
 
-// Among is Placement.Among of what Place returned. If all these templates are among the Failures of Start, so are all subjects.
+// Among is population.Placement.Among of what Place returned. If Start named all these templates among the Failures, all subjects are named.
 func (s *Study) Among(p *population.Placement, templates ...int) (*population.Placement, error) {
 	return s.returned(p.Among(templates...))
 }

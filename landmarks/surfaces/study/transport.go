@@ -19,10 +19,10 @@ import (
 	"anatomy/landmarks/surfaces/mesh"
 )
 
-// ParallelTransport is the task to predict how a subject changes in time from how another shape does. That shape is Template at the time
-// At, and Template moved by a geodesic of the control points at other times. The subject is known at the time At: the deformation that starts with
-// Velocity takes Template to it. Predict moves the velocity by parallel transport along the geodesic, and deforms the shape of each time
-// by the result. Such a path of the subject is called exp-parallel (Schiratti et al., NIPS 2015; Bône et al., CVPR 2018).
+// ParallelTransport predicts how a subject changes in time from how another shape changes. That shape is Template at the time At, and at other times
+// Template moved by a geodesic of the control points. The subject is known at the time At: the deformation that starts with Velocity maps Template
+// to it. Predict transports this velocity in parallel along the geodesic, and deforms the shape at each time by the result. The path of the subject
+// is called exp-parallel (Schiratti et al., NIPS 2015; Bône et al., CVPR 2018).
 type ParallelTransport struct {
 	Objects          []string         // names of the meshes of the template, "" for none
 	Template         []*mesh.Mesh     // at the time At
