@@ -211,9 +211,9 @@ func back(a *population.Aligned, mark *population.PlacedLandmark) {
 	mark.Point, mark.Gap = a.Back(mark.Point), mark.Gap/a.Scale
 }
 
-// PlacedData returns the landmarks of all subjects as a data set: digitised ones where they were given, else placed ones, missing where
-// there are none. Its covariates are "landmarks", digitised or placed; the standard error of each landmark, by label or number, and
-// their root mean square, morpho.ErrorColumn; and how many failures name the subject.
+// PlacedData returns the landmarks of all subjects as a data set: digitised ones where these were given, else placed ones, and missing ones where
+// there are neither. Its covariates are "landmarks" (digitised or placed), the standard error of each landmark by its label or number, their root
+// mean square (morpho.ErrorColumn), and the number of failures that name the subject.
 func (s *Study) PlacedData(name string, p *population.Placement) *morpho.Dataset {
 	d := &morpho.Dataset{Name: name, Labels: s.Labels, Notes: slices.Clone(s.Notes)}
 	count := len(s.Landmarks[p.Templates[0]])
