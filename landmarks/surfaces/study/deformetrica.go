@@ -148,12 +148,7 @@ var unsupported = map[string]string{
 // or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
 // a kernel-width apart. The gradient of the template is smoothed by the deformation kernel's width times sobolev-kernel-width-ratio.
 // What has no counterpart here, such as step sizes, is passed over and named in Notes. Meshes are cleaned as by Read.
-// ReadParallelTransport reads the model.xml of a study of Deformetrica 4 of the type ParallelTransport: its template, the momenta of the path and of
-// the deformation to the subject, and their control points. If the deformation has other control points, its velocity field is evaluated at those of
-// the path. Without t0 the template is that at the time tmin.
-//
-// Both integrations use Heun's method, as in Deformetrica; n time points are n − 1 steps of the deformations. The transport solves its differential
-// equation, to which Deformetrica's finite differences converge with first order in their steps.
+// ReadParallelTransport reads a study of that model type.
 func readDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
 	if err := try.Run(func() { s = parseDeformetrica(model, dataSet, optimization) }); err != nil {
 		return nil, err

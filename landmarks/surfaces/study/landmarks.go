@@ -20,10 +20,10 @@ import (
 	"anatomy/landmarks/surfaces/population"
 )
 
-// ReadLandmarks reads the landmarks of some subjects, which Place then places on the others, before Start. Of a folder, which is that of the
-// meshes if path is empty, these are files of the names of mesh files: skull.mrk.json beside skull.ply (see morpho.Read). Of a file these are its specimens of such
-// names. Subjects with landmarks become the first ones. It is an error if a landmark is farther from its mesh than a tenth of the
-// size: then it has another unit or other directions of axes.
+// ReadLandmarks reads the landmarks of some subjects, which Place then places on the others; call it before Start. The path is a folder with a file
+// per subject, named as its mesh, such as skull.mrk.json for skull.ply (see morpho.Read), or one file whose specimens have such names. An empty path
+// is the folder of the meshes. Subjects with landmarks become the first ones. It is an error if a landmark is farther from its mesh than a tenth of
+// the size, which means another unit or other directions of the axes.
 func (s *Study) ReadLandmarks(path string) (err error) {
 	defer try.Catch(&err)
 	path = cmp.Or(path, s.folder)

@@ -7,10 +7,7 @@
 //	atlas, err := s.Estimate()             // s.Notes say what was chosen and repaired
 //	err = s.Write("results", atlas)
 //
-// ReadLandmarks reads the landmarks of some subjects, which Place then places on the others; call it before Start. The path is a folder with a file
-// per subject, named as its mesh, such as skull.mrk.json for skull.ply (see morpho.Read), or one file whose specimens have such names. An empty path
-// is the folder of the meshes. Subjects with landmarks become the first ones. It is an error if a landmark is farther from its mesh than a tenth of
-// the size, which means another unit or other directions of the axes.
+// ReadLandmarks reads the landmarks of some of the subjects, and Place places them on the others.
 package study
 
 import (

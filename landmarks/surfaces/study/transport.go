@@ -140,11 +140,12 @@ func (t *ParallelTransport) Write(folder string, predictions []Prediction) error
 	return nil
 }
 
-// ReadParallelTransport reads the model.xml of a study of Deformetrica 4 of the type ParallelTransport: its template, the momenta of the path and of the
-// deformation to the subject, and their control points. Other control points of the second may be given: its velocity field is
-// taken at those of the path. Without t0 the template is that at the time tmin. Both integrations are of Heun, as there; the number of time
-// points n is n − 1 steps of the deformations. The transport solves its differential equation, which Deformetrica's scheme of finite
-// differences approaches with the first order of its steps.
+// ReadParallelTransport reads the model.xml of a study of Deformetrica 4 of the type ParallelTransport: its template, the momenta of the path and of
+// the deformation to the subject, and their control points. If the deformation has other control points, its velocity field is evaluated at those of
+// the path. Without t0 the template is that at the time tmin.
+//
+// Both integrations use Heun's method, as in Deformetrica; n time points are n − 1 steps of the deformations. The transport solves its differential
+// equation, to which Deformetrica's finite differences converge with first order in their steps.
 func ReadParallelTransport(model string) (t *ParallelTransport, err error) {
 	err = try.Run(func() { t = readTransport(model) })
 	return t, err
