@@ -238,6 +238,37 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestCommands looks for each target of make that the texts name, and each folder that they tell Go to run or test.
+func TestCommands(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := map[string]bool{"HOUSE": true}
+	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllSubmatch(makefile, -1) {
+		targets[string(m[1])] = true
+	}
+	for house := range strings.FieldsSeq(string(regexp.MustCompile(`HOUSES := (.*)`).FindSubmatch(makefile)[1])) {
+		targets["test-"+house] = true
+	}
+	command := regexp.MustCompile("(?m)(?:^|`|&& )make ([a-z][a-z-]*)|go (?:run|test|doc|build) (?:-\\S+ )*\\./([\\w/]+)")
+	found := 0
+	for page, text := range texts(t) {
+		for _, m := range command.FindAllStringSubmatch(text, -1) {
+			found++
+			if m[1] != "" && !targets[m[1]] && m[1] != "test-" {
+				t.Errorf("%s names `make %s`, which the Makefile does not have", page, m[1])
+			}
+			if _, err := os.Stat(filepath.Join("..", m[2])); err != nil && m[2] != "FOLDER" {
+				t.Errorf("%s names the folder %s, which does not exist", page, m[2])
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("found %d commands, want at least 50: does the pattern still match?", found)
+	}
+}
+
 // TestLengths holds pages to a length that a reader takes in at once.
 func TestLengths(t *testing.T) {
 	for page, text := range texts(t) {
