@@ -33,7 +33,7 @@ func texts(t *testing.T) map[string]string {
 			return err
 		case strings.HasSuffix(path, ".ipynb"):
 			var prose strings.Builder
-			for _, cell := range cellsOf(t, path) {
+			for _, cell := range cells(t, path) {
 				if cell.Type == "markdown" {
 					prose.WriteString(strings.Join(cell.Source, "") + "\n\n")
 				}
@@ -46,6 +46,28 @@ func texts(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// cell is one cell of a notebook.
+type cell struct {
+	Type     string `json:"cell_type"`
+	ID       string
+	Source   []string
+	Metadata struct{ Tags []string }
+}
+
+// cells returns the cells of a notebook.
+func cells(t *testing.T, path string) []cell {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notebook struct{ Cells []cell }
+	if err := json.Unmarshal(data, &notebook); err != nil {
+		t.Fatal(err)
+	}
+	return notebook.Cells
 }
 
 // anchor is the fragment by which a browser finds a heading.
@@ -298,14 +320,14 @@ func TestMinutes(t *testing.T) {
 	paths, _ := filepath.Glob("*.ipynb")
 	found := 0
 	for _, path := range paths {
-		cells := cellsOf(t, path)
-		said := stated.FindStringSubmatch(strings.Join(cells[0].Source, ""))
+		lesson := cells(t, path)
+		said := stated.FindStringSubmatch(strings.Join(lesson[0].Source, ""))
 		if said == nil {
 			continue // a template
 		}
 		found++
 		minutes := 0.0
-		for _, cell := range cells {
+		for _, cell := range lesson {
 			text := strings.Join(cell.Source, "")
 			switch {
 			case slices.Contains(cell.Metadata.Tags, "solution"):
@@ -327,26 +349,6 @@ func TestMinutes(t *testing.T) {
 	}
 }
 
-// noteCell is a cell of a notebook.
-type noteCell struct {
-	Type     string `json:"cell_type"`
-	ID       string
-	Source   []string
-	Metadata struct{ Tags []string }
-}
-
-func cellsOf(t *testing.T, path string) []noteCell {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var notebook struct{ Cells []noteCell }
-	if err := json.Unmarshal(data, &notebook); err != nil {
-		t.Fatal(path, err)
-	}
-	return notebook.Cells
-}
-
 // TestCells holds code cells to a length that a reader takes in at once: one idea per cell.
 func TestCells(t *testing.T) {
 	paths, err := filepath.Glob("*.ipynb")
@@ -354,7 +356,7 @@ func TestCells(t *testing.T) {
 		t.Fatalf("found %d notebooks: %v", len(paths), err)
 	}
 	for _, path := range paths {
-		for _, cell := range cellsOf(t, path) {
+		for _, cell := range cells(t, path) {
 			most := 50
 			if slices.Contains(cell.Metadata.Tags, "listing") {
 				most = 30

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -17,20 +18,20 @@ const estimateIterations = 10000
 // Evolution 57, 2009). The mean is the Procrustes mean of all shapes, estimates included, so mean and estimates are computed alternately until they
 // settle. Shapes are [n][d], d = 2 or 3; landmarks that are present do not change.
 //
-// Each shape needs d + 1 landmarks that are not all on a line or in a plane; each landmark must be present in some shape, and one shape must have
-// all of them. It is an error if this does not hold, if landmarks are at a code such as −999 (see Dataset.Missing), or if the estimates have not
-// settled after 10,000 rounds; the fewer shapes have a landmark, the more rounds are needed.
-func EstimateMissing(shapes [][][]float64) ([][][]float64, error) {
+// Each shape needs d + 1 landmarks that are not all on a line or in a plane; each landmark must be present in some shape, and one shape must have all
+// of them. It is an error if this does not hold, if landmarks are at a code such as −999 (see Dataset.Missing), or if the estimates have not settled
+// after 10,000 rounds; the fewer shapes have a landmark, the more rounds are needed.
+func EstimateMissing(shapes []shape.Shape) ([]shape.Shape, error) {
 	return estimateMissing(shapes, shapeNumber, strconv.Itoa)
 }
 
 // estimateMissing is EstimateMissing with errors that call shape i what(i) and landmark l called(l).
-func estimateMissing(shapes [][][]float64, what, called func(int) string) ([][][]float64, error) {
+func estimateMissing(shapes []shape.Shape, what, called func(int) string) ([]shape.Shape, error) {
 	missing, err := missingLandmarks(shapes, what, called)
 	if err != nil {
 		return nil, fmt.Errorf("missing landmarks: %w", err)
 	}
-	var whole [][][]float64
+	var whole []shape.Shape
 	for i, x := range shapes {
 		if len(missing[i]) == 0 {
 			whole = append(whole, x)
@@ -49,7 +50,7 @@ func estimateMissing(shapes [][][]float64, what, called func(int) string) ([][][
 	}
 	out := shapes
 	for range estimateIterations {
-		next, change := make([][][]float64, len(shapes)), 0.0
+		next, change := make([]shape.Shape, len(shapes)), 0.0
 		for i, x := range shapes {
 			if next[i], err = estimateBySpline(x, missing[i], reference); err != nil {
 				return nil, fmt.Errorf("missing landmarks: %s: %w", what(i), err)
@@ -74,7 +75,7 @@ func estimateMissing(shapes [][][]float64, what, called func(int) string) ([][][
 }
 
 // missingLandmarks lists the landmarks that each shape lacks and sees that there is enough to estimate them from.
-func missingLandmarks(shapes [][][]float64, what, called func(int) string) ([][]int, error) {
+func missingLandmarks(shapes []shape.Shape, what, called func(int) string) ([][]int, error) {
 	if len(shapes) == 0 {
 		return nil, text.Advise("give some", "no shapes")
 	}
