@@ -20,9 +20,9 @@ import (
 	"testing"
 )
 
-// rows returns the rows of the first table of architecture.md that stands below a heading.
+// rows returns the rows of the first table of CONTRIBUTING.md that stands below a heading.
 func rows(t *testing.T, heading string) []string {
-	text, err := os.ReadFile("architecture.md")
+	text, err := os.ReadFile("../CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func houseOf(path string, folders iter.Seq[string]) string {
 	return best
 }
 
-// TestImportOrder holds the houses and storeys of architecture.md: a house imports only those that its row names; the storeys list every
+// TestImportOrder holds the houses and storeys of CONTRIBUTING.md: a house imports only those that its row names; the storeys list every
 // package once, a package imports only those listed before it, and those of the first row do not link XLA.
 func TestImportOrder(t *testing.T) {
 	packages, plain := storeys(t)
@@ -118,17 +118,17 @@ func TestImportOrder(t *testing.T) {
 	xla := regexp.MustCompile(`^github.com/gomlx/`)
 	for place, path := range packages {
 		if _, exists := found[path]; !exists {
-			t.Errorf("architecture.md lists %s, which does not exist", path)
+			t.Errorf("CONTRIBUTING.md lists %s, which does not exist", path)
 		}
 		if _, twice := at[path]; twice {
-			t.Errorf("architecture.md lists %s twice", path)
+			t.Errorf("CONTRIBUTING.md lists %s twice", path)
 		}
 		at[path] = place
 	}
 	for path, imported := range found {
 		place, listed := at[path]
 		if !listed {
-			t.Errorf("architecture.md does not list %s: put it on its storey", path)
+			t.Errorf("CONTRIBUTING.md does not list %s: put it on its storey", path)
 			continue
 		}
 		house := houseOf(path, maps.Keys(allowed))
@@ -140,10 +140,10 @@ func TestImportOrder(t *testing.T) {
 				t.Errorf("%s imports %s, which the table of houses does not allow to %s", path, other, house)
 			}
 			if below, own := at[other]; own && below >= place {
-				t.Errorf("%s imports %s, which architecture.md lists after it", path, other)
+				t.Errorf("%s imports %s, which CONTRIBUTING.md lists after it", path, other)
 			}
 			if place < plain && xla.MatchString(other) {
-				t.Errorf("%s imports %s, but stands in the first row of architecture.md", path, other)
+				t.Errorf("%s imports %s, but stands in the first row of CONTRIBUTING.md", path, other)
 			}
 		}
 	}

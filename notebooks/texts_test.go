@@ -6,10 +6,12 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,21 +32,8 @@ func texts(t *testing.T) map[string]string {
 			found[path] = string(data)
 			return err
 		case strings.HasSuffix(path, ".ipynb"):
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			var notebook struct {
-				Cells []struct {
-					Type   string   `json:"cell_type"`
-					Source []string `json:"source"`
-				}
-			}
-			if err := json.Unmarshal(data, &notebook); err != nil {
-				return err
-			}
 			var prose strings.Builder
-			for _, cell := range notebook.Cells {
+			for _, cell := range cells(t, path) {
 				if cell.Type == "markdown" {
 					prose.WriteString(strings.Join(cell.Source, "") + "\n\n")
 				}
@@ -57,6 +46,28 @@ func texts(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// cell is one cell of a notebook.
+type cell struct {
+	Type     string `json:"cell_type"`
+	ID       string
+	Source   []string
+	Metadata struct{ Tags []string }
+}
+
+// cells returns the cells of a notebook.
+func cells(t *testing.T, path string) []cell {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notebook struct{ Cells []cell }
+	if err := json.Unmarshal(data, &notebook); err != nil {
+		t.Fatal(err)
+	}
+	return notebook.Cells
 }
 
 // anchor is the fragment by which a browser finds a heading.
@@ -83,6 +94,9 @@ func TestLinks(t *testing.T) {
 			file := page
 			if target != "" {
 				file = filepath.Join(filepath.Dir(page), target)
+			}
+			if strings.HasPrefix(target, "reports/") { // made by `make report`
+				continue
 			}
 			// Reports lie beside each other, where links between notebooks name the HTML.
 			if name, ok := strings.CutSuffix(file, ".html"); ok {
@@ -246,19 +260,92 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestCommands looks for each target of make that the texts name, and each folder that they tell Go to run or test.
+func TestCommands(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := map[string]bool{"HOUSE": true}
+	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllSubmatch(makefile, -1) {
+		targets[string(m[1])] = true
+	}
+	for house := range strings.FieldsSeq(string(regexp.MustCompile(`HOUSES := (.*)`).FindSubmatch(makefile)[1])) {
+		targets["test-"+house] = true
+	}
+	command := regexp.MustCompile("(?m)(?:^|`|&& )make ([a-z][a-z-]*)|go (?:run|test|doc|build) (?:-\\S+ )*\\./([\\w/]+)")
+	found := 0
+	for page, text := range texts(t) {
+		for _, m := range command.FindAllStringSubmatch(text, -1) {
+			found++
+			if m[1] != "" && !targets[m[1]] && m[1] != "test-" {
+				t.Errorf("%s names `make %s`, which the Makefile does not have", page, m[1])
+			}
+			if _, err := os.Stat(filepath.Join("..", m[2])); err != nil && m[2] != "FOLDER" {
+				t.Errorf("%s names the folder %s, which does not exist", page, m[2])
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("found %d commands, want at least 50: does the pattern still match?", found)
+	}
+}
+
 // TestLengths holds pages to a length that a reader takes in at once.
 func TestLengths(t *testing.T) {
 	for page, text := range texts(t) {
 		most := 200
 		switch {
 		case page == "../README.md":
-			most = 100
-		case !strings.HasSuffix(page, ".md"):
+			most = 80
+		case !strings.HasSuffix(page, ".md") || page == "../notebooks/recipes.md" || page == "../notebooks/coming-from.md": // these are looked up
 			continue
 		}
 		if lines := strings.Count(text, "\n"); lines > most {
 			t.Errorf("%s has %d lines, want at most %d: divide it by reader", page, lines, most)
 		}
+	}
+}
+
+// A lesson is read at 200 words and 15 lines of code a minute; solutions of exercises are not counted.
+const wordsPerMinute, linesPerMinute = 200.0, 15.0
+
+// TestMinutes measures how long a lesson takes, and compares what its first cell and the table of the course say.
+func TestMinutes(t *testing.T) {
+	stated := regexp.MustCompile(`\*\*Time\*\* (\d+) minutes`)
+	course, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, _ := filepath.Glob("*.ipynb")
+	found := 0
+	for _, path := range paths {
+		lesson := cells(t, path)
+		said := stated.FindStringSubmatch(strings.Join(lesson[0].Source, ""))
+		if said == nil {
+			continue // a template
+		}
+		found++
+		minutes := 0.0
+		for _, cell := range lesson {
+			text := strings.Join(cell.Source, "")
+			switch {
+			case slices.Contains(cell.Metadata.Tags, "solution"):
+			case cell.Type == "code":
+				minutes += float64(len(slices.DeleteFunc(strings.Split(text, "\n"), func(s string) bool { return strings.TrimSpace(s) == "" }))) / linesPerMinute
+			default:
+				minutes += float64(len(strings.Fields(text))) / wordsPerMinute
+			}
+		}
+		if got, _ := strconv.Atoi(said[1]); math.Abs(float64(got)-minutes) > 3 {
+			t.Errorf("%s says %s minutes, and reading it takes %.0f: write **Time** %.0f minutes there and in README.md", path, said[1], minutes, minutes)
+		}
+		if row := regexp.MustCompile(`(?m)^\|.*\(` + regexp.QuoteMeta(path) + `\).*\| (\d+) \|$`).FindSubmatch(course); row == nil || string(row[1]) != said[1] {
+			t.Errorf("%s says %s minutes, and the last column of README.md does not", path, said[1])
+		}
+	}
+	if found < 15 {
+		t.Errorf("found %d lessons that state their time, want at least 15", found)
 	}
 }
 
@@ -269,22 +356,7 @@ func TestCells(t *testing.T) {
 		t.Fatalf("found %d notebooks: %v", len(paths), err)
 	}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var notebook struct {
-			Cells []struct {
-				Type     string `json:"cell_type"`
-				ID       string
-				Source   []string
-				Metadata struct{ Tags []string }
-			}
-		}
-		if err := json.Unmarshal(data, &notebook); err != nil {
-			t.Fatal(err)
-		}
-		for _, cell := range notebook.Cells {
+		for _, cell := range cells(t, path) {
 			most := 50
 			if slices.Contains(cell.Metadata.Tags, "listing") {
 				most = 30
@@ -302,6 +374,7 @@ func TestVersion(t *testing.T) {
 		"../CITATION.cff": "\nversion: " + anatomy.Version + "\n",
 		"../CHANGELOG.md": "\n## " + anatomy.Version,
 		"../NOTICE.md":    "for version " + anatomy.Version,
+		"../README.md":    "version = {" + anatomy.Version + "}",
 	} {
 		text, err := os.ReadFile(page)
 		if err != nil {

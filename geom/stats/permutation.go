@@ -67,14 +67,16 @@ type Comparison[P geom.Point] struct {
 // Err returns nil if Status is Converged, and otherwise an error with the line of Test.String.
 func (c *Comparison[P]) Err() error { return solve.NotNil(c).Test.Err() }
 
-// PermutationTest tests whether groups of samples, at least two of at least two samples each, differ more than random groups of the same
-// sizes. The groups are the categories of a factor, or the combinations of an Interaction of factors:
+// PermutationTest tests whether groups of samples differ more than random groups of the same sizes. There are at least two groups of at least two
+// samples each: the categories of a factor, or the combinations of an Interaction of factors:
 //
 //	test, err := stats.PermutationTest(space, samples, linear.Factor("sex", sexes...), stats.TangentMeanDistance, linear.Permutations{N: 999})
 //
-// A test that is cancelled has the permutations computed so far.
+// The statistic T is a distance between groups (see Statistic). P is the share (1 + #{T_k ≥ T})/(1 + N) of the N relabelled samples, with the samples
+// as they are among them.
 //
-// It takes RelativeNoise, Tolerance and MaxIterations; all three are those of FrechetMean, for the means.
+// Options are RelativeNoise, Tolerance and MaxIterations, which are those of FrechetMean, for the means. A test that is cancelled has the permutations
+// computed so far. It is an error if there are fewer groups or samples than said above; other errors are those of FrechetMean.
 func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Term, statistic Statistic, p linear.Permutations, opts ...TestOption) (_ *Comparison[P], err error) {
 	s := on.Geometry()
 	r := newRun("permutation test", s, 0)

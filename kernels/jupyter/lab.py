@@ -147,7 +147,7 @@ def checks(page):
 
     print("the page that `make lab` opens")
     page.page.goto(f"{page.address}/lab/tree/README.md?token={TOKEN}&reset")
-    expect(page.page.locator(".jp-MarkdownViewer h1")).to_have_text(re.compile("The notebooks"), timeout=60_000)
+    expect(page.page.locator(".jp-MarkdownViewer h1")).to_have_text(re.compile("The course"), timeout=60_000)
     expect(page.page.locator(".jp-MarkdownViewer img").first).to_be_visible()
     page.shot("welcome")
 

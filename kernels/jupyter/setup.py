@@ -29,6 +29,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -43,6 +44,19 @@ PLUGINS = ("Linux", "x86_64"), ("Linux", "aarch64")  # where requirements.txt ha
 
 # Programs are those of absolute folders of the PATH, wherever set-up was started.
 os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
+
+# What the steps do, for whoever waits.
+DOING = {
+    "python": "fetches XLA, pandoc, typst and what executes notebooks",
+    "jupyterlab": "fetches JupyterLab",
+    "kernel-tests": "fetches what tests the kernel and opens a browser",
+    "cuda": "fetches the libraries of CUDA: 1.9 GB, 2.9 GB installed",
+    "compiler": "fetches XLA for NVIDIA GPUs and its compiler: 320 MB, 1.0 GB installed",
+    "cluster": "fetches Snakemake: 300 MB",
+    "gonb": "fetches and compiles the notebook kernel: this takes longest, one to five minutes",
+    "gopls": "fetches and compiles gopls, which completes names in JupyterLab",
+}
+PATIENCE = 3  # seconds after which set-up says that packages are compiled
 
 
 class SetupError(Exception):
@@ -148,6 +162,7 @@ def step(name, folder, pins, space, work):
     free = shutil.disk_usage(HOME).free
     if free < space:
         raise SetupError("setting up %s needs %.1f GB in %s; %.1f GB are free there" % (name, space / 1e9, HOME, free / 1e9))
+    print("setting up %s: %s" % (name, DOING[name]), flush=True)
     folder.mkdir(parents=True, exist_ok=True)
     stamp.write_text("begun")
     work(not whole)
@@ -173,7 +188,6 @@ def install(requirements, again=False, folder=VENV):
 def make_cuda(again):
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise SetupError("CUDA is for Linux on x86-64; this is %s on %s" % (platform.system(), platform.machine()))
-    print("fetching the libraries of CUDA: 1.9 GB, 2.9 GB installed", flush=True)
     install(HERE / "requirements-cuda.txt", again)
     # go-xla tells XLA that the compiler's programs and libdevice are in the folder nvidia beside the plug-in's.
     [plugins] = VENV.glob("lib/python3*/site-packages/jax_plugins")
@@ -190,7 +204,6 @@ def make_compiler(_):
     COMPILER.mkdir()
     some = COMPILER / "requirements.txt"
     some.write_text("".join(p for p in pins if p.partition("==")[0] in wanted))
-    print("fetching XLA for NVIDIA GPUs and its compiler: 320 MB, 1.0 GB installed", flush=True)
     command(VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:",
             "--require-hashes", "--target", COMPILER, "-r", some)
 
@@ -294,13 +307,18 @@ def golang(version, lab):
             tools / "gopls", HOME / "lab" / "gopls", "golang.org/x/tools/gopls"))
     # A cell resolves its imports from the module cache, and links what the build cache holds. Programs, which no cell imports,
     # are left out: they would be linked each time.
-    command("go", "mod", "download")
+    said = threading.Timer(PATIENCE, print, ["compiling the packages of the project"], {"flush": True})
+    said.start()
     try:
-        command("go", "build", "-buildmode=archive", "./...")
-    except SetupError as e:
-        if not lab:
-            raise
-        print(e)  # JupyterLab opens all the same: to mend it
+        command("go", "mod", "download")
+        try:
+            command("go", "build", "-buildmode=archive", "./...")
+        except SetupError as e:
+            if not lab:
+                raise
+            print(e)  # JupyterLab opens all the same: to mend it
+    finally:
+        said.cancel()
 
 
 @contextlib.contextmanager

@@ -42,14 +42,15 @@ class Setup(unittest.TestCase):
 
             for spoil, times in ((lambda: None, 1), (lambda: None, 1), (plugin.unlink, 2), (lambda: plugin.write_text("cut"), 3), (lambda: None, 3)):
                 spoil()
-                with contextlib.redirect_stdout(io.StringIO()):
+                with contextlib.redirect_stdout(io.StringIO()) as said:
                     setup.step("python", plugin.parent, "pins", 0, work)
                 self.assertEqual(len(made), times)
+                self.assertRegex(said.getvalue(), r"\Asetting up python: fetches .*\nset up python \(0 s\)\n\Z|\A\Z")
             with contextlib.redirect_stdout(io.StringIO()):
                 setup.step("python", plugin.parent, "other pins", 0, work)
                 with self.assertRaises(KeyboardInterrupt):
-                    setup.step("lab", plugin.parent, "pins", 0, unittest.mock.Mock(side_effect=KeyboardInterrupt))
-                setup.step("lab", plugin.parent, "pins", 0, work)
+                    setup.step("jupyterlab", plugin.parent, "pins", 0, unittest.mock.Mock(side_effect=KeyboardInterrupt))
+                setup.step("jupyterlab", plugin.parent, "pins", 0, work)
             self.assertEqual(made, [False, True, True, False, True])
 
     def test_what_was_interrupted_is_installed_again(self):

@@ -13,18 +13,19 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// FixJoint returns a copy in which a part of each specimen was rotated about a joint, such as a jaw about its articulation, so that it is set alike in
-// all: what differs then is the shape of the parts, and not how far the mouth is open (D. Adams, Methods for shape analysis of landmark data from
-// articulated structures, Evol. Ecol. Research 1, 1999). Notes says what was done. The joint is
+// FixJoint returns a copy in which a moving part of each specimen, such as a jaw, is rotated about its joint to the same angle in all specimens.
+// What still differs is the shape of the parts, not how far the mouth is open (D. Adams, Methods for shape analysis of landmark data from
+// articulated structures, Evol. Ecol. Research 1, 1999). Arguments are numbers of landmarks from 0; Notes says what was done. The joint is
 //
-//   - a landmark in the plane, or two landmarks in space on the axis of a hinge. The angle from the centroid of the part at rest to that of the moving
-//     one, seen along the axis, becomes its mean over the specimens;
-//   - one landmark in space, about which the part turns in all directions. The parts at rest are brought to their mean by rotations about the joint, and so
-//     are, seen from these, the moving ones; the mean of the rotations that these take is none (the chordal mean: M. Moakher, SIAM J. Matrix Anal. Appl. 24, 2002).
+//   - a landmark in the plane, or two landmarks in space on the axis of a hinge. The angle from the centroid of the resting part to that of the
+//     moving part, seen along the axis, becomes its mean over the specimens;
+//   - one landmark in space, about which the part turns in all directions. Rotations about the joint bring the resting parts to their mean, and
+//     then the moving parts to theirs, so that the chordal mean of the latter rotations is the identity (M. Moakher, SIAM J. Matrix Anal. Appl.
+//     24, 2002).
 //
-// It is an error if a landmark is missing, does not exist or is listed twice; if a part does not tell how it is set, as its centroid is on the axis, or
-// its landmarks are collinear with a joint in space; and if parts are set by more than a quarter turn off their mean, as at a hinge those of specimens
-// that are mirror images of the others.
+// It is an error if a landmark is missing, does not exist or is listed twice; if the position of a part is not determined, because its centroid is
+// on the axis or its landmarks are collinear with a joint in space; and if a part is more than a quarter turn from the mean position, as those of
+// mirrored specimens are at a hinge.
 func (d *Dataset) FixJoint(joint, resting, moving []int) (*Dataset, error) {
 	fail := func(err error) (*Dataset, error) { return nil, fmt.Errorf("articulation of %s: %w", d.Name, err) }
 	pre, err := preshapes(d.Shapes(), d.specimen)

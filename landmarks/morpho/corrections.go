@@ -192,8 +192,8 @@ func (d *Dataset) Without(names ...string) *Dataset {
 	return &out
 }
 
-// WithoutLandmarks returns the data set without the landmarks of these numbers. Those behind them keep their names and numbers as Labels, and Notes
-// say which are left out. The coordinates are shared. It panics if a specimen has no such landmark.
+// WithoutLandmarks returns the data set without the landmarks of these numbers, which count from 0. The other landmarks keep their
+// names and numbers as Labels, and Notes lists those left out. The coordinates are shared with d. It panics if a specimen has no such landmark.
 func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 	if len(landmarks) == 0 {
 		return d

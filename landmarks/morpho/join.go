@@ -25,13 +25,13 @@ type Join struct {
 	Unmatched string // "error", or empty; "drop": specimens without a row are left out, with a note
 }
 
-// ReadCovariates returns the data set with the columns of a table as covariates of its specimens, of the names in the header: a file in text with a
-// row for each specimen, whose columns are separated by commas, semicolons, tabs or spaces, or a workbook of Excel, of which the first sheet counts. See
-// Join for which row is whose. A column "group" sets the group. Columns whose values are all dates (2024-03-31 or 31.3.2024) become days since the first
-// of them, and in a table whose columns commas do not separate, decimal commas of a column of numbers become points.
+// ReadCovariates returns the data set with the columns of a table as covariates, named as in the header of the table. The file is text with one row
+// per specimen and columns separated by commas, semicolons, tabs or spaces, or the first sheet of an Excel workbook. Join says which row belongs to
+// which specimen. A column "group" sets the group. A column of dates (2024-03-31 or 31.3.2024) becomes the days since the first of them. If columns
+// are not separated by commas, decimal commas become points.
 //
-// Rows of other specimens are passed over, with a note. It is an error if a specimen has no row, or two, or a covariate of the data
-// set has other values in the table; the points are shared.
+// Rows of other specimens are left out, with a note. It is an error if a specimen has no row or two rows, or if a covariate of the data set has other
+// values in the table. The coordinates are shared with d.
 func (d *Dataset) ReadCovariates(path string) (*Dataset, error) { return Join{}.Covariates(d, path) }
 
 // Covariates is ReadCovariates with another way to join.

@@ -13,15 +13,14 @@ import (
 
 const estimateIterations = 10000
 
-// EstimateMissing returns shapes in which missing landmarks, those with NaN coordinates, are estimated from the sample by
-// thin-plate splines: the mean shape is warped so that its landmarks fall on those which the shape has, and takes the
-// missing ones along (Gunz, Mitteroecker, Neubauer, Weber and Bookstein, J. Human Evolution 57, 2009). The mean is the Procrustes mean
-// of all shapes, the estimates included, so mean and estimates are found in turns. Shapes are [n][d], d = 2 or 3; what is there stays as it is.
+// EstimateMissing returns shapes in which missing landmarks, those with NaN coordinates, are estimated by thin-plate splines: the spline that maps
+// the landmarks of the mean shape to those that a shape has also maps the missing ones (Gunz, Mitteroecker, Neubauer, Weber and Bookstein, J. Human
+// Evolution 57, 2009). The mean is the Procrustes mean of all shapes, estimates included, so mean and estimates are computed alternately until they
+// settle. Shapes are [n][d], d = 2 or 3; landmarks that are present do not change.
 //
-// They take the more turns the fewer shapes have a landmark; if there is no end after 10,000 of them, that is an error.
-//
-// A shape must have landmarks enough for a spline, d + 1 not all on a line or in a plane; every landmark must be there in
-// some shape, and one shape must have all of them. Landmarks at a code such as −999 are an error, not estimated: see Dataset.Missing.
+// Each shape needs d + 1 landmarks that are not all on a line or in a plane; each landmark must be present in some shape, and one shape must have all
+// of them. It is an error if this does not hold, if landmarks are at a code such as −999 (see Dataset.Missing), or if the estimates have not settled
+// after 10,000 rounds; the fewer shapes have a landmark, the more rounds are needed.
 func EstimateMissing(shapes []shape.Shape) ([]shape.Shape, error) {
 	return estimateMissing(shapes, shapeNumber, strconv.Itoa)
 }

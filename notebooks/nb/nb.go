@@ -7,10 +7,13 @@
 package nb
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"unicode"
@@ -76,6 +79,19 @@ func True(what string, ok bool) {
 	}
 	record(check{What: what, OK: true})
 	say("✓ " + what)
+}
+
+// Help lists the functions and types of the project that have these words in their names or in what is said of them, such as Help("mean").
+func Help(words string) {
+	out, err := exec.Command("go", append([]string{"run", "anatomy/notebooks/report/ask", "find"}, strings.Fields(words)...)...).Output()
+	var found string
+	if err == nil {
+		err = json.Unmarshal(out, &found)
+	}
+	if err != nil {
+		fail("error: Help looks for %q in the folder of the project, which the notebook is not in: %v", words, err)
+	}
+	say(cmp.Or(found, "Nothing has these words."))
 }
 
 // Printf prints one paragraph of Markdown, formulas between dollars included, in order with the pictures of the cell. The

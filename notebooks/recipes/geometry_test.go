@@ -29,8 +29,8 @@ func Example_landmarks() {
 
 // How do I find the geodesic between two shapes?
 func Example_log() {
-	cc := morpho.CorpusCallosum()
-	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))
+	cc := morpho.CorpusCallosum()                             // two human outlines, 39 landmarks, mm
+	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing())) // the LDDMM manifold with a Gaussian kernel
 	g := nb.Must(M.Log(cc.Shape("jhu_atlas"), cc.Shape("colin27")))
 	fmt.Printf("%s, %.1f mm long\n", g.Status, g.Length)
 	// Output:

@@ -1,5 +1,5 @@
 // Package recipes has short answers to questions: of people who measure shapes, of those who study their geometry, and of those who build programs.
-// They are executed as examples, and a page shows those of a file:
+// They are executed as examples, and a page shows them:
 //
 //	go test ./notebooks/recipes -write
 package recipes
@@ -28,17 +28,23 @@ import (
 	"anatomy/viz"
 )
 
-var writePage = flag.Bool("write", false, "write the pages anew")
+var writePage = flag.Bool("write", false, "write the page anew")
 
-// pages are those of the recipes: the file with the examples, the page, and its beginning.
-var pages = []struct{ source, page, text string }{
-	{"recipes_test.go", "recipes.md", "# Recipes\n\nThis page has short answers for people who measure shapes. Other pages are about [surfaces](recipes-surfaces.md), [geometry](recipes-geometry.md), its [formulas](recipes-formulas.md), [statistics on manifolds](recipes-statistics.md) and [programs](recipes-programs.md). The tests execute all recipes. A recipe works in a notebook as it is; in a program of your own, handle the error instead of calling `nb.Must`. The comment at the end of a recipe is what it prints.\n"},
-	{"surfaces_test.go", "recipes-surfaces.md", "# Recipes: surfaces\n\nThis page has short answers for people who have meshes and outlines. The tests execute all recipes; see [the first page](recipes.md).\n"},
-	{"geometry_test.go", "recipes-geometry.md", "# Recipes: geometry\n\nThis page has short answers for people who study the geometry of shapes. The tests execute all recipes; see [the first page](recipes.md).\n"},
-	{"formulas_test.go", "recipes-formulas.md", "# Recipes: formulas\n\nThis page has short answers for people who work with formulas of manifolds, groups and trees. The tests execute all recipes; see [the first page](recipes.md).\n"},
-	{"statistics_test.go", "recipes-statistics.md", "# Recipes: statistics on manifolds\n\nThis page has short answers for people who estimate means, regressions and processes on manifolds. The tests execute all recipes; see [the first page](recipes.md).\n"},
-	{"programs_test.go", "recipes-programs.md", "# Recipes: programs\n\nThis page has short answers for people who build programs with the packages. The tests execute all recipes; see [the first page](recipes.md). In your program, handle errors instead of calling `nb.Must`.\n"},
+// chapters of the page: the file with their examples, and the heading.
+var chapters = []struct{ source, heading string }{
+	{"recipes_test.go", "Shapes"},
+	{"surfaces_test.go", "Surfaces and outlines"},
+	{"geometry_test.go", "Geometry"},
+	{"formulas_test.go", "Formulas of manifolds, groups and trees"},
+	{"statistics_test.go", "Statistics on manifolds"},
+	{"programs_test.go", "Programs"},
 }
+
+const beginning = `# Recipes
+
+Short answers to questions. The tests execute every recipe, and the comment at its end is what it prints. A recipe works in a notebook as it is; in a program
+of your own, handle the error instead of calling ` + "`nb.Must`" + `. Chapters:
+`
 
 // home is the folder of this package.
 var home string
@@ -301,25 +307,36 @@ func Example_supplement() {
 	// <nil>
 }
 
-// TestPages holds the pages to the examples: each has its question, at most ten lines and its output there.
-func TestPages(t *testing.T) {
-	for _, p := range pages {
-		text := written(t, p.source, p.text)
-		file := filepath.Join(filepath.Dir(home), p.page)
-		page, err := os.ReadFile(file)
-		switch {
-		case *writePage:
-			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-				t.Error(err)
-			}
-		case err != nil || string(page) != text:
-			t.Errorf("%s differs from the examples: go test ./notebooks/recipes -write", p.page)
+// TestPage holds the page to the examples: each has its question, at most ten lines and its output there. What README.md shows is one of them.
+func TestPage(t *testing.T) {
+	text, recipes := beginning, ""
+	for i, c := range chapters {
+		anchor := strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(c.heading), ",", ""), " ", "-")
+		text += fmt.Sprintf("[%s](#%s)%s\n", c.heading, anchor, map[bool]string{true: ".", false: ","}[i == len(chapters)-1])
+		recipes += fmt.Sprintf("\n## %s\n", c.heading) + written(t, c.source)
+	}
+	text += recipes
+	file := filepath.Join(filepath.Dir(home), "recipes.md")
+	if *writePage {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
 		}
+	}
+	if page, err := os.ReadFile(file); err != nil || string(page) != text {
+		t.Errorf("recipes.md differs from the examples: go test ./notebooks/recipes -write")
+	}
+	first, err := os.ReadFile(filepath.Join(filepath.Dir(home), "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(first), "```go\n")
+	if shown, _, _ = strings.Cut(shown, "```"); shown == "" || !strings.Contains(text, shown) {
+		t.Errorf("README.md shows code that is not a recipe:\n%s", shown)
 	}
 }
 
-// written is the page of the examples in a file, which begins with a text.
-func written(t *testing.T, source, text string) string {
+// written are the recipes of a file.
+func written(t *testing.T, source string) (text string) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, filepath.Join(home, source), nil, parser.ParseComments)
 	if err != nil {
@@ -332,13 +349,13 @@ func written(t *testing.T, source, text string) string {
 			continue
 		}
 		var body strings.Builder
-		if err := printer.Fprint(&body, files, &printer.CommentedNode{Node: f.Body, Comments: file.Comments}); err != nil {
+		if err := (&printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 8}).Fprint(&body, files, &printer.CommentedNode{Node: f.Body, Comments: file.Comments}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(strings.Trim(body.String(), "{}")), "\n")
 		var code, output []string
 		for _, line := range lines {
-			line = strings.ReplaceAll(strings.TrimPrefix(line, "\t"), "\t//", " //")
+			line = strings.TrimPrefix(line, "\t")
 			switch {
 			case strings.HasPrefix(line, "// Output:") || output != nil && strings.HasPrefix(line, "//"):
 				output = append(output, strings.TrimPrefix(strings.TrimPrefix(line, "//"), " "))
@@ -358,7 +375,7 @@ func written(t *testing.T, source, text string) string {
 			}
 		}
 		count++
-		text += fmt.Sprintf("\n## %s\n```go\n%s\n```\n", strings.TrimSpace(f.Doc.Text()), strings.Join(code, "\n"))
+		text += fmt.Sprintf("\n### %s\n```go\n%s\n```\n", strings.TrimSpace(f.Doc.Text()), strings.Join(code, "\n"))
 	}
 	if count < 5 {
 		t.Errorf("%s has %d recipes, want at least 5", source, count)

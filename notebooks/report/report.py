@@ -614,12 +614,32 @@ def shell(name, head, body, script=""):
 """, script)
 
 
-def write_packages(page, path):
-    """The documentation of the packages, to which the reports link."""
-    contents = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in re.findall(r'<h2 id="([^"]*)"', page))
+def recipes(page):
+    """The recipes on the page of that name, by the functions that their code calls: {"viz.Show": [(place, question)]}."""
+    found = {}
+    for place, question, body in re.findall(r'<h3[^>]*\bid="([^"]*)"[^>]*>(.*?)</h3>(.*?)(?=<h[23]|\Z)', page, flags=re.S):
+        for name in sorted(set(re.findall(r"\b[a-z]\w*\.[A-Z]\w*", re.sub(r"<[^>]*>", "", body)))):
+            found.setdefault(name, []).append((place, question))
+    return found
+
+
+def write_packages(page, names, path):
+    """The documentation of the packages, to which the reports link: what each is for, as doc.go says, a search field, and all names, each with
+    its first recipes if their page lies beside path."""
+    beside = path.with_name("recipes.html")
+    for name, cooked in recipes(beside.read_text(encoding="utf-8") if beside.exists() else "").items():
+        links = " · ".join(f'<a href="recipes.html#{place}">{question}</a>' for place, question in cooked[:3])
+        page = re.sub(rf'(<h3 id="{name}">.*?</h3>\n)', lambda m: f"{m[1]}<p>{links}</p>\n", page)
+    tasks = dict(re.findall(r"^//\t(\S+)\s+(.+)$", (HERE.parents[1] / "doc.go").read_text(encoding="utf-8"), flags=re.M))
+    packages = re.findall(r'<h2 id="([^"]*)"', page)
+    contents = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in packages)
+    by_task = "".join(f'<tr><td>{html.escape(tasks[name])}</td><td><a href="#{name}">{name}</a></td></tr>' for name in tasks if name in packages)
+    field, script = search([], names, path.parent)
     path.write_text(shell("Packages", f"""<nav class="pages"><a href="index.html">All reports</a></nav>
 <header><h1>Packages</h1></header>
-<nav id="TOC" aria-label="Contents"><ul>{contents}</ul></nav>""", f'<div class="reference">{page}</div>'), encoding="utf-8")
+<nav id="TOC" aria-label="Contents"><ul>{contents}</ul></nav>""", f"""{field}
+<table><thead><tr><th>for</th><th>package</th></tr></thead><tbody>{by_task}</tbody></table>
+<div class="reference">{page}</div>""", script), encoding="utf-8")
 
 
 SEARCH = """
@@ -699,6 +719,6 @@ def write_index(entries, about, path):
     path.write_text(shell("Computational anatomy: reports", "<header>\n<h1>Computational anatomy: reports</h1>\n</header>",
                           f"""{field}
 {first}
-<p>Beside them: {pages}<a href="checks.html">all checks</a>, and the <a href="packages.html">packages</a>.</p>
+<p>Beside them: {pages}<a href="checks.html">all checks</a> of the lessons, <a href="tests.html">all tests</a> of the packages, and <a href="packages.html">all functions</a> by package.</p>
 {groups}
 <footer id="provenance">{html.escape(made)}</footer>""", script), encoding="utf-8")

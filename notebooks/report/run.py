@@ -44,6 +44,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+import evidence
 import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -647,6 +648,30 @@ def publish(folder, sources, whole):
         return pages
 
 
+def show(made, about, folder):
+    """Puts the report that was made last, and an index of those that are ready, into their place: a course can be read from its first lesson
+    on. made are the notebooks so far, about what all reports say."""
+    report.write_index([(m.name, m.notebook) for m in made], about, folder / "index.html")
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        for name in made[-1].name, "index", "packages", *about["pages"]:
+            for part in filter(pathlib.Path.exists, (folder / f"{name}{suffix}" for suffix in PARTS)):
+                (shutil.copytree if part.is_dir() else shutil.copyfile)(part, pathlib.Path(place, part.name))
+        publish(pathlib.Path(place), {}, whole=False)
+
+
+async def show_each(tasks, about, folder):
+    """Shows each report when it is made."""
+    made = []
+    for task in asyncio.as_completed(tasks):
+        if one := await task:
+            made.append(one)
+            with contextlib.suppress(OSError, Failure):  # publish will say so when all are made
+                await asyncio.to_thread(show, made, await about, folder)
+                if len(made) == 1:
+                    progress.clear()
+                    print("the first report can be read:", REPORTS / "index.html", flush=True)
+
+
 def keep(folder):
     """Takes the reports of a run out of its folder, to one that stays; returns this."""
     kept = tempfile.mkdtemp(dir=HOME, prefix="reports-")
@@ -720,23 +745,29 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
         turns = asyncio.Semaphore(JOBS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
 
-        linked = sorted({page for path in known for page in report.linked_pages(nbformat.read(path, as_version=4)) if (NOTEBOOKS / f"{page}.md").is_file()})
+        linked = {page for path in known for page in report.linked_pages(nbformat.read(path, as_version=4)) if (NOTEBOOKS / f"{page}.md").is_file()}
+        linked = sorted(linked | ({page.stem for page in NOTEBOOKS.glob("*.md")} - {"README"} if whole else set()))
 
         def common():
             documentation = ask("reference")
-            report.write_packages(documentation["page"], folder / "packages.html")
             said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "pages": linked, "names": documentation["names"]}
             for page in linked:
                 report.write_page(NOTEBOOKS / f"{page}.md", said, folder)
+            report.write_packages(documentation["page"], documentation["names"], folder / "packages.html")
+            if whole:
+                evidence.write(folder / "tests.html")
             return said
 
         try:
             async with asyncio.TaskGroup() as group:
                 about = group.create_task(asyncio.to_thread(common))
-                # The longest texts have the first turns: those that take long are rarely alone at the end.
-                turn = sorted(known, key=lambda p: p.stat().st_size, reverse=True)
+                # The first lesson has the first turn, then the longest texts: those that take long are rarely alone at the end.
+                first = min(known, key=lambda p: (nbformat.read(p, as_version=4).metadata.get("part", len(report.PARTS)), p.name))
+                turn = sorted(known, key=lambda p: (p == first, p.stat().st_size), reverse=True)
                 tasks = {p: group.create_task(make(p, known[p], study, timeout, folder, turns, about, check)) for p in turn}
                 display = asyncio.create_task(progress.show())
+                if whole and not check and not (REPORTS / "index.html").exists():
+                    await show_each(tasks.values(), about, folder)
                 await asyncio.wait([about, *tasks.values()])
                 display.cancel()
         except BaseExceptionGroup as e:
@@ -852,7 +883,7 @@ def main():
     except OSError as e:
         sys.exit(f"the reports cannot be written: {e}")
     except (KeyboardInterrupt, asyncio.CancelledError):
-        sys.exit("interrupted: the reports are as they were")
+        sys.exit("interrupted: the reports that are there are whole")
 
 
 if __name__ == "__main__":

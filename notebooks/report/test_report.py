@@ -23,6 +23,7 @@ import typst
 from fontTools import ttLib
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+import evidence
 import report
 import run
 
@@ -1130,16 +1131,55 @@ class Report(unittest.TestCase):
             path = pathlib.Path(folder, "checks.html")
             report.write_checks([("02_c", self.notebook(new_code_cell("x", metadata={"checks": checks})))], ABOUT, path)
             page = path.read_text()
-            report.write_packages('<h2 id="viz">viz</h2><h3 id="viz.Show">x</h3>', path)
-            self.assertIn('<a href="#viz">viz</a>', path.read_text())
+            path.with_name("recipes.html").write_text('<h3 id="how">How?</h3><pre><span>viz</span>.Show(x)</pre><h2>other</h2>viz.Other')
+            report.write_packages('<h2 id="viz">viz</h2>\n<h3 id="viz.Show">x</h3>\ny', ABOUT["names"], path)
+            for part in '<p><a href="recipes.html#how">How?</a></p>\ny', '<li><a href="#viz">viz</a>', '<td>pictures</td><td><a href="#viz">viz</a></td>', 'id="search"', "packages.html#viz.Show":
+                self.assertIn(part, path.read_text())
         for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1\u00a0±\u00a00.5; 100 % of the tolerance)", 'id="filter"', '<p class="false">✗ a_b</p>', "2 claims":
             with self.subTest(part):
                 self.assertIn(part, re.sub(r"</?span[^>]*>|\n", "", page))
         self.assertNotIn("<details", page)
 
+    def test_reports_are_shown_when_they_are_made(self):
+        """Where no reports lie, each is there with an index as soon as it is made, and the index has no link to what is not."""
+        with tempfile.TemporaryDirectory() as name:
+            reports, folder, made = pathlib.Path(name, "reports"), pathlib.Path(name, "run"), []
+            folder.mkdir()
+            (folder / "packages.html").write_text("packages")
+            with unittest.mock.patch.object(run, "REPORTS", reports):
+                for n in "01_a", "02_b":
+                    (folder / f"{n}.html").write_text(f'<main><h2 id="x">Of {n}</h2></main>')
+                    (folder / f"{n}.pdf").write_text(n)
+                    (folder / "03_unfinished.html").write_text("half")
+                    made.append(run.Made(n, self.notebook(new_markdown_cell(f"# {n}"))))
+                    run.show(made, dict(ABOUT, pages=[]), folder)
+                    index = (reports / "index.html").read_text()
+                    self.assertEqual([f'href="{m}.html"' in index for m in ("01_a", "02_b", "checks", "packages")], [True, n == "02_b", False, True])
+                    self.assertEqual((reports / f"{n}.pdf").read_text(), n)
+                self.assertFalse((reports / "03_unfinished.html").exists())
+
+    def test_page_of_tests(self):
+        """The page of tests has each test with what its comment claims, and without a comment with the words of its name."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder, "project")
+            (root / "geom" / "testdata").mkdir(parents=True)
+            (root / "geom" / "x_test.go").write_text("package x\n\n// TestLog ends at y < 1,\n// from both sides.\n//\n// More.\nfunc TestLog(t *testing.T) {\n}\n\n"
+                                                    "func FuzzReadCSV(f *testing.F) {\n}\n\nfunc TestMain(m *testing.M) {\n}\n")
+            (root / "geom" / "testdata" / "y_test.go").write_text("package y\n\nfunc TestHidden(t *testing.T) {\n}\n")
+            (root / "test_z.py").write_text("def test_a_page():\n    pass\n\ndef test_b():\n    'Says so.'\n")
+            self.assertEqual(evidence.tests(root), [("Ends at y < 1, from both sides.", "geom", "TestLog", True), ("Read CSV", "geom", "FuzzReadCSV", False),
+                                                    ("A page", ".", "test_a_page", False), ("Says so.", ".", "test_b", True)])
+            path = pathlib.Path(folder, "tests.html")
+            evidence.write(path)
+            page = path.read_text(encoding="utf-8")
+        for part in "<code>TestLinks</code>", "<code>notebooks</code>", "script-src 'sha256-", 'id="filter"':
+            self.assertIn(part, page)
+
     def test_reference(self):
         documentation = run.ask("reference")
         self.assertEqual(documentation["names"]["nb.Text"], "func Text(data string) string")
+        found = run.ask("find", "Mean", "frechet").splitlines()
+        self.assertTrue(found[0].startswith("- `stats.FrechetMean` FrechetMean returns the Fréchet mean"), found[:2])
         for place in "nb", "nb.Text", "morpho.Dataset.Names":
             self.assertIn(f'id="{place}"', documentation["page"])
         places = set(re.findall(r'id="([^"]*)"', documentation["page"]))

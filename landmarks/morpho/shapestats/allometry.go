@@ -34,8 +34,9 @@ type Allometry struct {
 	SizeFree *morpho.Dataset
 }
 
-// MeasureAllometry explains shapes by size and by the groups of the data set, if there are several: morpho.Dataset.GroupBy makes them. With a tree, which
-// may be nil, the specimens are species (FitOnTree). Specimens weigh by the errors of their landmarks, if these are known (FitWithErrors). It has the errors of Fit and of morpho.Dataset.LogSizes, as for shapes that were scaled before.
+// MeasureAllometry fits shape to the logarithm of centroid size, and to the groups of the data set if there are several (morpho.Dataset.GroupBy makes
+// them). With a tree, which may be nil, the specimens are species: see FitOnTree. Specimens whose landmarks have known errors are weighed by them:
+// see FitWithErrors. Errors are those of Fit and of morpho.Dataset.LogSizes, as for shapes that were scaled before.
 func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (_ *Allometry, err error) {
 	defer try.Named(&err, "allometry of %s", d.Name)
 	fit := func(terms ...linear.Term) (*Model, error) {
@@ -99,8 +100,8 @@ func (a *Allometry) slope() []float64 {
 	return a.Common.Coefficients[slices.Index(a.Common.Columns, morpho.LogSize)]
 }
 
-// Predict returns the shape of a group at a centroid size, [n][d], by the slope of the group, and its score, which is of the kind of Scores. Without
-// groups the group is not looked at. It has the errors of Model.Predict.
+// Predict returns the shape [n][d] that the slope of a group predicts at a centroid size, and its score, on the axis of Scores. Without groups the
+// argument group is ignored. Errors are those of Model.Predict.
 func (a *Allometry) Predict(group string, size float64) (_ shape.Shape, score float64, err error) {
 	solve.NotNil(a)
 	m := a.Common

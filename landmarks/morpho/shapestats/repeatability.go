@@ -33,11 +33,12 @@ func (r *Repeatability) String() string {
 	return fmt.Sprintf("%v\nrepeatability of one measurement: %.4f", r.Table, r.ICC)
 }
 
-// MeasureRepeatability compares repeated measurements of individuals, which are the categories of a factor, or combinations of an Interaction of
-// factors, such as the sides of each. A session is the factor of who measured, or when: its term tells a systematic error from a random one.
+// MeasureRepeatability compares repeated measurements of individuals: how much of the variance of shape is between individuals, and how much is
+// error of measurement. Individuals are the categories of a factor, or of an Interaction of factors, such as the sides of each. A session is the
+// factor of who measured, or when: its term separates a systematic error from a random one.
 //
-// Exchangeable under the null hypothesis, that sessions do not differ, are the residuals of the individuals' means. It is an error if no individual was
-// measured twice, and where Fit is one.
+// The test of a session permutes the residuals of the individuals' means, which are exchangeable if sessions do not differ. It is an error if no
+// individual was measured twice; other errors are those of Fit.
 func MeasureRepeatability(d *morpho.Dataset, individual linear.Term, p linear.Permutations, session ...linear.Term) (_ *Repeatability, err error) {
 	defer try.Named(&err, "repeatability of %s", d.Name)
 	names, members := try.Get2(linear.Cells(len(d.Specimens), columns{d}, individual))

@@ -42,22 +42,22 @@ func (s *Separation) String() string {
 		100*s.Right, 100*s.RightAgain, s.Test, s.Components)
 }
 
-// CanonicalVariates returns the axes along which the groups of a data set differ most in units of the standard deviation within them, of which scores
-// have the variance 1: linear discriminants. The covariance within groups is that of the shapes' principal components, as many as have 95 % of the
-// variance, but no more than a third of the specimens less the groups, since a covariance of more numbers is not known.
+// CanonicalVariates returns the axes along which the groups of a data set differ most, relative to the standard deviation within groups (linear
+// discriminants); scores have the variance 1 within groups. The test compares Pillai's trace.
 //
-// Scores that took part in the axes separate groups that do not differ, the more so the fewer specimens there are for a component; see CrossValidated.
-// What the test compares is Pillai's trace. Principal components are those of all specimens, which know of no groups.
+// The covariance within groups is that of the first principal components of all specimens: those with 95 % of the variance, but at most a third
+// of the number of specimens minus that of groups, because a covariance of more numbers cannot be estimated. Scores of specimens that took part in
+// the axes separate groups even if these do not differ, the more the fewer specimens there are per component: see CrossValidated.
 //
-// It is an error if there are fewer than two groups, or one of them has a single specimen, or none varies, and where Fit is one.
+// It is an error if there are fewer than two groups, if a group has a single specimen, or if nothing varies; other errors are those of Fit.
 func CanonicalVariates(d *morpho.Dataset, p linear.Permutations) (*Separation, error) {
 	return separation("canonical variates", d, p, (*Components).most, true)
 }
 
-// BetweenGroupComponents returns the principal components of the means of the groups, weighted by their specimens, on which the shapes are projected: axes of
-// length 1, without a covariance within groups (P. Mitteroecker and F. Bookstein, Evol. Biol. 38, 2011). In many dimensions they separate groups that do not
-// differ as well (A. Cardini, P. O'Higgins and J. Rohlf, Evol. Biol. 46, 2019); see CrossValidated. What the test compares is the share of the
-// variance that is between groups. It has the errors of CanonicalVariates.
+// BetweenGroupComponents returns the principal components of the group means, weighted by the numbers of specimens, and the scores of all shapes on
+// them. The axes have length 1 and need no covariance within groups (P. Mitteroecker and F. Bookstein, Evol. Biol. 38, 2011). The test compares the
+// share of the variance that is between groups. In many dimensions these axes also separate groups that do not differ (A. Cardini, P. O'Higgins and
+// J. Rohlf, Evol. Biol. 46, 2019): see CrossValidated. Errors are those of CanonicalVariates.
 func BetweenGroupComponents(d *morpho.Dataset, p linear.Permutations) (*Separation, error) {
 	return separation("between-group components", d, p, func(c *Components, free int) int { return len(c.Axes) }, false)
 }

@@ -481,8 +481,8 @@ func readPoints(path string, d int, header ...float64) [][]float64 {
 // maxGrid bounds a grid of control points: the matrix of their kernel has maxGrid² numbers.
 const maxGrid = 20000
 
-// Grid returns the points of a regular grid over the box of points, [n][D]: so many along each axis as have the distance spacing
-// there, in its middle.
+// Grid returns the points [n][D] of a regular grid in the middle of the box of points, at the distance spacing from each other. It is an error if
+// the spacing is not positive, or if the grid has more than 20,000 points.
 func Grid(points [][]float64, spacing float64) ([][]float64, error) {
 	if !(spacing > 0) || math.IsInf(spacing, 1) {
 		return nil, fmt.Errorf("a spacing of %g, want a positive number", spacing)

@@ -20,10 +20,10 @@ import (
 	"anatomy/landmarks/surfaces/population"
 )
 
-// ReadLandmarks reads the landmarks of some subjects, which Place then places on the others, before Start. Of a folder, which is that of the
-// meshes if path is empty, these are files of the names of mesh files: skull.mrk.json beside skull.ply (see morpho.Read). Of a file these are its specimens of such
-// names. Subjects with landmarks become the first ones. It is an error if a landmark is farther from its mesh than a tenth of the
-// size: then it has another unit or other directions of axes.
+// ReadLandmarks reads the landmarks of some subjects, which Place then places on the others; call it before Start. The path is a folder with a file
+// per subject, named as its mesh, such as skull.mrk.json for skull.ply (see morpho.Read), or one file whose specimens have such names. An empty path
+// is the folder of the meshes. Subjects with landmarks become the first ones. It is an error if a landmark is farther from its mesh than a tenth of
+// the size, which means another unit or other directions of the axes.
 func (s *Study) ReadLandmarks(path string) (err error) {
 	defer try.Catch(&err)
 	path = cmp.Or(path, s.folder)
@@ -119,7 +119,7 @@ func (s *Study) Place(opts ...solve.Option) (*population.Placement, error) {
 	return s.returned(m.Landmarks(s.Controls, s.Subjects, s.Landmarks, opts...))
 }
 
-// Among is Placement.Among of what Place returned. If all these templates are among the Failures of Start, so are all subjects.
+// Among is population.Placement.Among of what Place returned. If Start named all these templates among the Failures, all subjects are named.
 func (s *Study) Among(p *population.Placement, templates ...int) (*population.Placement, error) {
 	return s.returned(p.Among(templates...))
 }
@@ -211,9 +211,9 @@ func back(a *population.Aligned, mark *population.PlacedLandmark) {
 	mark.Point, mark.Gap = a.Back(mark.Point), mark.Gap/a.Scale
 }
 
-// PlacedData returns the landmarks of all subjects as a data set: digitised ones where they were given, else placed ones, missing where
-// there are none. Its covariates are "landmarks", digitised or placed; the standard error of each landmark, by label or number, and
-// their root mean square, morpho.ErrorColumn; and how many failures name the subject.
+// PlacedData returns the landmarks of all subjects as a data set: digitised ones where these were given, else placed ones, and missing ones where
+// there are neither. Its covariates are "landmarks" (digitised or placed), the standard error of each landmark by its label or number, their root
+// mean square (morpho.ErrorColumn), and the number of failures that name the subject.
 func (s *Study) PlacedData(name string, p *population.Placement) *morpho.Dataset {
 	d := &morpho.Dataset{Name: name, Labels: s.Labels, Notes: slices.Clone(s.Notes)}
 	count := len(s.Landmarks[p.Templates[0]])

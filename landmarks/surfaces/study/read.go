@@ -21,24 +21,22 @@ const maxSizeRatio = 5
 
 // Read reads a folder, which is one of these:
 //
-//   - a study of Deformetrica 4, or with the tags of 3, where it holds model.xml and data_set.xml: of the types Registration, DeterministicAtlas,
-//     BayesianAtlas and Regression; what has no counterpart here is named in Notes;
-//   - subjects of one object: one a mesh file (see mesh.Read) and a specimen of a .csv file of landmarks, whose points are taken for
-//     a closed outline, unless the file has the name of a mesh file: then it holds its landmarks;
-//   - where there are none of these, a folder a subject, with its objects as files or specimens of such kinds. Objects of subjects
-//     belong together by their names, of files without extension and without the name of the subject: left.ply or a_left.ply of the
-//     subject a. Where every subject has one, any name will do.
+//   - a study of Deformetrica 4, or with the tags of 3: the folder has model.xml and data_set.xml, of the type Registration, DeterministicAtlas,
+//     BayesianAtlas or Regression. Notes names what has no counterpart here;
+//   - subjects of one object each: every mesh file is a subject (see mesh.Read), and so is every specimen of a .csv file, whose landmarks are read as
+//     a closed outline. A .csv file with the name of a mesh file has the landmarks of that mesh;
+//   - a folder per subject, with its objects as such files. Objects of different subjects correspond by their names, without extension and without
+//     the name of the subject: left.ply and a_left.ply of the subject a. If every subject has one object, its name does not matter.
 //
-// Other files are named in Notes. Meshes are cleaned (see mesh.Mesh.Clean). It is an error if there are fewer than two subjects, if
-// they have not the same objects, if an object is a surface here and a curve there, and if one is five times as large or small as
-// the median: then its unit is another.
+// Other files are named in Notes. Meshes are cleaned (see mesh.Mesh.Clean). It is an error if there are fewer than two subjects, if their objects
+// differ, if an object is a surface in one subject and a curve in another, or if a subject is five times as large or small as the median, which means
+// another unit.
 //
 // Start then brings the subjects to the first and chooses the model.
 func Read(folder string) (*Study, error) { return read(folder, false) }
 
-// ReadEach is Read that leaves out the subjects that make Read fail, and says in LeftOut which and why: a file that cannot be read, a mesh without
-// cells, a unit that is another. A folder that is read for its landmarks is read so; the mean of an atlas is not to lack a subject by
-// mistake.
+// ReadEach is Read, but leaves out the subjects for which Read would fail: those whose file cannot be read, whose mesh has no cells, or whose unit is
+// another. LeftOut says which and why. It is for folders that are read for their landmarks; an atlas should not lack a subject by mistake.
 func ReadEach(folder string) (*Study, error) { return read(folder, true) }
 
 func read(folder string, each bool) (_ *Study, err error) {

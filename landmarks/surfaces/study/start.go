@@ -23,16 +23,21 @@ import (
 // fastFrom is the number of cells above which the fast sums are taken.
 const fastFrom = 2000
 
-// Start aligns the subjects of a folder to the first, and chooses a model by their size r, the root mean square distance of the
-// first from its centre; a study of Deformetrica has its own, and stays as it is. Several poses of each subject, and of its mirror image, are
-// tried by rough matches of thinned meshes (see population.Model.Poses), and the alignment starts from the best. Where Landmarks are given there is
-// no alignment after this, because Place takes the pose as unknown. Notes name subjects whose best two poses are so near that they cannot be told apart,
-// and those whose mirror images fit better. The deformations are Gaussian of width
-// r·deformation. The norm of an object is that of varifolds of width r·detail, for the r of the object itself, but no finer than its
-// edges; its noise is a share of what would be all: 0.2·r for surfaces and 0.3 for curves. Notes say the numbers. The Smoothing of a
-// curve is twice as wide as its norm. With similarity subjects may also be scaled. The template starts as the first subject, and control
-// points stand on a grid, a width apart, as far as a width from it. A template of surfaces is a hypertemplate unless FreeVertices is set, also
-// that of a study of Deformetrica.
+// Start aligns the subjects of a folder to the first, and chooses a model. A study of Deformetrica has its own alignment and model, which stay. Sizes
+// are relative to r, the root mean square distance of the first subject from its centre:
+//
+//   - deformations have a Gaussian kernel of the width r·deformation, with control points on a grid one width apart, up to one width from the
+//     subject;
+//   - the norm of each object is that of varifolds of the width r·detail, with the r of the object, but no finer than its edges;
+//   - the noise of each object is 0.2·r for surfaces, with the r of the object, and 0.3 for curves;
+//   - the Smoothing of a curve is twice as wide as its norm.
+//
+// With similarity subjects may also be scaled. The template starts as the first subject. A template of surfaces is a hypertemplate unless
+// FreeVertices is set, also in a study of Deformetrica. Notes has the numbers that were chosen.
+//
+// Several poses of each subject and of its mirror image are tried by rough matches of thinned meshes (see population.Model.Poses), and the alignment
+// starts from the best. If there are Landmarks, no alignment follows, because Place treats the pose as unknown. Notes names subjects whose two best
+// poses cannot be told apart, and subjects whose mirror image fits better.
 func (s *Study) Start(deformation, detail float64, similarity bool) (err error) {
 	defer try.Catch(&err)
 	if s.Model.Space != nil {

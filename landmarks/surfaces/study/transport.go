@@ -17,10 +17,10 @@ import (
 	"anatomy/landmarks/surfaces/mesh"
 )
 
-// ParallelTransport is the task to predict how a subject changes in time from how another shape does. That shape is Template at the time
-// At, and Template moved by a geodesic of the control points at other times. The subject is known at the time At: the deformation that starts with
-// Velocity takes Template to it. Predict moves the velocity by parallel transport along the geodesic, and deforms the shape of each time
-// by the result. Such a path of the subject is called exp-parallel (Schiratti et al., NIPS 2015; Bône et al., CVPR 2018).
+// ParallelTransport predicts how a subject changes in time from how another shape changes. That shape is Template at the time At, and at other times
+// Template moved by a geodesic of the control points. The subject is known at the time At: the deformation that starts with Velocity maps Template
+// to it. Predict transports this velocity in parallel along the geodesic, and deforms the shape at each time by the result. The path of the subject
+// is called exp-parallel (Schiratti et al., NIPS 2015; Bône et al., CVPR 2018).
 type ParallelTransport struct {
 	Objects          []string         // names of the meshes of the template, "" for none
 	Template         []*mesh.Mesh     // at the time At
@@ -130,11 +130,12 @@ func (t *ParallelTransport) Write(folder string, predictions []Prediction) (err 
 	return nil
 }
 
-// ReadParallelTransport reads the model.xml of a study of Deformetrica 4 of the type ParallelTransport: its template, the momenta of the path and of the
-// deformation to the subject, and their control points. Other control points of the second may be given: its velocity field is
-// taken at those of the path. Without t0 the template is that at the time tmin. Both integrations are of Heun, as there; the number of time
-// points n is n − 1 steps of the deformations. The transport solves its differential equation, which Deformetrica's scheme of finite
-// differences approaches with the first order of its steps.
+// ReadParallelTransport reads the model.xml of a study of Deformetrica 4 of the type ParallelTransport: its template, the momenta of the path and of
+// the deformation to the subject, and their control points. If the deformation has other control points, its velocity field is evaluated at those of
+// the path. Without t0 the template is that at the time tmin.
+//
+// Both integrations use Heun's method, as in Deformetrica; n time points are n − 1 steps of the deformations. The transport solves its differential
+// equation, to which Deformetrica's finite differences converge with first order in their steps.
 func ReadParallelTransport(model string) (t *ParallelTransport, err error) {
 	err = try.Run(func() { t = readTransport(model) })
 	return t, err

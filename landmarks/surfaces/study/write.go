@@ -14,8 +14,8 @@ import (
 	"anatomy/landmarks/surfaces/population"
 )
 
-// Files returns the names of files for the objects of shapes, without endings: the stem of each shape, such as "template", and if it is
-// not empty the ID of the object, with _ for characters that are not allowed in names. Two of one name are an error.
+// Files returns the names of files for the objects of shapes, without extensions: the stem of each shape, such as "template", followed by _ and the
+// ID of the object if it has one. Characters that names of files cannot have become _. It is an error if two names are equal.
 func Files(stems, ids []string) ([][]string, error) {
 	taken, out := map[string]string{}, make([][]string, len(stems))
 	for i, stem := range stems {

@@ -6,6 +6,7 @@
 //	ask look < question    what the data of a reader and the values of parameters are worth, before anything is executed
 //	ask backend            with what computations run here
 //	ask reference          the documentation of the packages
+//	ask find WORD...       the functions and types that have these words, as Markdown for nb.Help
 package main
 
 import (
@@ -18,7 +19,7 @@ import (
 )
 
 func main() {
-	answer, err := any(nil), fmt.Errorf("want facts, readers, look, backend or reference")
+	answer, err := any(nil), fmt.Errorf("want facts, readers, look, backend, reference or find")
 	if len(os.Args) > 1 {
 		switch verb, args := os.Args[1], os.Args[2:]; verb {
 		case "facts":
@@ -31,6 +32,8 @@ func main() {
 			answer, err = backend(), nil
 		case "reference":
 			answer, err = documentation()
+		case "find":
+			answer, err = find(args)
 		}
 	}
 	if err == nil {

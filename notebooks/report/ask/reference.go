@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -10,6 +11,7 @@ import (
 	"go/printer"
 	"go/token"
 	"html"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -22,12 +24,13 @@ import (
 type reference struct {
 	page  strings.Builder   // HTML; each exported name has its place, "landmarks.Space.Log", and a package its name and its path
 	names map[string]string // their declarations on one line, by the names of these places
+	about map[string]string // the first sentences of their comments
 }
 
-func documentation() (map[string]any, error) {
-	r := reference{names: map[string]string{}}
+func documentation() (*reference, error) {
+	r := &reference{names: map[string]string{}, about: map[string]string{}}
 	// With -e programs that do not compile yet are listed, too, and passed over below.
-	list := exec.Command("go", "list", "-e", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}", "./...")
+	list := exec.Command("go", "list", "-e", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}", "anatomy/"+"...") // internal/rename.py finds a path that ends so
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {
@@ -42,7 +45,29 @@ func documentation() (map[string]any, error) {
 			return nil, err
 		}
 	}
-	return map[string]any{"page": r.page.String(), "names": r.names}, nil
+	return r, nil
+}
+
+// MarshalJSON writes what reports need.
+func (r *reference) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"page": r.page.String(), "names": r.names})
+}
+
+// find lists the names that have all words in them, in their declarations or in the first sentences of their comments, as Markdown. Those
+// that have the first word in their own name come first.
+func find(words []string) (string, error) {
+	r, err := documentation()
+	if err != nil || len(words) == 0 {
+		return "", err
+	}
+	has := func(text, word string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(word)) }
+	lines := map[bool]string{} // by whether the first word is in the name
+	for _, name := range slices.Sorted(maps.Keys(r.names)) {
+		if all := name + " " + r.names[name] + " " + r.about[name]; !slices.ContainsFunc(words, func(w string) bool { return !has(all, w) }) {
+			lines[has(name, words[0])] += fmt.Sprintf("- `%s` %s\n", name, r.about[name])
+		}
+	}
+	return lines[true] + lines[false], nil
 }
 
 // inside reports whether a package is of no use to others: what tests share, what computes in C for another package, what simulates for a
@@ -106,6 +131,7 @@ func (r *reference) add(importPath, dir string) error {
 	}
 	entry := func(level int, name, declaration, about string) {
 		r.names[name] = strings.Join(strings.Fields(strings.SplitN(declaration, "\n", 2)[0]), " ")
+		r.about[name] = pkg.Synopsis(about)
 		fmt.Fprintf(&r.page, "<h%d id=\"%s\">%s</h%d>\n<pre><code>%s</code></pre>\n", level, name, name, level, html.EscapeString(declaration))
 		text(about)
 	}

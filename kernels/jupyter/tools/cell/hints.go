@@ -19,7 +19,7 @@ func findBy(message string, find func(w *Workspace, message []string, line strin
 }
 
 const (
-	python = "go-for-python.md has more"
+	python = "start.md has more"
 	syntax = `^expected|^syntax error|^unexpected|^illegal`
 )
 
