@@ -23,6 +23,8 @@ require (
 	github.com/spf13/pflag v1.0.6
 )
 
+require github.com/therootcompany/xz v1.0.1
+
 require github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 
 require (

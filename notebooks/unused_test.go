@@ -56,11 +56,12 @@ var kept = map[string][]string{
 	},
 	"geom/linalg":                   {"Node", "Spectrum.Exp", "Spectrum.Log"},
 	"geom/stats":                    {"MeanDistance"},
-	"geom/tree":                     {"Ancestors.LogLikelihood"},
-	"landmarks":                     {"Flow.CarryFramesOnGraph", "JetSpace.Split"},
+	"geom/tree":                     {"Ancestors.LogLikelihood"}, // of given rates, against which package guided is tested
+	"landmarks":                     {"Flow.TransformFramesOnGraph", "JetSpace.Split"},
 	"landmarks/morpho/shapestats":   {"Integration.At"},
 	"landmarks/morpho/supplement":   {"Document.Tables", "Document.Figures"},
 	"landmarks/surfaces/population": {"Regression.At"},
+	"landmarks/surfaces/study":      {"Table.Read"}, // which nb.Data calls
 }
 
 // measured are names for what measures alone: they lie where what they measure is.

@@ -10,6 +10,7 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 func TestAlt(t *testing.T) {
@@ -120,7 +121,7 @@ func TestSeen(t *testing.T) {
 		}
 	}
 	// A kind of layer may have any marks.
-	for _, l := range []*Layer{Series(x, x), Scatter(x, x), Outline(q), Lines(q), Arrows(q, q), Trajectories([][][]float64{q, q}), Histogram(x, 0), VLine(1), Tree(species()), Names(corner, []string{"A", "B"})} {
+	for _, l := range []*Layer{Series(x, x), Scatter(x, x), Outline(q), Lines(q), Arrows(q, q), Trajectories([]shape.Shape{q, q}), Histogram(x, 0), VLine(1), Tree(species()), Names(corner, []string{"A", "B"})} {
 		for _, draw := range []func(c *canvas) error{
 			func(c *canvas) error { c.dot(q[0], 1, Blue, pen{}); return nil },
 			func(c *canvas) error {

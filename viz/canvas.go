@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -255,7 +256,7 @@ func (b box) radius(dim int) float64 {
 	return r
 }
 
-func boxOf(sets ...[][]float64) box {
+func boxOf(sets ...shape.Shape) box {
 	b := emptyBox()
 	for _, s := range sets {
 		for _, p := range s {

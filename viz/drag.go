@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot/vg"
+
+	"anatomy/geom/shape"
 )
 
 // Drag shows a geodesic of landmarks in the plane that the reader takes hold of: path holds its shapes from start to end,
@@ -18,23 +20,23 @@ import (
 //
 //	r := nb.Must(M.Log(q0, q1))
 //	viz.Show(viz.Drag(r.Path, r.Momentum, sigma).Unit("mm"))
-func Drag(path [][][]float64, momentum [][]float64, sigma float64) *Figure {
+func Drag(path []shape.Shape, momentum [][]float64, sigma float64) *Figure {
 	return takeHold("Drag", path, momentum, sigma, true)
 }
 
 // DragPoints is Drag for landmarks that follow no outline: they are drawn as points.
-func DragPoints(path [][][]float64, momentum [][]float64, sigma float64) *Figure {
+func DragPoints(path []shape.Shape, momentum [][]float64, sigma float64) *Figure {
 	return takeHold("DragPoints", path, momentum, sigma, false)
 }
 
-func takeHold(name string, path [][][]float64, momentum [][]float64, sigma float64, closed bool) *Figure {
+func takeHold(name string, path []shape.Shape, momentum [][]float64, sigma float64, closed bool) *Figure {
 	if err := checkDrag(path, momentum, sigma); err != nil {
 		f := Fig()
 		f.err = fmt.Errorf("%s: %w", name, err)
 		return f
 	}
 	start, end := path[0], path[len(path)-1]
-	ways := make([][][]float64, len(start))
+	ways := make([]shape.Shape, len(start))
 	for i := range ways {
 		for _, q := range path {
 			ways[i] = append(ways[i], q[i])
@@ -52,7 +54,7 @@ func takeHold(name string, path [][][]float64, momentum [][]float64, sigma float
 
 const mostDragged = 80 // landmarks: with more the page would be slow
 
-func checkDrag(path [][][]float64, momentum [][]float64, sigma float64) error {
+func checkDrag(path []shape.Shape, momentum [][]float64, sigma float64) error {
 	if err := checkShapes("time", path, true); err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (f *Figure) dragged() (*sheet, error) {
 }
 
 // lattice returns the grid before its deformation.
-func (d *drag) lattice() [][][]float64 { return Lattice(26, d.start, d.end) }
+func (d *drag) lattice() []shape.Shape { return Lattice(26, d.start, d.end) }
 
 func (d *draggable) html() string {
 	s := d.sheet.withoutKeys()

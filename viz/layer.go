@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -204,7 +205,7 @@ func checkPoints(what string, points [][]float64) error {
 
 // checkShapes does checkPoints for several sets and reports sets of different dimension and, where same is true, of
 // different size.
-func checkShapes(what string, shapes [][][]float64, same bool) error {
+func checkShapes(what string, shapes []shape.Shape, same bool) error {
 	if len(shapes) == 0 {
 		return fmt.Errorf("no %s given", what)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 // A layer of any kind is coloured by values, scaled, and stands in the legend, and refuses what means nothing to it.
@@ -76,7 +77,7 @@ func TestSample(t *testing.T) {
 // No layer takes by itself a colour that another was given, nor blue beside a ramp, which begins with it.
 func TestAutomaticColours(t *testing.T) {
 	q := ring(5, 0, 0, 1, 1)
-	path := [][][]float64{q, ring(5, 0, 0, 2, 1)}
+	path := []shape.Shape{q, ring(5, 0, 0, 2, 1)}
 	layers, err := Fig(Outline(q), Outline(q).Color(Vermilion), Trajectories(path), Outline(q)).coloured(ranges{})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/shape"
 )
 
 // Hull fills the convex hull of a Scatter, in its colour.
@@ -164,7 +166,7 @@ func checkLinks(links [][2]int, n int) error {
 
 // Miniatures draws shapes at places of a flat figure, such as those that belong to points of a morphospace, all on one scale, as tall as Layer.Width says, or
 // 26 points: as wireframes, or without links as closed outlines. Of shapes in space are drawn the two coordinates along which the first one is largest.
-func Miniatures(places [][]float64, shapes [][][]float64, links [][2]int) *Layer {
+func Miniatures(places [][]float64, shapes []shape.Shape, links [][2]int) *Layer {
 	return newLayer(traits{name: "Miniatures", takes: "ColorBy", items: len(shapes)}, func(c *canvas) error {
 		if err := checkShapes("shape", shapes, true); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 // The hull of points holds all of them and turns to the left at each corner; the ellipse has 95 % of normal numbers.
@@ -59,17 +60,17 @@ func TestHoverAndMiniatures(t *testing.T) {
 	}
 	expect.Refused(t, expect.Error(Scatter([]float64{1}, []float64{1}).Hover("a", "b").Color(Black).record(0)), "2 names for 1 points")
 
-	shape := [][]float64{{0, 0}, {2, 0}, {2, 1}}
+	corner := [][]float64{{0, 0}, {2, 0}, {2, 1}}
 	twice := [][]float64{{0, 0}, {4, 0}, {4, 2}}
-	drawn := expect.Must(Miniatures([][]float64{{0, 0}, {1, 1}}, [][][]float64{shape, twice}, nil).record(0))
+	drawn := expect.Must(Miniatures([][]float64{{0, 0}, {1, 1}}, []shape.Shape{corner, twice}, nil).record(0))
 	if len(drawn.marks) != 2 || math.Abs(drawn.marks[1].glyph[1][0]-2*drawn.marks[0].glyph[1][0]) > 1e-12 {
 		t.Error(drawn.marks)
 	}
 	space := [][]float64{{0, 0, 0}, {1, 0, 5}, {0, 3, 2}}
-	if drawn = expect.Must(Miniatures([][]float64{{0, 0}}, [][][]float64{space}, [][2]int{{0, 1}, {1, 2}}).record(0)); len(drawn.marks) != 2 || drawn.marks[0].glyph[1][1] <= drawn.marks[0].glyph[0][1] {
+	if drawn = expect.Must(Miniatures([][]float64{{0, 0}}, []shape.Shape{space}, [][2]int{{0, 1}, {1, 2}}).record(0)); len(drawn.marks) != 2 || drawn.marks[0].glyph[1][1] <= drawn.marks[0].glyph[0][1] {
 		t.Error("of a shape in space the two longest axes are drawn", drawn.marks)
 	}
-	expect.Refused(t, expect.Error(Wireframe(shape, [][2]int{{0, 3}}).Color(Black).record(0)), "link 0 joins the landmarks 0 and 3 of 3")
+	expect.Refused(t, expect.Error(Wireframe(corner, [][2]int{{0, 3}}).Color(Black).record(0)), "link 0 joins the landmarks 0 and 3 of 3")
 	if drawn = expect.Must(Wireframe(space, [][2]int{{0, 2}}).Color(Black).record(0)); len(drawn.marks) != 4 {
 		t.Error(drawn.marks)
 	}

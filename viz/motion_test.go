@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 // A figure in space carries what its script draws from: the points of the data about their middle, in whole steps.
@@ -133,7 +134,7 @@ func TestPlayTimes(t *testing.T) {
 
 // What a reader can move turns light and dark over with the page, and its page brings a ground of the right colour.
 func TestDarkPage(t *testing.T) {
-	path := [][][]float64{ring(8, 0, 0, 2, 1), ring(8, 1, 0, 2, 1)}
+	path := []shape.Shape{ring(8, 0, 0, 2, 1), ring(8, 1, 0, 2, 1)}
 	for name, d := range map[string]Drawing{
 		"turn": Fig(Ellipsoid(1, 1, 1)), "play": Play(path), "drag": Drag(path, constant(8, 1, 0), 1),
 		"slider": Slider("t", []float64{0, 1}, func(i int) *Figure { return Fig(Outline(path[i])) }),
@@ -159,7 +160,7 @@ func TestDarkPage(t *testing.T) {
 
 // An animation holds where the moving points stand on the page in every frame, and no more than what moves.
 func TestPlay(t *testing.T) {
-	var path [][][]float64
+	var path []shape.Shape
 	var arrows []*Layer
 	for k := range 51 {
 		q := ring(8, float64(k), 0, 10, 5)
@@ -242,7 +243,7 @@ func TestPlay(t *testing.T) {
 		"frame 1 is nil":                    Fig(Moving(Outline(path[0]), nil)),
 		"frame 1: Width(-1)":                Fig(Moving(Outline(path[0]), Outline(path[1]).Width(-1))),
 		"51 frames, another moving layer 2": Play(path, Moving(arrows[:2]...)),
-		"at t = 1: Outline: shape 0, landmark 1 has 1 coordinates": Play([][][]float64{path[0], {{1, 2, 3}, {1}}}),
+		"at t = 1: Outline: shape 0, landmark 1 has 1 coordinates": Play([]shape.Shape{path[0], {{1, 2, 3}, {1}}}),
 	} {
 		expect.Refused(t, expect.Error(figure.sheet()), want)
 	}
@@ -294,7 +295,7 @@ func TestMovingColours(t *testing.T) {
 
 // The page of Drag holds what it computes from, and no more than a small script.
 func TestDrag(t *testing.T) {
-	var path [][][]float64
+	var path []shape.Shape
 	for k := range 5 {
 		path = append(path, ring(12, float64(k), 0, 20, 10))
 	}
@@ -326,8 +327,8 @@ func TestDrag(t *testing.T) {
 		"Drag: a path of one shape: give those from start to end":  Drag(path[:1], p, 1),
 		"12×2 landmarks and 11×2 momenta: they must have one size": Drag(path, p[:11], 1),
 		"a kernel of width 0: give a positive number":              Drag(path, p, 0),
-		"shapes of 3 coordinates":                                  Drag([][][]float64{constant(2, 1, 2, 3), constant(2, 1, 2, 3)}, constant(2, 1, 2, 3), 1),
-		"100 landmarks: give at most 80":                           Drag([][][]float64{ring(100, 0, 0, 1, 1), ring(100, 0, 0, 2, 1)}, constant(100, 1, 1), 1),
+		"shapes of 3 coordinates":                                  Drag([]shape.Shape{constant(2, 1, 2, 3), constant(2, 1, 2, 3)}, constant(2, 1, 2, 3), 1),
+		"100 landmarks: give at most 80":                           Drag([]shape.Shape{ring(100, 0, 0, 1, 1), ring(100, 0, 0, 2, 1)}, constant(100, 1, 1), 1),
 	} {
 		expect.Refused(t, expect.Error(f.sheet()), want)
 	}

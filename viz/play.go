@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"anatomy/geom/shape"
 )
 
 // Play shows a shape that moves: path[k] is the shape at time k/(n−1), such as the path of a geodesic. The layers lie
@@ -13,7 +15,7 @@ import (
 // side by side. Save as .gif makes an animation, as .html a page of its own:
 //
 //	viz.Show(viz.Play(geodesic.Path, viz.Outline(target).Color(viz.Grey).Label("target")))
-func Play(path [][][]float64, layers ...*Layer) *Figure {
+func Play(path []shape.Shape, layers ...*Layer) *Figure {
 	frames := make([]*Layer, len(path))
 	for k, q := range path {
 		frames[k] = Outline(q)

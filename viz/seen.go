@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/shape"
 )
 
 // colourNames are those of the palette, for the alternative text.
@@ -66,7 +68,7 @@ func ownColour(l *Layer) color.NRGBA {
 }
 
 // points returns those of the marks of a kind, by mark.
-func (c *canvas) points(kind markKind) (all [][][]float64) {
+func (c *canvas) points(kind markKind) (all []shape.Shape) {
 	for _, m := range c.marks {
 		if m.kind == kind {
 			all = append(all, m.at)
@@ -75,7 +77,7 @@ func (c *canvas) points(kind markKind) (all [][][]float64) {
 	return all
 }
 
-func joined(sets [][][]float64) (all [][]float64) {
+func joined(sets []shape.Shape) (all [][]float64) {
 	for _, points := range sets {
 		all = append(all, points...)
 	}
@@ -294,14 +296,14 @@ func (s *scene) arrows(l *Layer) string { return s.longest(l.drawn.points(arrowM
 
 // paths says the same of paths, from their beginnings to their ends, which are dots.
 func (s *scene) paths(l *Layer) string {
-	return s.longest(slices.Collect(slices.Chunk(dots(l.drawn), 2)))
+	return s.longest(slices.Collect(slices.Chunk(shape.Shape(dots(l.drawn)), 2)))
 }
 
 var eighths = []string{"to the right", "up to the right", "up", "up to the left", "to the left", "down to the left", "down", "down to the right"}
 
 // longest says where the longest of several ways from one point to another is, and where it points.
-func (s *scene) longest(ways [][][]float64) string {
-	way := func(v, w [][]float64) int { return cmp.Compare(distance(v[0], v[1]), distance(w[0], w[1])) }
+func (s *scene) longest(ways []shape.Shape) string {
+	way := func(v, w shape.Shape) int { return cmp.Compare(distance(v[0], v[1]), distance(w[0], w[1])) }
 	if len(ways) == 0 || len(ways[len(ways)-1]) != 2 {
 		return ""
 	}

@@ -5,12 +5,14 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/shape"
 )
 
 // Outline draws closed outlines through the landmarks of each shape. One shape has a firm line and its landmarks are
 // dots; several are thin and light, so that one drawn over them, a mean say, stands out. A path of shapes is best
 // coloured by time: viz.Outline(path...).ColorBy("t").
-func Outline(shapes ...[][]float64) *Layer {
+func Outline(shapes ...shape.Shape) *Layer {
 	return newLayer(traits{name: "Outline", takes: "ColorBy", items: len(shapes), detail: (*scene).spread, shape: onlyOutline, closed: true}, func(c *canvas) error {
 		if err := checkShapes("shape", shapes, false); err != nil {
 			return err
@@ -36,7 +38,7 @@ func Outline(shapes ...[][]float64) *Layer {
 
 // Region fills closed outlines of the plane: in one colour so that what is beneath shows through, and by a quantity (Layer.ColorBy) in the colours of
 // its bar.
-func Region(shapes ...[][]float64) *Layer {
+func Region(shapes ...shape.Shape) *Layer {
 	return newLayer(traits{name: "Region", takes: "ColorBy", items: len(shapes), filled: true}, func(c *canvas) error {
 		if err := checkShapes("shape", shapes, false); err != nil {
 			return err
@@ -135,7 +137,7 @@ func (l *Layer) resolveVectors() {
 }
 
 // Lines draws open lines. Each is a list of points, [k][2] or [k][3].
-func Lines(lines ...[][]float64) *Layer {
+func Lines(lines ...shape.Shape) *Layer {
 	return newLayer(traits{name: "Lines", takes: "ColorBy", items: len(lines), detail: (*scene).ends}, func(c *canvas) error {
 		if err := checkShapes("line", lines, false); err != nil {
 			return err
@@ -148,7 +150,7 @@ func Lines(lines ...[][]float64) *Layer {
 }
 
 // Grid draws the lines of a deformed grid, thin and grey. Lattice makes the lines before the deformation.
-func Grid(lines ...[][]float64) *Layer {
+func Grid(lines ...shape.Shape) *Layer {
 	l := Lines(lines...)
 	l.name = "Grid"
 	l.noun, l.detail, l.colourless = "grid of %d lines", nil, true
@@ -158,7 +160,7 @@ func Grid(lines ...[][]float64) *Layer {
 // Lattice returns the lines of a square grid that covers the shapes and a tenth of their size beyond, with about the given
 // number of cells along the longer side: first the lines along y, then those along x. Every line has four points to a
 // cell, so that it bends smoothly when its points are moved. It panics if the shapes do not lie in the plane.
-func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
+func Lattice(cells int, shapes ...shape.Shape) []shape.Shape {
 	if err := checkShapes("shape", shapes, false); err != nil {
 		panic(fmt.Sprintf("viz: Lattice: %v", err))
 	}
@@ -178,7 +180,7 @@ func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
 		count[k] = int(math.Ceil((b.size(k) + margin) / side))
 		first[k] = (b.lo[k]+b.hi[k])/2 - side*float64(count[k])/2
 	}
-	var lines [][][]float64
+	var lines []shape.Shape
 	for along := 1; along >= 0; along-- {
 		across := 1 - along
 		for i := range count[across] + 1 {
@@ -197,7 +199,7 @@ func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
 
 // Trajectories draws the path of every landmark, where path[t][i] is landmark i at time t. It is coloured by time and leads
 // from an open dot at the start to a full one at the end.
-func Trajectories(path [][][]float64) *Layer {
+func Trajectories(path []shape.Shape) *Layer {
 	return newLayer(traits{name: "Trajectories", takes: "ColorBy", items: len(path), noun: "trajectories at %d times", detail: (*scene).paths}, func(c *canvas) error {
 		if err := checkShapes("time", path, true); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 )
 
@@ -15,7 +16,7 @@ import (
 // what is measured: "length from the root (million years)". Shapes of the plane, if any, are drawn small at the nodes, all on one scale, as
 // closed outlines: one a node of the tree, nil for none. The layer has an item a node: ColorBy colours the edge above it and its
 // shape.
-func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
+func Tree(t *tree.Tree, shapes ...shape.Shape) *Layer {
 	n := 0
 	if t != nil {
 		n = len(t.Parent)
@@ -89,7 +90,7 @@ const (
 
 // glyphs returns shapes as offsets in points from the middles of their boxes, all on one scale, the largest of a size; none of a shape that is
 // nil. Of shapes in space they have the two coordinates along which the first is largest.
-func glyphs(shapes [][][]float64, width, height float64) (out [][][]float64, err error) {
+func glyphs(shapes []shape.Shape, width, height float64) (out []shape.Shape, err error) {
 	axes, scale := []int{0, 1}, math.Inf(1)
 	for i, s := range shapes {
 		if s == nil {
@@ -105,7 +106,7 @@ func glyphs(shapes [][][]float64, width, height float64) (out [][][]float64, err
 		}
 		scale = math.Min(scale, math.Min(width/b.size(axes[0]), height/b.size(axes[1])))
 	}
-	if out = make([][][]float64, len(shapes)); math.IsInf(scale, 1) {
+	if out = make([]shape.Shape, len(shapes)); math.IsInf(scale, 1) {
 		return out, nil
 	}
 	for i, s := range shapes {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 )
 
@@ -99,9 +100,9 @@ func TestTreeAlt(t *testing.T) {
 }
 
 func TestTreeErrors(t *testing.T) {
-	shapes := make([][][]float64, 10)
+	shapes := make([]shape.Shape, 10)
 	shapes[4] = [][]float64{{0, 0}, {math.NaN(), 1}}
-	solid := make([][][]float64, 10)
+	solid := make([]shape.Shape, 10)
 	solid[4] = constant(3, 1, 2, 3)
 	for _, c := range []struct {
 		drawing Drawing

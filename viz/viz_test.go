@@ -28,6 +28,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 )
 
@@ -62,7 +63,7 @@ func ramp(n int, f func(i float64) float64) []float64 {
 // gallery is a figure of every kind of layer.
 func gallery() map[string]Drawing {
 	q := ring(24, 10, 5, 20, 8)
-	path := make([][][]float64, 11)
+	path := make([]shape.Shape, 11)
 	for t := range path {
 		path[t] = ring(12, 10+float64(t)/2, 5, 20, 8+float64(t)/3)
 	}
@@ -95,7 +96,7 @@ func gallery() map[string]Drawing {
 	for _, p := range circle {
 		equator = append(equator, []float64{2 * p[0], p[1], 0})
 	}
-	heads, nodes := make([][][]float64, 10), ring(10, 0, 0, 2, 1)
+	heads, nodes := make([]shape.Shape, 10), ring(10, 0, 0, 2, 1)
 	for i := range heads {
 		heads[i] = ring(12, 0, 0, 3, 1+0.2*float64(i))
 	}
@@ -329,7 +330,7 @@ func TestNumbersLeaveLinesFree(t *testing.T) {
 func TestLinesHaveNoSeams(t *testing.T) {
 	grey := func(c color.Color) float64 { return float64(color.GrayModel.Convert(c).(color.Gray).Y) }
 	for dim := 2; dim <= 3; dim++ {
-		path := make([][][]float64, 361)
+		path := make([]shape.Shape, 361)
 		for k := range path {
 			path[k] = [][]float64{make([]float64, dim)}
 			path[k][0][1] = float64(k) // along the page, seen from the x axis, too
@@ -446,7 +447,7 @@ func TestErrors(t *testing.T) {
 		{Outline(q).Width(-1), "Width(-1)"},
 		{Outline(q).Opacity(2), "Opacity(2)"},
 		{Numbers(constant(501, 1, 2)), "501 landmarks"},
-		{Trajectories([][][]float64{q, q[:4]}), "time 1 has 4 landmarks, time 0 has 5"},
+		{Trajectories([]shape.Shape{q, q[:4]}), "time 1 has 4 landmarks, time 0 has 5"},
 		{Ellipses(q, nil), "5 centres and 0 covariance"},
 		{Ellipses(q[:1], [][][]float64{{{1, 2}, {2, 1}}}), "covariance 0: [[1 2] [2 1]] is not positive definite"},
 		{Ellipses(q[:1], [][][]float64{{{1, 2}, {0, 9}}}), "not symmetric"},
@@ -495,7 +496,7 @@ func TestErrors(t *testing.T) {
 
 // Points that all coincide, huge and tiny coordinates, and shapes far from the origin are drawn.
 func TestDegenerate(t *testing.T) {
-	for _, q := range [][][]float64{{{0, 0}}, {{5, 5}, {5, 5}}, {{1e12, 0}, {1e12 + 1, 1}}, {{1e-200, 0}, {0, 1e-200}}, {{1e150, 0}, {0, 1e150}}, {{3, 1}, {4, 1}}, {{1, 1, 1}}, {{1, 2, 3}, {1, 2, 3}}} {
+	for _, q := range []shape.Shape{{{0, 0}}, {{5, 5}, {5, 5}}, {{1e12, 0}, {1e12 + 1, 1}}, {{1e-200, 0}, {0, 1e-200}}, {{1e150, 0}, {0, 1e150}}, {{3, 1}, {4, 1}}, {{1, 1, 1}}, {{1, 2, 3}, {1, 2, 3}}} {
 		zero := make([][]float64, len(q))
 		for i := range zero {
 			zero[i] = make([]float64, len(q[0]))

@@ -10,13 +10,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/viz"
 )
 
-// extentsOf returns the least and the largest coordinates of points.
-func extentsOf(points [][]float64) (low, high []float64) {
+// boxOf returns the least and the largest coordinates of points.
+func boxOf(points [][]float64) (low, high []float64) {
 	low, high = slices.Clone(points[0]), slices.Clone(points[0])
 	for _, x := range points {
 		for a := range x {
@@ -36,12 +37,12 @@ func WithUnit(quantity, unit, power string) string {
 
 // Drawn draws curves and surfaces together, in coordinates of a unit, coloured by the values of a quantity at the vertices of each unless they are
 // nil, and with more layers.
-func Drawn(shape []*mesh.Mesh, unit, quantity string, values [][]float64, more ...*viz.Layer) *viz.Figure {
+func Drawn(objects []*mesh.Mesh, unit, quantity string, values [][]float64, more ...*viz.Layer) *viz.Figure {
 	var vertices [2][][]float64 // of curves and of surfaces
 	var colours [2][]float64
-	var edges [][][]float64
+	var edges []shape.Shape
 	var triangles [][3]int
-	for o, m := range shape {
+	for o, m := range objects {
 		kind := len(m.Cells[0]) - 2
 		for _, c := range m.Cells {
 			if from := len(vertices[1]); kind == 1 {
@@ -120,7 +121,7 @@ func measures(m *mesh.Mesh, unit string) *Table {
 	if volume, err := m.Volume(); err == nil && len(m.Cells[0]) == 3 && len(m.Boundary()) == 0 {
 		t.Add(WithUnit("volume", unit, "³"), volume)
 	}
-	low, high := extentsOf(m.Vertices)
+	low, high := boxOf(m.Vertices)
 	for a := range low {
 		t.Add(WithUnit(fmt.Sprintf("extent along %c", 'x'+a), unit, ""), high[a]-low[a])
 	}

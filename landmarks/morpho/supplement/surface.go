@@ -3,8 +3,6 @@ package supplement
 import (
 	"fmt"
 	"math"
-	"path/filepath"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -13,23 +11,6 @@ import (
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/viz"
 )
-
-// ReadMesh returns the question with the Mesh of a file that is named after the specimen whose Surface it is, or of SPECIMEN=FILE; as it is for no
-// file. It has the errors of mesh.Read.
-func (q Question) ReadMesh(file string) (Question, error) {
-	if file == "" {
-		return q, nil
-	}
-	name, path, named := strings.Cut(file, "=")
-	if !named {
-		path = file
-		name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	}
-	var err error
-	q.Surface = name
-	q.Mesh, err = mesh.Read(path)
-	return q, err
-}
 
 // surface is the mesh of the question, warped by a thin-plate spline from the landmarks of its specimen to the mean shape, with how far the landmarks
 // are off it in centroid sizes; nil without a mesh. It is an error if there is no such specimen, or the mesh is not its surface.
@@ -76,6 +57,9 @@ func (a *analysis) surface() (warped *mesh.Mesh, off float64, err error) {
 
 // surfaces are the surface at the ends of the first two components, coloured by how far it is from that of the mean; nil without a mesh.
 func (a *analysis) surfaces() *Figure {
+	if a.data.Flat {
+		return a.flatEnds()
+	}
 	surface, off := try.Get2(a.surface())
 	if surface == nil {
 		return nil

@@ -86,9 +86,11 @@ func TestSurface(t *testing.T) {
 			t.Errorf("%s differs when the report is made again", name)
 		}
 	}
-	named := expect.Must(Question{}.ReadMesh(filepath.Join(once, "data", "mesh.ply")))
-	if other := expect.Must(Question{}.ReadMesh("body 2=" + filepath.Join(once, "data", "mesh.ply"))); named.Surface != "mesh" || other.Surface != "body 2" {
-		t.Errorf("surfaces of %q and %q", named.Surface, other.Surface)
+	path := filepath.Join(once, "data", "mesh.ply")
+	for scan, surface := range map[string]string{path: "mesh", "body 2=" + path: "body 2"} {
+		if named := expect.Must((&Answers{Scan: scan}).Asked()); named.Surface != surface {
+			t.Errorf("%s is the surface of %q", scan, named.Surface)
+		}
 	}
 	expect.Refused(t, expect.Error(New(d, Question{Surface: "skull", Mesh: surface})), `the mesh of "skull"`, "name the file after its specimen")
 	expect.Refused(t, expect.Error(New(d, Question{Surface: "body 3", Mesh: surface.Map(func(x []float64) []float64 { return []float64{-x[0], -x[1], x[2]} })})), "off it", "the same directions")

@@ -48,6 +48,9 @@ func (a *analysis) byGroup(values []string, x, y []float64) (layers []*viz.Layer
 
 // between draws two shapes with lines between their landmarks.
 func (a *analysis) between(from, to [][]float64, names ...string) *viz.Figure {
+	if a.data.Flat {
+		return a.bodies(from[0], to[0], names...)
+	}
 	if a.links != nil {
 		return viz.Fig(viz.Wireframe(from, a.links).Label(names[0]), viz.Wireframe(to, a.links).Label(names[1])).Unit("centroid sizes")
 	}
@@ -89,9 +92,15 @@ func (a *analysis) vary() *Section {
 		scores := a.ends(k)
 		ends = append(ends, a.between(a.along(k, scores[0]), a.along(k, scores[1]), "lowest score", "highest score").Title(fmt.Sprintf("(%c) component %d", 'a'+k, k+1)))
 	}
-	s.add(&Figure{Name: "components", Caption: "The shapes at the ends of the first two components.", Drawing: viz.Row(ends...)})
+	caption = "The shapes at the ends of the first two components."
+	if a.data.Flat {
+		caption = "The shapes at the highest scores of the first two components, coloured by their displacement from those at the lowest."
+	}
+	s.add(&Figure{Name: "components", Caption: caption, Drawing: viz.Row(ends...)})
 	if surfaces := a.surfaces(); surfaces != nil {
 		s.add(surfaces)
+	}
+	if a.Mesh != nil {
 		a.method("The mesh of a specimen was warped by thin-plate splines of its landmarks.", "F. Bookstein, Principal warps: thin-plate splines and the decomposition of deformations, IEEE Trans. Pattern Analysis and Machine Intelligence 11, 1989")
 	}
 	s.add(sharesTable("components", "Principal components: share of the variance, and its cumulative sum.", a.pca.Shares))

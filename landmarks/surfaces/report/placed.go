@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
@@ -109,7 +110,7 @@ func (p *placed) draw(i int, title string) []*viz.Figure {
 	if slices.Contains(p.found.Templates, i) {
 		layers = append(layers, points.Color(viz.Black).Label("digitised"))
 	} else if p.found.Placed[i] != nil {
-		var rings [][][]float64
+		var rings []geom.Shape
 		for _, mark := range p.found.Placed[i] {
 			ring := mark.Ellipse(0.95, 48)
 			rings = append(rings, append(ring, ring[0]))
