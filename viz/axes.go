@@ -235,7 +235,7 @@ func (s *scene) padded() (lo, hi [2]float64) {
 		lo[k], hi[k] = s.bounds.lo[k], s.bounds.hi[k]
 		margin := 0.04 * (hi[k] - lo[k])
 		if !s.chart {
-			margin = 0.08 * s.bounds.radius(2)
+			margin = 0.06 * s.bounds.radius(2)
 			if s.bare || s.inSpace {
 				margin /= 2
 			}

@@ -65,7 +65,7 @@ func (c *canvas) line(points [][]float64, closed bool, s pen) {
 	c.add(mark{kind: lineMark, at: points, closed: closed, stroke: s})
 }
 
-// area fills the polygon with the given corners.
+// area fills the polygon of a flat figure with the given corners.
 func (c *canvas) area(points [][]float64, fill color.NRGBA) {
 	c.add(mark{kind: areaMark, at: points, fill: fill})
 }
@@ -210,9 +210,9 @@ func (c *canvas) check() error {
 		if err := checkPoints(fmt.Sprintf("mark %d", k), m.at); err != nil {
 			return err
 		}
-		if m.kind == nameMark || m.kind == glyphMark {
+		if m.kind == nameMark || m.kind == glyphMark || m.kind == areaMark {
 			if len(m.at[0]) != 2 {
-				return fmt.Errorf("mark %d: names, captions and glyphs are for flat figures", k)
+				return fmt.Errorf("mark %d: areas, names, captions and glyphs are for flat figures", k)
 			}
 			for i, p := range m.glyph {
 				if len(p) != 2 || !lists.Finite(p[0]) || !lists.Finite(p[1]) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 )
 
@@ -14,7 +13,7 @@ type body struct {
 	triangles [][3]int  // vertices
 	normals   [][3]int  // of the corners of each triangle
 	points    []int     // the vertex of each normal: normal i < number of vertices is that of vertex i
-	open      []float64 // of each normal, from 0 to 1; nil: the body is not lit
+	open      []float64 // of each normal, from 0 to 1
 }
 
 // sharpEdge is the cosine of the angle between two triangles beyond which their common edge stays sharp: 60°. An icosahedron, with 42°, is
@@ -239,33 +238,4 @@ func dot3(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 func unit3(n [3]float64) [3]float64 {
 	length := cmp.Or(math.Sqrt(dot3(n, n)), 1)
 	return [3]float64{n[0] / length, n[1] / length, n[2] / length}
-}
-
-// patch returns the triangles of a polygon in space: its ears, cut off one after the other, as seen along the normal of the plane that fits it.
-func patch(at [][]float64) *body {
-	var n [3]float64
-	left := make([]int, len(at))
-	for i := range at {
-		left[i] = i
-		a, b := at[i], at[(i+1)%len(at)]
-		for k := range 3 {
-			u, v := (k+1)%3, (k+2)%3
-			n[k] += (a[u] - b[u]) * (a[v] + b[v])
-		}
-	}
-	turns := func(a, b, c int) float64 { return dot3(across(at, [3]int{a, b, c}), n) }
-	out := &body{}
-	for len(left) > 2 {
-		ear := slices.IndexFunc(left, func(v int) bool {
-			i := slices.Index(left, v)
-			a, c := left[(i+len(left)-1)%len(left)], left[(i+1)%len(left)]
-			return turns(a, v, c) >= 0 && !slices.ContainsFunc(left, func(p int) bool {
-				return p != a && p != v && p != c && turns(a, v, p) > 0 && turns(v, c, p) > 0 && turns(c, a, p) > 0
-			})
-		})
-		i := max(ear, 0) // an outline that crosses itself has none
-		out.triangles = append(out.triangles, [3]int{left[(i+len(left)-1)%len(left)], left[i], left[(i+1)%len(left)]})
-		left = slices.Delete(left, i, i+1)
-	}
-	return out
 }

@@ -80,6 +80,9 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 		data.Metadata["panels"], data.Metadata["legend"] = s.shares(panels), s.shares(s.legend.boxes(s.foot()))
 	}
 	data.Metadata["letters"] = float64(s.letters())
+	if faults := s.faults(); len(faults) > 0 {
+		data.Metadata["faults"] = faults
+	}
 	if s.valued() {
 		data.Metadata["paper"] = "white"
 	}

@@ -159,9 +159,7 @@ func (c *carver) carve(m mark) {
 			c.line(m.at, m.stroke)
 		}
 	case areaMark:
-		if !c.inSpace { // there it is a surface
-			c.add(stamp{at: at, closed: true, fill: m.fill})
-		}
+		c.add(stamp{at: at, closed: true, fill: m.fill})
 	case dotMark:
 		s := stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: c.depth(m.at...), name: m.name}
 		if shape := dotShapes[m.shape%len(dotShapes)]; shape != nil {

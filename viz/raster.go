@@ -47,14 +47,11 @@ func newSolid(marks []mark, place func(p []float64) vg.Point, reach float64) *so
 	longest := 0.0
 	var all []vg.Point
 	for _, m := range marks {
-		b := m.surface()
+		b := m.body
 		if b == nil {
 			continue
 		}
-		var normals [][3]float64
-		if b.open != nil {
-			normals = b.normalsAt(m.at)
-		}
+		normals := b.normalsAt(m.at)
 		at := make([]vg.Point, len(m.at))
 		for i, p := range m.at {
 			at[i] = place(p)
@@ -64,16 +61,12 @@ func newSolid(marks []mark, place func(p []float64) vg.Point, reach float64) *so
 			var f facet
 			facing := across(m.at, corners)[2]
 			for k, v := range corners {
-				bright := 1.0
-				if normals != nil {
-					i := b.normals[t][k]
-					n := normals[i]
-					if facing < 0 {
-						n = [3]float64{-n[0], -n[1], -n[2]}
-					}
-					bright = light(n, b.open[i])
+				i := b.normals[t][k]
+				n := normals[i]
+				if facing < 0 {
+					n = [3]float64{-n[0], -n[1], -n[2]}
 				}
-				ink := m.inkAt(v)
+				bright, ink := light(n, b.open[i]), m.inkAt(v)
 				f.at[k], f.depth[k], f.alpha = at[v], m.at[v][2], float64(ink.A)/0xff
 				f.ink[k] = [3]float64{bright * float64(ink.R), bright * float64(ink.G), bright * float64(ink.B)}
 				longest = math.Max(longest, distance(m.at[v], m.at[corners[0]]))
@@ -94,17 +87,6 @@ func newSolid(marks []mark, place func(p []float64) vg.Point, reach float64) *so
 	s.tolerance = 0.01*reach + longest*longest/(4*reach) // a curved surface leaves its facets by about length²/8 radius; a line on it has width
 	s.depths = s.buffer(hidingDots, s.low, s.high)
 	return s
-}
-
-// surface returns the triangles of a mark that is a surface or a filled polygon in space, or nil.
-func (m mark) surface() *body {
-	switch {
-	case m.kind == faceMark:
-		return m.body
-	case m.kind == areaMark && len(m.at[0]) == 3:
-		return patch(m.at)
-	}
-	return nil
 }
 
 // inkAt returns the colour of a vertex of a surface, without light.

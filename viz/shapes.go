@@ -36,7 +36,7 @@ func Outline(shapes ...shape.Shape) *Layer {
 	})
 }
 
-// Region fills closed outlines: in one colour so that what is beneath shows through, and by a quantity (Layer.ColorBy) in the colours of
+// Region fills closed outlines of the plane: in one colour so that what is beneath shows through, and by a quantity (Layer.ColorBy) in the colours of
 // its bar.
 func Region(shapes ...shape.Shape) *Layer {
 	return newLayer(traits{name: "Region", takes: "ColorBy", items: len(shapes), filled: true}, func(c *canvas) error {

@@ -292,44 +292,18 @@ func (p panel) turnData(a *animation) string {
 	if d.Flat = !s.inSpace; d.Flat {
 		d.Middle, d.Scale = onCanvas(vg.Point{X: p.at.Min.X + vg.Length(middle[0]), Y: p.at.Min.Y + vg.Length(middle[1])}), unit/width
 	}
-	points, styles := map[string]int{}, map[turnStyle]int{}
 	traces := make([][]trace, len(moments))
-	d.Looks = make([][]int, len(moments))
 	for k, moment := range moments {
 		traces[k] = moment.traces(p.at, s.still)
-		for _, t := range traces[k] {
-			number, found := styles[t.look]
-			if !found {
-				number = len(d.Styles)
-				styles[t.look], d.Styles = number, append(d.Styles, t.look)
-			}
-			d.Looks[k] = append(d.Looks[k], number)
-		}
 	}
-	placed := make([][]int, len(moments)) // where the points are in every frame
-	lastPoint, longest := 0, 0.0
-	for i, t := range traces[0] {
-		d.Marks = append(d.Marks, d.Looks[0][i], len(t.at))
-		for j := range t.at {
-			var at []int
-			for k := range moments {
-				q := traces[k][i].at[j]
-				for _, v := range s.eye().back([]float64{q[0] - middle[0], q[1] - middle[1], q[2] - middle[2]}) {
-					at = append(at, int(math.Round(v/unit)))
-				}
-			}
-			key := fmt.Sprint(at)
-			number, known := points[key]
-			if !known {
-				number = len(points)
-				points[key] = number
-				for k := range moments {
-					placed[k] = append(placed[k], at[3*k:3*k+3]...)
-				}
-			}
-			d.Marks = append(d.Marks, number-lastPoint)
-			lastPoint = number
+	eye, longest := s.eye(), 0.0
+	placed := d.pack(traces, func(q []float64) (at [3]int) { // where the points are in every frame
+		for k, v := range eye.back([]float64{q[0] - middle[0], q[1] - middle[1], q[2] - middle[2]}) {
+			at[k] = int(math.Round(v / unit))
 		}
+		return at
+	})
+	for i, t := range traces[0] {
 		if b := t.body; b != nil {
 			d.Bodies = append(d.Bodies, bodyData(b, moments, i))
 			for _, c := range b.triangles {
@@ -338,12 +312,49 @@ func (p panel) turnData(a *animation) string {
 		}
 	}
 	d.Points = steps(placed[0], 3)
-	change := false
-	for k := range moments {
+	for k := range placed {
 		if a != nil {
 			d.Frames = append(d.Frames, steps(bends(placed, k), 3))
 		}
+	}
+	d.Tolerance = 0.01*d.Reach + longest*longest/(4*d.Reach)
+	return pack(d)
+}
+
+// pack adds the marks of frames with their looks, and returns where their points are in every frame: points that move alike are one.
+func (d *turnData) pack(traces [][]trace, place func(q []float64) [3]int) (placed [][]int) {
+	points, styles, last := map[string]int{}, map[turnStyle]int{}, 0
+	placed, d.Looks = make([][]int, len(traces)), make([][]int, len(traces))
+	change := false
+	for k, frame := range traces {
+		for _, t := range frame {
+			number, found := styles[t.look]
+			if !found {
+				number = len(d.Styles)
+				styles[t.look], d.Styles = number, append(d.Styles, t.look)
+			}
+			d.Looks[k] = append(d.Looks[k], number)
+		}
 		change = change || !slices.Equal(d.Looks[k], d.Looks[0])
+	}
+	for i, t := range traces[0] {
+		d.Marks = append(d.Marks, d.Looks[0][i], len(t.at))
+		for j := range t.at {
+			at := make([][3]int, len(traces))
+			for k := range traces {
+				at[k] = place(traces[k][i].at[j])
+			}
+			key := fmt.Sprint(at)
+			number, known := points[key]
+			if !known {
+				number = len(points)
+				points[key] = number
+				for k := range traces {
+					placed[k] = append(placed[k], at[k][:]...)
+				}
+			}
+			d.Marks, last = append(d.Marks, number-last), number
+		}
 	}
 	for k := range d.Looks {
 		d.Looks[k] = steps(d.Looks[k], 1)
@@ -351,8 +362,7 @@ func (p panel) turnData(a *animation) string {
 	if !change {
 		d.Looks = nil
 	}
-	d.Tolerance = 0.01*d.Reach + longest*longest/(4*d.Reach)
-	return pack(d)
+	return placed
 }
 
 // A trace is what a mark in space, or a stamp of a figure in the plane, is on a page that moves.
@@ -392,7 +402,7 @@ func (s *scene) traces(at vg.Rectangle, still int) (all []trace) {
 			look = turnStyle{Kind: kind, Fill: channels(m.fill), Stroke: channels(m.stroke.Color), Width: m.stroke.Width, Radius: m.radius,
 				Dashed: m.stroke.Dashed, Closed: m.closed, Level: level, Text: m.text + m.name}
 		}
-		all = append(all, trace{look, m.at, m.surface()})
+		all = append(all, trace{look, m.at, m.body})
 	}
 	return all
 }
@@ -410,7 +420,7 @@ func bodyData(b *body, moments []*scene, i int) (d turnBody) {
 	for t, corners := range b.triangles {
 		d.Triangles = append(d.Triangles, corners[:]...)
 		for k, v := range corners {
-			if b.open != nil && b.normals[t][k] != v {
+			if b.normals[t][k] != v {
 				d.Normals = append(d.Normals, 3*t+k, b.normals[t][k])
 			}
 		}

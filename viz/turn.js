@@ -24,7 +24,7 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       sum(b.triangles, 3);
       b.corners = Int32Array.from(b.triangles);
       sum(b.normals || [], 2).forEach((v, i, all) => { if (i % 2) b.corners[all[i - 1]] = v; });
-      sum(b.open || [], 1);
+      sum(b.open, 1);
       (b.tones || []).forEach(tones => sum(tones, 1));
     }
     data.others = [];
@@ -61,11 +61,11 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
 
   // shade finds how bright both sides of a body are at its normals, the means of those of the triangles.
   const shade = (b, X, Y, Z, dark) => {
-    const {at, triangles, corners, open} = b, n = open ? open.length : 0;
+    const {at, triangles, corners, open} = b, n = open.length;
     b.front ||= new Float32Array(n);
     b.back ||= new Float32Array(n);
     const sums = new Float32Array(3 * n);
-    if (n) for (let i = 0; i < triangles.length; i += 3) {
+    for (let i = 0; i < triangles.length; i += 3) {
       const p = at[triangles[i]], q = at[triangles[i + 1]], r = at[triangles[i + 2]];
       const ux = X[q] - X[p], uy = Y[p] - Y[q], uz = Z[q] - Z[p], vx = X[r] - X[p], vy = Y[p] - Y[r], vz = Z[r] - Z[p];
       const x = uy * vz - uz * vy, y = uz * vx - ux * vz, z = ux * vy - uy * vx;
@@ -85,12 +85,12 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
 
   // fill draws the pixels whose middles a triangle covers, row by row, each once where triangles meet.
   const fill = (b, i, X, Y, Z, fine, W, H, depth, out) => {
-    const {at, triangles, corners, colours, tone, front, back, open} = b;
+    const {at, triangles, corners, colours, tone, front, back} = b;
     const v = [triangles[i], triangles[i + 1], triangles[i + 2]], [p, q, r] = [at[v[0]], at[v[1]], at[v[2]]];
     const x = [fine * X[p], fine * X[q], fine * X[r]], y = [fine * Y[p], fine * Y[q], fine * Y[r]];
     const ux = x[1] - x[0], uy = y[1] - y[0], vx = x[2] - x[0], vy = y[2] - y[0], area = ux * vy - uy * vx;
     if (!area) return;
-    const side = area < 0 ? front : back, lit = k => open ? side[corners[i + k]] : 1, ink = k => colours[tone ? tone[v[k]] : 0];
+    const side = area < 0 ? front : back, lit = k => side[corners[i + k]], ink = k => colours[tone ? tone[v[k]] : 0];
     const [A, B, C] = [ink(0), ink(1), ink(2)], [a, c, e] = [lit(0), lit(1), lit(2)];
     const R = A[0] * a, G = A[1] * a, F = A[2] * a; // at the first corner, and the slopes to the others
     const Rs = B[0] * c - R, Gs = B[1] * c - G, Fs = B[2] * c - F, Rt = C[0] * e - R, Gt = C[1] * e - G, Ft = C[2] * e - F;

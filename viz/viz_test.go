@@ -462,6 +462,7 @@ func TestErrors(t *testing.T) {
 		{HLine(math.NaN()), "the value is NaN"},
 		{Mesh(solid, [][3]int{{0, 1, 5}}), "triangle 0: vertex 5 of 5 does not exist"},
 		{Mesh(q, [][3]int{{0, 1, 2}}), "a surface needs 3"},
+		{Region(solid), "areas, names, captions and glyphs are for flat figures"},
 		{Density(solid, [][3]int{{0, 1, 2}}, "f", nil), "no values"},
 		{Density(solid, [][3]int{{0, 1, 2}}, "f", []float64{1, 2}), "2 values for 5 items"},
 		{Points([][]float64{{-1e308, 0}, {1e308, 0}}), "span more than can be drawn"},

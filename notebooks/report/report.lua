@@ -243,6 +243,13 @@ end
 -- and how narrow it may be at least; whether it stays on white paper; its files in the folder of the report; and of a table its sheet.
 local appendix = pandoc.Blocks{}
 local folded = 0
+local own -- whether the report is about the reader's own data: its paper has no code
+
+-- Whether a block of a cell is a check that has passed. Several in a row fold away behind their number.
+local function passed(b)
+  return b and b.t == 'Div' and #b.content == 1 and b.content[1].t == 'RawBlock' and b.content[1].text:match('^✓ ')
+end
+
 local function code(cell, below, heading, tagged, outputs, folder)
   local function shows(b) return b.t == 'Div' and #b.content == 1 and is_picture(b.content[1]) end
   local function caption(b) -- that b is, as a paragraph
@@ -256,7 +263,8 @@ local function code(cell, below, heading, tagged, outputs, folder)
   local blocks, number = pandoc.Blocks{}, 0
   local failed = cell.content:find_if(function(b) return b.t == 'Div' and b.classes:includes('error') end)
   if failed then blocks:extend(output(failed)) end -- before the code
-  local used, flat = false, false -- the caption of the last picture
+  local used, flat, checks = false, false, {} -- the caption of the last picture
+  for i, b in ipairs(cell.content) do checks[i] = passed(b) and not solution end
   for i, b in ipairs(cell.content) do
     if b.t == 'CodeBlock' and b.text ~= '' then
       b.text = b.text:gsub('\t', '    ')
@@ -265,6 +273,7 @@ local function code(cell, below, heading, tagged, outputs, folder)
       if not typ then
         blocks:extend{pandoc.RawBlock('html', '<details class="code"' .. (folds and '' or ' open') .. '><summary>' .. (solution and 'Solutions' or 'Code') .. '</summary>'), b}
         if not solution then blocks:insert(pandoc.RawBlock('html', '</details>')) end
+      elseif own then -- the page has it
       elseif folds then
         folded = folded + 1
         blocks:insert(pandoc.RawBlock('typst', '#aside(' .. folded .. ')'))
@@ -274,6 +283,13 @@ local function code(cell, below, heading, tagged, outputs, folder)
       end
     elseif b.t == 'Div' then
       number = number + 1
+      local many = 0
+      while checks[i] and not checks[i - 1] and checks[i + many] do many = many + 1 end
+      if many > 1 then
+        blocks:insert(typ and pandoc.Para{pandoc.Str('✓ ' .. many .. ' checks passed; the page lists them.')} or
+          pandoc.RawBlock('html', '<details class="code checks"><summary>✓ ' .. many .. ' checks passed</summary>'))
+      end
+      local inside = checks[i] and (checks[i - 1] or checks[i + 1])
       local told = outputs[tostring(number)] or {}
       local about = {alt = stringify(told.alt or '')}
       if shows(b) then
@@ -290,13 +306,14 @@ local function code(cell, below, heading, tagged, outputs, folder)
         about.name = words and words.name or 'Picture: ' .. heading
         if about.alt == '' then about.alt = words and words.alt or 'Picture: ' .. heading end
         blocks:extend(output(b, about))
-      elseif b ~= failed and not (caption(b) and shows(cell.content[i - 1])) then
+      elseif b ~= failed and not (typ and inside) and not (caption(b) and shows(cell.content[i - 1])) then
         local out = output(b, nil, told.sheet and stringify(told.sheet))
         for _, o in ipairs(out) do
           if o.t == 'Header' then heading, flat = plain(o.content), true end
         end
         blocks:extend(out)
       end
+      if inside and not typ and not checks[i + 1] then blocks:insert(pandoc.RawBlock('html', '</details>')) end
     end
   end
   if solution and not typ then blocks:insert(pandoc.RawBlock('html', '</details>')) end
@@ -415,6 +432,7 @@ function Pandoc(doc)
   local about = as_text(doc.meta.jupyter.anatomy)
   for key, value in pairs(about) do doc.meta[key] = value end
 
+  own = about.data
   local cells = doc.blocks
   local tagged = about.template -- or whether the notebook says which code is worth reading at first
   for _, cell in ipairs(cells) do tagged = tagged or (cell.attributes.tags or ''):match('"listing"') end

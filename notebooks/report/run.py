@@ -500,6 +500,12 @@ def report_name(path, study):
     return os.fsencode(path.stem + OWN + (plain or "data"))[:LONGEST].decode(errors="ignore")
 
 
+def faults(nb):
+    """What viz found of the pictures that a reader would not see well: see viz/looks.go."""
+    return [f"cell {number}: {fault}" for number, cell in enumerate(nb.cells, 1) for out in cell.get("outputs", [])
+            for fault in out.get("metadata", {}).get("faults", [])]
+
+
 @dataclasses.dataclass
 class Made:
     """An executed notebook whose reports are written."""
@@ -529,6 +535,9 @@ async def make(path, fact, study, timeout, folder, turns, about, check):
             if unfinished and unfinished.exists():
                 print(f"note: {path.name} was interrupted, and goes on from there", flush=True)
             await execute(nb, path, timeout, own, study)
+            if hard := faults(nb) if not study.data else []:
+                progress.clear()
+                print(f"     {path.name} has pictures that are hard to see:", *hard, sep="\n     ", flush=True)
             seconds = time.monotonic() - start
             said = await asyncio.shield(about)
             said = dict(said, data=study.data and study.data.name, provenance=provenance(fact, study, seconds, said["provenance"]))

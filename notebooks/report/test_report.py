@@ -1199,13 +1199,37 @@ class Report(unittest.TestCase):
         short, long = "short()", "\n".join(["long()"] * 31)
         for tags, shown in ([], short), (["listing"], long):  # a notebook without listings shows what is short
             cells = [new_code_cell(short), new_code_cell(long, metadata={"tags": tags}), new_markdown_cell("The end.")]
-            paper = self.typst(self.notebook(*cells))
+            with unittest.mock.patch.dict(ABOUT, data=None):
+                paper = self.typst(self.notebook(*cells))
             body, appendix = paper[paper.index("First,"):].split("= Code\n")
             (seen,), (hidden,) = set(re.findall("short|long", body)), set(re.findall("short|long", appendix))
             self.assertEqual((seen, hidden), ("short", "long") if shown == short else ("long", "short"))
             self.assertIn("The end.", body)
             self.assertIn("#aside(1)", body)
             self.assertTrue(self.pdf(self.notebook(*cells)).startswith(b"%PDF"))
+
+    def test_checks_that_passed_fold(self):
+        def said(text):
+            return new_output("display_data", {"text/markdown": text})
+
+        nb = self.notebook(new_code_cell("x", outputs=[said("✓ one"), said("✓ two"), said("A number."), said("✓ alone"), said("✗ false"), said("✓ three"), said("✓ four"), said("✓ five")]))
+        page = self.html(nb)
+        self.assertEqual(re.findall(r"<summary>✓ (\d+) checks passed</summary>", page), ["2", "3"])
+        self.assertRegex(page, r"(?s)3 checks passed</summary>(?:(?!</details>).)*three(?:(?!</details>).)*five(?:(?!</details>).)*</details>")
+        self.assertRegex(page, r"(?s)two(?:(?!<details).)*</details>(?:(?!<details).)*A number.*alone.*false")
+        paper = self.typst(nb)
+        self.assertIn("✓ 3 checks passed; the page lists them.", paper)
+        self.assertIn("alone", paper)
+        self.assertNotIn("five", paper)
+
+    def test_the_paper_of_own_data_has_no_code(self):
+        nb = self.notebook(new_code_cell("short()"), new_code_cell("\n".join(["long()"] * 31)), new_markdown_cell("The end."))
+        with unittest.mock.patch.dict(ABOUT, data="my.csv"):
+            paper = self.typst(nb)
+            self.assertIn(">short<", self.html(nb))
+        for code in "short()", "long()", "= Code", "#aside":
+            self.assertNotIn(code, paper[paper.index("First,"):])
+        self.assertIn("The end.", paper)
 
     def placed(self, heights, between=""):
         """Where a PDF has its texts and the captions of figures of heights, each behind a paragraph: {name: (page, y)}, and what floats."""
