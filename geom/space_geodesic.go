@@ -320,7 +320,7 @@ type Bounded interface {
 // each point. Both results can be differentiated with respect to z and p. For the geodesics with velocities v take p = Flat(m, z, v), in
 // coordinates.
 func (s *space) FlowMap(z, p *Node) (end, momentum *Node) {
-	z = BroadcastPrefix(z, p.Shape().Dimensions[:p.Rank()-z.Rank()]...)
+	z = among(z, p)
 	m, ok := s.M.(ClosedForms)
 	if !ok {
 		y := Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, p}, Covector)

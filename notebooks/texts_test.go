@@ -30,21 +30,8 @@ func texts(t *testing.T) map[string]string {
 			found[path] = string(data)
 			return err
 		case strings.HasSuffix(path, ".ipynb"):
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			var notebook struct {
-				Cells []struct {
-					Type   string   `json:"cell_type"`
-					Source []string `json:"source"`
-				}
-			}
-			if err := json.Unmarshal(data, &notebook); err != nil {
-				return err
-			}
 			var prose strings.Builder
-			for _, cell := range notebook.Cells {
+			for _, cell := range cells(t, path) {
 				if cell.Type == "markdown" {
 					prose.WriteString(strings.Join(cell.Source, "") + "\n\n")
 				}
@@ -57,6 +44,28 @@ func texts(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// cell is one cell of a notebook.
+type cell struct {
+	Type     string `json:"cell_type"`
+	ID       string
+	Source   []string
+	Metadata struct{ Tags []string }
+}
+
+// cells returns the cells of a notebook.
+func cells(t *testing.T, path string) []cell {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notebook struct{ Cells []cell }
+	if err := json.Unmarshal(data, &notebook); err != nil {
+		t.Fatal(err)
+	}
+	return notebook.Cells
 }
 
 // anchor is the fragment by which a browser finds a heading.
@@ -269,22 +278,7 @@ func TestCells(t *testing.T) {
 		t.Fatalf("found %d notebooks: %v", len(paths), err)
 	}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var notebook struct {
-			Cells []struct {
-				Type     string `json:"cell_type"`
-				ID       string
-				Source   []string
-				Metadata struct{ Tags []string }
-			}
-		}
-		if err := json.Unmarshal(data, &notebook); err != nil {
-			t.Fatal(err)
-		}
-		for _, cell := range notebook.Cells {
+		for _, cell := range cells(t, path) {
 			most := 50
 			if slices.Contains(cell.Metadata.Tags, "listing") {
 				most = 30
