@@ -116,7 +116,7 @@ func (p Process[P]) Paths(r Run) (_ *Paths[P], err error) {
 			w = floats.AddTo(make([]float64, p.Noise), w, dw[i][k])
 			noise = append(noise, w)
 		}
-		paths.Points, paths.Noise = append(paths.Points, p.Space.Points(all[k])), append(paths.Noise, noise)
+		paths.Points, paths.Noise = append(paths.Points, p.Space.FromFlats(all[k])), append(paths.Noise, noise)
 	}
 	return paths, nil
 }
@@ -125,7 +125,7 @@ func (p Process[P]) Paths(r Run) (_ *Paths[P], err error) {
 func (p Process[P]) Sample(r Run) (_ []P, err error) {
 	defer try.Named(&err, "%s", p.Name)
 	out, kept, _ := p.run(&r, false)
-	return p.Space.Points(only(out.Matrix(0), kept)), nil
+	return p.Space.FromFlats(only(out.Matrix(0), kept)), nil
 }
 
 // simulation is the key of the compiled function of a process.

@@ -76,7 +76,7 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 	}
 	var nodes [][]P
 	for _, end := range ends {
-		nodes = append(nodes, p.Space.Points(only(end, kept)))
+		nodes = append(nodes, p.Space.FromFlats(only(end, kept)))
 	}
 	return nodes, nil
 }

@@ -34,7 +34,7 @@ func (a *Atlas) PCA(m Model) (_ *stats.PCA[geom.Shape], err error) {
 	out := try.Get(engine.Run(func(in []*Node) []*Node {
 		return []*Node{geom.Sharp(space.Manifold, in[0], in[1])}
 	}, shape.Flat(a.Controls), shape.FlatAll(mean.Momenta)))
-	mean.Velocities = space.Points(out.Matrix(0))
+	mean.Velocities = space.FromFlats(out.Matrix(0))
 	return stats.TangentPCA(mean)
 }
 
