@@ -4,8 +4,7 @@ package lists
 import "math"
 
 // Pick returns x_i for some i.
-func Pick[T any](x []T, which []int) []T {
-	var some []T
+func Pick[S ~[]T, T any](x S, which []int) (some S) {
 	for _, i := range which {
 		some = append(some, x[i])
 	}

@@ -312,7 +312,7 @@ func (m Semilandmark) tangents(x [][]float64, number int) [][]float64 {
 	for k, l := range m.Neighbours {
 		around[k] = x[l]
 	}
-	centre, spread := Centroid(around), mat.NewSymDense(d, nil)
+	centre, spread := shape.Shape(around).Centroid(), mat.NewSymDense(d, nil)
 	for _, y := range around {
 		spread.SymRankOne(spread, 1, mat.NewVecDense(d, floats.SubTo(make([]float64, d), y, centre)))
 	}
