@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"anatomy/internal/lists"
 )
 
 // FixJoint returns a copy in which a part of each specimen was rotated about a joint, such as a jaw about its articulation, so that it is set alike in
