@@ -8,6 +8,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/internal/refuse"
 )
 
 // ClosedChristoffel is an optional interface of manifolds that know Γ(u, v) in closed form; x, u, v and the result are [..., d].
@@ -111,9 +112,8 @@ func alongBoth(x, u, v, y, z *Node) *Node {
 
 func (c *Connection) check(v *Node) {
 	have, want := v.Shape().Dimensions, c.x.Shape().Dimensions
-	if len(have) < len(want) || !slices.Equal(have[len(have)-len(want):], want) {
-		panic(fmt.Sprintf("geom.Connection: vector %s at points %s, want the points' shape, with other axes in front or none", v.Shape(), c.x.Shape()))
-	}
+	refuse.If(len(have) < len(want) || !slices.Equal(have[len(have)-len(want):], want),
+		"geom.Connection: vector %s at points %s, want the points' shape, with other axes in front or none", v.Shape(), c.x.Shape())
 }
 
 // Christoffel returns Γ(u, v), [..., d], at points x, [..., d], in coordinates. For many vectors at the same points use a
@@ -280,7 +280,5 @@ func align(x *Node, from, to string) *Node {
 }
 
 func checkPoint(m Manifold, what string, x *Node) {
-	if x.Rank() == 0 || x.Shape().Dim(-1) != m.Dim() {
-		panic(fmt.Sprintf("geom.%s: points %s, want last axis %d", what, x.Shape(), m.Dim()))
-	}
+	refuse.If(x.Rank() == 0 || x.Shape().Dim(-1) != m.Dim(), "geom.%s: points %s, want last axis %d", what, x.Shape(), m.Dim())
 }

@@ -14,6 +14,8 @@ import (
 	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Vec is a point or vector as a list of numbers: an ambient vector on a Charted manifold, coordinates on other manifolds.
@@ -94,9 +96,7 @@ func On(m Manifold, options ...Option) *Space[Vec] { return newSpace[Vec](m, row
 // OnShapes returns a space over a manifold that has Rows, with points as shapes; it panics for other manifolds.
 func OnShapes(m Manifold, options ...Option) *Space[Shape] {
 	r, ok := m.(Rows)
-	if !ok {
-		panic(fmt.Sprintf("geom.OnShapes: points of %T have no rows: see geom.Rows", m))
-	}
+	refuse.If(!ok, "geom.OnShapes: points of %T have no rows: see geom.Rows", m)
 	n, columns, name := r.Rows()
 	return newSpace[Shape](m, rows{n, columns, name}, options)
 }
@@ -115,9 +115,7 @@ func (s *space) with(options []Option) *space {
 	for _, o := range options {
 		o(&out.settings)
 	}
-	if out.steps < 1 {
-		panic(fmt.Sprintf("geom.Integrator: %d steps, want at least 1", out.steps))
-	}
+	refuse.If(out.steps < 1, "geom.Integrator: %d steps, want at least 1", out.steps)
 	return &out
 }
 
@@ -145,13 +143,13 @@ func numbers(x any) Vec {
 }
 
 // given are points or vectors as a space takes them.
-func given[P Point](x []P) []any { return each(x, func(x P) any { return x }) }
+func given[P Point](x []P) []any { return lists.Each(x, func(x P) any { return x }) }
 
 // Clone returns a copy of a point or vector that shares no memory with it, nil of nil.
 func Clone[P Point](x P) (y P) {
 	switch y := any(&y).(type) {
 	case *Shape:
-		*y = each(any(x).(Shape), slices.Clone)
+		*y = lists.Each(any(x).(Shape), slices.Clone)
 	case *Vec:
 		*y = slices.Clone(any(x).(Vec))
 	}
@@ -173,19 +171,7 @@ func (s *Space[P]) FromFlat(v Vec) (x P) {
 }
 
 // FromFlats is FromFlat for many lists.
-func (s *Space[P]) FromFlats(v []Vec) []P { return each(v, s.FromFlat) }
-
-// each returns f of every value; nil for none.
-func each[A, B any](a []A, f func(A) B) []B {
-	if a == nil {
-		return nil
-	}
-	b := make([]B, len(a))
-	for i := range a {
-		b[i] = f(a[i])
-	}
-	return b
-}
+func (s *Space[P]) FromFlats(v []Vec) []P { return lists.Each(v, s.FromFlat) }
 
 // programs are the compiled functions of a space, and those of the factors of a product.
 type programs struct {
@@ -216,9 +202,7 @@ func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.
 		s.programs.funcs[key] = f
 	}
 	s.programs.mu.Unlock()
-	if f.code != code {
-		panic(fmt.Sprintf("geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key))
-	}
+	refuse.If(f.code != code, "geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key)
 	return f.Func.Call(args...)
 }
 

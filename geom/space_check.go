@@ -76,7 +76,7 @@ func (s *space) check(name string, x any, vectors ...any) error {
 		return nil
 	}
 	z := numbers(x)
-	point, tangent, sizes, err := s.project(z, each(vectors, numbers))
+	point, tangent, sizes, err := s.project(z, lists.Each(vectors, numbers))
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *space) checkAll(name string, x []any) error {
 	if !IsCharted(s.M) {
 		return nil
 	}
-	z := each(x, numbers)
+	z := lists.Each(x, numbers)
 	out, err := s.call("project all", func(in []*Node) []*Node {
 		at := At(s.M, in[0])
 		return []*Node{at.Moved(at.X).Z, at.scale(in[0])}

@@ -56,7 +56,7 @@ var kept = map[string][]string{
 	},
 	"geom/linalg":                   {"Node", "Spectrum.Exp", "Spectrum.Log"},
 	"geom/stats":                    {"MeanDistance"},
-	"geom/tree":                     {"Ancestors.LogLikelihood"},
+	"geom/tree":                     {"Ancestors.LogLikelihood"}, // of given rates, against which package guided is tested
 	"landmarks":                     {"Flow.TransformFramesOnGraph", "JetSpace.Split"},
 	"landmarks/morpho/shapestats":   {"Integration.At"},
 	"landmarks/morpho/supplement":   {"Document.Tables", "Document.Figures"},

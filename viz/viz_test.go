@@ -472,7 +472,7 @@ func TestErrors(t *testing.T) {
 		{Row(Fig(Outline(q)), Fig(Outline(bad))), "figure 1: Outline: shape 0, landmark 3"},
 		{Row(Fig(Outline(q)), Fig(HLine(1))).SharedAxes(), "figure 1: shared axes need panels of one kind"},
 		{Slider("t", nil, nil), "0 values"},
-		{newLayer("Mine", drawFunc(func(c *canvas) error { c.line(bad, false, pen{}); return nil })), "Mine: mark 0, landmark 3: coordinate y is NaN"},
+		{newLayer(traits{name: "Mine"}, func(c *canvas) error { c.line(bad, false, pen{}); return nil }), "Mine: mark 0, landmark 3: coordinate y is NaN"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.png")
 		err := Save(path, c.drawing)
@@ -772,7 +772,7 @@ func TestApart(t *testing.T) {
 	s := expect.Must(ages.sheet())
 	html := s.extra.html()
 	for i, age := range []string{"age = 100.1", "age = 100.2", "age = 100.3"} {
-		if title := s.panels[i].scene.title; title != age || !strings.Contains(html, `alt="`+age+`"`) {
+		if title := s.panels[i].scene.title; title != age || !strings.Contains(html, `&#34;`+age+`&#34;`) {
 			t.Errorf("frame %d is %q in print, of %q", i, title, age)
 		}
 	}
@@ -996,7 +996,7 @@ func TestBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := s.bundle()
+	data := expect.Must(s.bundle())
 	var pipe bytes.Buffer
 	if err := gob.NewEncoder(&pipe).Encode(data); err != nil {
 		t.Fatal(err)
@@ -1050,7 +1050,7 @@ func TestCoverOfReport(t *testing.T) {
 		t.Errorf("a shape of height 2 has the axes of another panel, from %v to %v", f.lo[1], f.hi[1])
 	}
 	t.Setenv(coverNumber, "2")
-	first, second := row.bundle(), row.bundle()
+	first, second := expect.Must(row.bundle()), expect.Must(row.bundle())
 	if file, _ := first.Data[coverType].(string); !strings.Contains(file, "<title>tall</title>") || second.Data[coverType] != nil {
 		t.Errorf("covers %.200q and %v", file, second.Data[coverType] != nil)
 	}
@@ -1064,9 +1064,9 @@ func TestSlider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := s.bundle()
+	data := expect.Must(s.bundle())
 	html := data.Data[protocol.MIMETextHTML].(string)
-	if n := strings.Count(html, "data:image/png;base64,"); n != 3 || strings.Contains(html, "http") || !strings.Contains(html, `alt="σ = 2.5 mm"`) {
+	if n := strings.Count(html, "data:image/png;base64,"); n != 2 || strings.Contains(html, "http") || !strings.Contains(html, "&#34;σ = 2.5 mm&#34;") {
 		t.Errorf("%d frames in %.200s", n, html)
 	}
 	if data.Data[protocol.MIMEImagePNG] == nil || data.Data[protocol.MIMEImageSVG] == nil {
@@ -1152,7 +1152,7 @@ func TestPanelsTellWhereTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data := s.bundle()
+		data := expect.Must(s.bundle())
 		var pipe bytes.Buffer
 		var got protocol.DisplayData
 		if err := errors.Join(gob.NewEncoder(&pipe).Encode(data), gob.NewDecoder(&pipe).Decode(&got)); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 )
 
 // Mean is a mean together with the covariance of the samples around it: a point (x, ν) of the frame bundle. See stats.FrameBundleMean.
@@ -89,10 +90,7 @@ func (m *Mean[P]) farthest() string {
 	if len(m.Paths) == 0 || !(m.Noise > 0) {
 		return ""
 	}
-	costs := make([]float64, len(m.Paths))
-	for i, g := range m.Paths {
-		costs[i] = g.Energy + g.Mismatch/(2*m.Noise*m.Noise)
-	}
+	costs := lists.Each(m.Paths, func(g *Geodesic[P]) float64 { return g.Energy + g.Mismatch/(2*m.Noise*m.Noise) })
 	most := floats.MaxIdx(costs)
 	cost := costs[most]
 	slices.Sort(costs)

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 )
 
 // The certificate of a path. Distances are shares of |y − x|.
@@ -216,7 +217,7 @@ func (s *search) checked(u Point[geom.Vec], tolerance float64) float64 {
 // path misses its observation by is added to what it aims at, until nothing is missed (J. Nocedal and S. J. Wright, chapter 17).
 func (s *search) exact(u Point[geom.Vec], y []float64, most int) {
 	var svd mat.SVD
-	if !svd.Factorize(rows(u.Frame), mat.SVDNone) {
+	if !svd.Factorize(dense.Rows(u.Frame), mat.SVDNone) {
 		try.Do(errors.New("the singular values of the frame do not converge"))
 	}
 	sigma := exactShare * svd.Values(nil)[len(u.Frame)-1]

@@ -77,11 +77,7 @@ func (s *Space[P]) momentum(p Momentum[geom.Vec]) Momentum[P] {
 
 // frames are frames at many times.
 func (s *Space[P]) frames(nu [][]geom.Vec) [][]P {
-	out := make([][]P, len(nu))
-	for k := range nu {
-		out[k] = s.Base.FromFlats(nu[k])
-	}
-	return out
+	return lists.Make(len(nu), func(k int) []P { return s.Base.FromFlats(nu[k]) })
 }
 
 // Momentum is a covector at a point of the frame bundle, given by its invariant parts: see the package.
@@ -107,13 +103,9 @@ func (d *Development[P]) String() string {
 func (s *Space[P]) Develop(u Point[P], curve [][]float64) (_ *Development[P], err error) {
 	defer try.Named(&err, "Develop")
 	try.Do(s.check(u))
-	if len(curve) < 2 {
-		return nil, fmt.Errorf("the curve has %d points, want at least 2", len(curve))
-	}
+	try.FailIf(len(curve) < 2, "the curve has %d points, want at least 2", len(curve))
 	for k, w := range curve {
-		if len(w) != len(u.Frame) {
-			return nil, fmt.Errorf("point %d of the curve has %d coordinates, the frame %d vectors", k, len(w), len(u.Frame))
-		}
+		try.FailIf(len(w) != len(u.Frame), "point %d of the curve has %d coordinates, the frame %d vectors", k, len(w), len(u.Frame))
 		if i, bad := lists.NotFinite(w); bad {
 			return nil, fmt.Errorf("coordinate %d of point %d of the curve is %g", i, k, w[i])
 		}
@@ -190,9 +182,7 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 	if vertical == nil {
 		vertical = slices.Repeat([][]float64{make([]float64, len(v.X))}, len(v.Frame))
 	}
-	if len(vertical) != len(u.Frame) {
-		return nil, fmt.Errorf("the momentum has %d vertical parts, the frame %d vectors", len(vertical), len(u.Frame))
-	}
+	try.FailIf(len(vertical) != len(u.Frame), "the momentum has %d vertical parts, the frame %d vectors", len(vertical), len(u.Frame))
 	for k, p := range p.Vertical {
 		try.Do(s.Base.CheckNumbers(fmt.Sprintf("vertical momentum %d", k), p))
 	}
@@ -237,9 +227,7 @@ func (s *Space[P]) check(u Point[P]) (err error) {
 	try.Do(s.Base.Check("point", u.X, u.Frame...))
 	gram := try.Get(s.Gram(u))
 	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, false) {
-		return fmt.Errorf("the metric is not finite at the point: %v", mat.Formatted(gram))
-	}
+	try.FailIf(!eigen.Factorize(gram, false), "the metric is not finite at the point: %v", mat.Formatted(gram))
 	values := eigen.Values(nil)
 	if low, high := values[0], values[len(values)-1]; !(low > rankTolerance*high) {
 		return fmt.Errorf("the %d frame vectors are linearly dependent: νᵀ g ν has eigenvalues from %.3g to %.3g", len(values), low, high)
@@ -255,14 +243,7 @@ func (s *Space[P]) Gram(u Point[P]) (_ *mat.SymDense, err error) {
 		at := geom.At(s.Base.M, in[0])
 		return []*Node{gram(at.Manifold, at.X, at.Enter(geom.Vector, in[1]))}
 	}, v.X, v.Frame)
-	m := len(u.Frame)
-	g := mat.NewSymDense(m, nil)
-	for i, row := range out.Matrix(0) {
-		for j := i; j < m; j++ {
-			g.SetSym(i, j, row[j])
-		}
-	}
-	return g, nil
+	return mat.NewSymDense(len(u.Frame), out.Flat(0)), nil
 }
 
 func diverges(points [][]float64) {

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/lists"
 )
 
 // Separable is an optional interface of stochastic.Dynamics in R^(n·D) whose noise is the same along all D axes: in Itô's calculus
@@ -183,11 +184,7 @@ func start[P geom.Point](p stochastic.Process[P], m model) [][]float64 {
 			flat = append(flat, shape.Flat(v)...)
 		}
 	}
-	out := make([][]float64, m.wide)
-	for i := range out {
-		out[i] = flat[i*m.d : (i+1)*m.d]
-	}
-	return out
+	return lists.Make(m.wide, func(i int) []float64 { return flat[i*m.d : (i+1)*m.d] })
 }
 
 // key says what a compiled function of the model depends on.

@@ -159,10 +159,7 @@ func spread[P geom.Point](tracks []Track[P]) (mean float64, free int, err error)
 
 // at returns the point of the geodesic at a time, its velocity there and the Misses moved there.
 func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (point, velocity P, moved []P) {
-	values := make([][]float64, len(times))
-	for i := range times {
-		values[i] = times[i : i+1]
-	}
+	values := lists.Make(len(times), func(i int) []float64 { return times[i : i+1] })
 	moved = r.gathered(s, values)
 	g := try.Get(r.shoot(s, []float64{origin}))
 	moved = forth(s, g, append([]P{r.Velocities[0]}, moved...)...)
@@ -172,11 +169,7 @@ func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (p
 // forth moves vectors at the start of a geodesic to its end.
 func forth[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) []P {
 	paths := try.Get(s.Transport(g, v...))
-	out := make([]P, len(paths))
-	for k, path := range paths {
-		out[k] = path[len(path)-1]
-	}
-	return out
+	return lists.Each(paths, func(path []P) P { return path[len(path)-1] })
 }
 
 // back moves vectors at the end x of a geodesic to its start.
@@ -210,9 +203,7 @@ func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []
 func TransportToMean[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) (_ [][]P, err error) {
 	defer try.Named(&err, "transportToMean")
 	s := on.Geometry()
-	if mean == nil || len(mean.Momenta) != len(vectors) {
-		return nil, fmt.Errorf("vectors of %d samples, want a mean of as many", len(vectors))
-	}
+	try.FailIf(mean == nil || len(mean.Momenta) != len(vectors), "vectors of %d samples, want a mean of as many", len(vectors))
 	if try.Get(s.Orbits()) {
 		return nil, errors.New("points are orbits, and the mean does not say at which configurations the vectors are: " +
 			"Grow moves the slopes of its regressions")
@@ -321,16 +312,12 @@ func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (_ *Departur
 		return nil, errStopped
 	}
 	for i, t := range g.Times {
-		if !slices.Equal(t, g.Times[0]) {
-			return nil, fmt.Errorf("subject %d has other times than subject 0", i)
-		}
+		try.FailIf(!slices.Equal(t, g.Times[0]), "subject %d has other times than subject 0", i)
 	}
 	s := on.Geometry()
 	slope, covector := shape.Flat(g.Slope), shape.Flat(g.Momentum)
 	speed := floats.Dot(slope, covector)
-	if !(speed > 0) {
-		return nil, errors.New("the mean slope is 0, so that there is no direction across it")
-	}
+	try.FailIf(!(speed > 0), "the mean slope is 0, so that there is no direction across it")
 	n, times := len(g.Times), len(g.Times[0])
 	var rows [][]float64
 	for _, e := range g.Misses {

@@ -416,10 +416,7 @@ func (r *run) moved(from *candidate, step []float64, at evaluation) (*candidate,
 	if err != nil {
 		return nil, err
 	}
-	guess := make([][]float64, len(from.logs))
-	for i, g := range from.logs {
-		guess[i] = floats.SubTo(make([]float64, len(step)), g.Velocity, step)
-	}
+	guess := lists.Each(from.logs, func(g *geodesic) []float64 { return floats.SubTo(make([]float64, len(step)), g.Velocity, step) })
 	return at(g.End, guess)
 }
 

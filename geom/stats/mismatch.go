@@ -23,9 +23,7 @@ const ridge = 0.01
 // coarsely.
 func (r *run) inexactMean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	space := r.space
-	if geom.IsCharted(space.M) {
-		try.Fail("RelativeNoise is for manifolds with coordinates; on %T logarithms are exact: leave it out", space.M)
-	}
+	try.FailIf(geom.IsCharted(space.M), "RelativeNoise is for manifolds with coordinates; on %T logarithms are exact: leave it out", space.M)
 	if r.Tolerance == 0 {
 		r.Tolerance = 0.01
 	}

@@ -121,9 +121,7 @@ func set[P geom.Point, O MeanOption](r *run, s *geom.Space[P], opts []O) {
 	}
 	if r.start != nil {
 		start, ok := r.start.(P)
-		if !ok {
-			try.Fail("Start is a %T, the points of the space are %T", r.start, start)
-		}
+		try.FailIf(!ok, "Start is a %T, the points of the space are %T", r.start, start)
 		try.Do(s.Check("start", start))
 		r.from = shape.Flat(start)
 	}
@@ -144,12 +142,8 @@ func (r *run) minimise(o solve.Objective, x []float64) *solve.Minimum {
 // such as configurations up to rotation, they come close together, so that ambient means of them are near them.
 func samplesOf[P geom.Point, O MeanOption](r *run, s *geom.Space[P], samples []P, opts []O) (x [][]float64, w []float64) {
 	set(r, s, opts)
-	if r.noise > 0 && !r.lengths {
-		try.Fail("Noise(%g) is an option of FrameBundleMean: give RelativeNoise, which has no unit", r.noise)
-	}
-	if r.sigma > 0 && r.lengths {
-		try.Fail("RelativeNoise(%g) is no option of it: give Noise, a length", r.sigma)
-	}
+	try.FailIf(r.noise > 0 && !r.lengths, "Noise(%g) is an option of FrameBundleMean: give RelativeNoise, which has no unit", r.noise)
+	try.FailIf(r.sigma > 0 && r.lengths, "RelativeNoise(%g) is no option of it: give Noise, a length", r.sigma)
 	try.Do(s.CheckAll("sample", samples))
 	// Fits with noise need no logarithms.
 	if r.sigma == 0 {
@@ -165,18 +159,12 @@ func (r *run) normalised(n int) []float64 {
 	if r.weights == nil {
 		return even(n)
 	}
-	if len(r.weights) != n {
-		try.Fail("%d weights for %d samples", len(r.weights), n)
-	}
+	try.FailIf(len(r.weights) != n, "%d weights for %d samples", len(r.weights), n)
 	for i, v := range r.weights {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			try.Fail("weight %d is %g, want a number that is not negative", i, v)
-		}
+		try.FailIf(!(v >= 0) || math.IsInf(v, 1), "weight %d is %g, want a number that is not negative", i, v)
 	}
 	sum := floats.Sum(r.weights)
-	if !(sum > 0) || math.IsInf(sum, 1) {
-		try.Fail("the weights sum to %g", sum)
-	}
+	try.FailIf(!(sum > 0) || math.IsInf(sum, 1), "the weights sum to %g", sum)
 	w := make([]float64, n)
 	for i, v := range r.weights {
 		w[i] = v / sum // 1/sum may be infinite

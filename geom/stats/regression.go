@@ -71,9 +71,7 @@ func Regress[P geom.Point](on geom.Of[P], samples []P, model linear.Terms, opts 
 	r := newRun("geodesic regression", s, 0)
 	defer r.end(&err)
 	x, w := samplesOf(r, s, samples, opts)
-	if len(model) == 0 {
-		return nil, fmt.Errorf("no terms: then the model is the Fréchet mean")
-	}
+	try.FailIf(len(model) == 0, "no terms: then the model is the Fréchet mean")
 	g := r.regress(try.Get(linear.NewDesign(len(x), nil, w, model...)), x, w)
 	return &Regression[P]{g.Columns, g.Origin, s.FromFlat(g.Point), s.FromFlats(g.Velocities), s.FromFlats(g.Momenta), s.FromFlats(g.Fitted), g.Residuals, s.FromFlats(g.Misses), g.Variance, g.R2,
 		g.Iterations, g.Status}, nil

@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -60,28 +61,21 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 	s := on.Geometry()
 	r := newRun("uncertainty of a mean", s, 0)
 	defer r.end(&err)
-	if m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta) {
-		return nil, fmt.Errorf("want a mean of at least 2 samples with their momenta, as FrechetMean returns it")
-	}
-	if m.Status != geom.Converged {
-		return nil, fmt.Errorf("the mean is %s, want one that has converged", m.Status)
-	}
+	try.FailIf(m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta),
+		"want a mean of at least 2 samples with their momenta, as FrechetMean returns it")
+	try.FailIf(m.Status != geom.Converged, "the mean is %s, want one that has converged", m.Status)
 	square := try.Get(squares(m.Weights))
 	y, d := shape.Flat(m.Point), s.M.Dim()
 	basis, flat := basisFor(r, y, m.RelativeNoise > 0)
 	momenta := shape.FlatAll(m.Momenta)
 	a, pull, largest := scatter(momenta, m.Weights, square, basis)
-	if largest == 0 {
-		return nil, fmt.Errorf("all samples are at the mean")
-	}
+	try.FailIf(largest == 0, "all samples are at the mean")
 	if balance := mat.Norm(pull, 2) / mat.Norm(a, 2); !(balance < 0.1) {
 		return nil, fmt.Errorf("the logarithms have a mean of %.2g standard errors, want 0: the Tolerance of the mean was too large, or these are not the samples or weights of the mean", balance)
 	}
 	symmetric, off := r.meanHessian(y, momenta, m.Weights, basis, 1e-4*largest, m.RelativeNoise)
 	var eigen mat.EigenSym
-	if !eigen.Factorize(symmetric, false) {
-		return nil, fmt.Errorf("the Hessian of the sum of squared distances has no eigenvalues in double precision")
-	}
+	try.FailIf(!eigen.Factorize(symmetric, false), "the Hessian of the sum of squared distances has no eigenvalues in double precision")
 	u := &Uncertainty[P]{Point: m.Point, Size: 1 / square, Stiffness: eigen.Values(nil)}
 	if least, most := u.Stiffness[0], u.Stiffness[d-1]; !(least > 1e-5*most) {
 		return nil, fmt.Errorf("the sum of squared distances does not grow in every direction, its Hessian has the eigenvalue %.2g: the point is no local minimum, or the samples reach their cut loci", least)
@@ -89,19 +83,13 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 		return nil, fmt.Errorf("the Hessian of the sum of squared distances is symmetric to %.2g of it alone: take more steps (geom.Integrator)", off/most)
 	}
 	var inverse mat.Cholesky
-	var root, modes mat.Dense
-	if !inverse.Factorize(symmetric) || inverse.SolveTo(&root, a) != nil {
-		return nil, fmt.Errorf("the Hessian of the sum of squared distances has no inverse in double precision")
-	}
-	covariance := mat.NewSymDense(d, nil)
-	covariance.SymOuterK(1, &root) // H⁻¹ A (H⁻¹ A)ᵀ
-	if !eigen.Factorize(covariance, true) {
-		return nil, fmt.Errorf("the covariance has no eigenvalues in double precision")
-	}
-	eigen.VectorsTo(&modes)
-	variances := eigen.Values(nil)
+	var root mat.Dense
+	try.FailIf(!inverse.Factorize(symmetric) || inverse.SolveTo(&root, a) != nil,
+		"the Hessian of the sum of squared distances has no inverse in double precision")
+	variances, modes, ok := dense.Eigen(dense.Gram(&root)) // H⁻¹ A (H⁻¹ A)ᵀ
+	try.FailIf(!ok, "the covariance has no eigenvalues in double precision")
 	for k := d - 1; k >= 0 && len(u.Modes) < len(momenta)-1 && variances[k] > 1e-12*variances[d-1]; k-- { // ascending
-		c := mat.Col(nil, k, &modes)
+		c := mat.Col(nil, k, modes)
 		mode := lists.Combine(c, basis)
 		floats.Scale(signOf(mode), c)
 		u.Modes, u.Covectors = append(u.Modes, s.FromFlat(lists.Combine(c, basis))), append(u.Covectors, s.FromFlat(lists.Combine(c, flat)))
@@ -139,22 +127,15 @@ func (r *run) meanHessian(y []float64, momenta [][]float64, w []float64, basis [
 		if w[i] == 0 {
 			continue
 		}
-		if r.Stopped() {
-			try.Fail("interrupted at sample %d of %d", i, len(momenta))
-		}
+		try.FailIf(r.Stopped(), "interrupted at sample %d of %d", i, len(momenta))
 		h, err := r.hessian(y, p, basis, step, sigma)
 		try.Do(try.Name(err, "sample %d", i))
 		h.Scale(w[i], h)
 		hessian.Add(hessian, h)
 	}
-	symmetric = mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := range i + 1 {
-			symmetric.SetSym(i, j, (hessian.At(i, j)+hessian.At(j, i))/2)
-			off = max(off, math.Abs(hessian.At(i, j)-hessian.At(j, i)))
-		}
-	}
-	return symmetric, off
+	var skew mat.Dense
+	skew.Sub(hessian, hessian.T())
+	return dense.Symmetric(hessian), mat.Max(&skew)
 }
 
 // Radii returns the half axes, along the modes, of the ellipsoid of tangent vectors that holds Log_y of the population's mean with a probability,
@@ -224,9 +205,8 @@ func basisFor(r *run, y []float64, coordinates bool) (basis, flat [][]float64) {
 	}, y))
 	basis, flat = out.Matrix(0), out.Matrix(1)
 	for k := range basis {
-		if !lists.Finite(floats.Sum(basis[k])) || !lists.Finite(floats.Sum(flat[k])) {
-			try.Fail("the metric at the mean is singular: take a mean with RelativeNoise")
-		}
+		try.FailIf(!lists.Finite(floats.Sum(basis[k])) || !lists.Finite(floats.Sum(flat[k])),
+			"the metric at the mean is singular: take a mean with RelativeNoise")
 	}
 	return basis, flat
 }

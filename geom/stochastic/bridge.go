@@ -113,9 +113,7 @@ func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (_ *B
 // Likelihood for each point of v, with its standard error and its discretisation error. The errors are those of Bridge.
 func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r Run) (_ []Likelihood, err error) {
 	defer try.Named(&err, "LogLikelihood")
-	if len(v) == 0 {
-		return nil, fmt.Errorf("no observations: give at least one")
-	}
+	try.FailIf(len(v) == 0, "no observations: give at least one")
 	out := runBridges(on.Geometry(), proposal, "LogLikelihood", x, v, &r, false)
 	estimates := make([]Likelihood, len(v))
 	for j := range v {
@@ -209,10 +207,10 @@ func (b *weighted) estimate(first, end, steps int) Likelihood {
 	logWeights, coarse := b.logWeights[first:end], b.coarse[first:end]
 	n := float64(len(logWeights))
 	lost, away := lose(logWeights), lose(coarse)
-	if float64(lost) > mostLost*n {
-		try.Fail("%d of %.0f paths diverge: they leave the chart of the end, or the steps are too long; use a shorter time, more steps only if fewer paths diverge with them",
-			lost, n)
-	}
+	try.FailIf(float64(lost) > mostLost*n,
+		"%d of %.0f paths diverge: they leave the chart of the end, or the steps are too long; "+
+			"use a shorter time, more steps only if fewer paths diverge with them",
+		lost, n)
 	total, size, spread := spreadOf(logWeights)
 	if b.inCharts && spread > 1e-9 && tail(logWeights, total) > math.Min(0.7, 1-1/math.Log10(n)) {
 		spread = math.Inf(1)
@@ -275,14 +273,9 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 	size := (rows + blocks - 1) / blocks
 	out := &weighted{inCharts: inCharts(m, proposal), winds: inCharts(m, proposal) && geom.IsCharted(m)}
 	for done := 0; done < rows; {
-		if task.Report(geom.Progress{Iteration: done, Total: rows}) {
-			try.Fail("%w after %d of %d paths", context.Cause(task.Context()), done, rows)
-		}
+		try.FailIf(task.Report(geom.Progress{Iteration: done, Total: rows}), "%w after %d of %d paths", context.Cause(task.Context()), done, rows)
 		first := min(done, rows-size)
-		noise := make([][][]float64, r.Steps)
-		for i := range noise {
-			noise[i] = xi[i][first : first+size]
-		}
+		noise := lists.Make(r.Steps, func(i int) [][]float64 { return xi[i][first : first+size] })
 		values := try.Get(s.Call(operation{what, proposal, keep}, func(in []*Node) []*Node {
 			x, v, T, xi := in[0], in[1], in[2], in[3]
 			paths := v.Shape().Dim(0)
@@ -320,15 +313,12 @@ func (o operation) String() string { return o.name }
 
 func checkBridges[P geom.Point](s *geom.Space[P], proposal Proposal, x P, v []P, r *Run) {
 	r.check()
-	if proposal != Guided && proposal != DelyonHu {
-		try.Fail("proposal %d, want Guided or DelyonHu", proposal)
-	}
+	try.FailIf(proposal != Guided && proposal != DelyonHu, "proposal %d, want Guided or DelyonHu", proposal)
 	try.Do(s.Check("start", x))
 	try.Do(s.CheckAll("end", v))
 	try.Do(s.CheckRegular("end", append([]P{x}, v...)...))
-	if s.M.Dim() == 1 && geom.IsCharted(s.M) && inCharts(s.M, proposal) {
-		try.Fail("paths in a chart of a curve do not come round it: use Guided on a manifold with closed forms")
-	}
+	try.FailIf(s.M.Dim() == 1 && geom.IsCharted(s.M) && inCharts(s.M, proposal),
+		"paths in a chart of a curve do not come round it: use Guided on a manifold with closed forms")
 }
 
 // repeatRows repeats every row of v, [J, a], n times, [J·n, a].

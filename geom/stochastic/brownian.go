@@ -110,9 +110,8 @@ func Orthonormal[P geom.Point](on geom.Of[P], x P) (_ []P, err error) {
 	}, shape.Flat(x)))
 	basis := out.Matrix(0)
 	for _, v := range basis {
-		if !lists.Finite(v...) {
-			return nil, fmt.Errorf("the metric at the point %v has no basis in double precision: the point is out of the chart, or its numbers are too large", x)
-		}
+		try.FailIf(!lists.Finite(v...),
+			"the metric at the point %v has no basis in double precision: the point is out of the chart, or its numbers are too large", x)
 	}
 	return s.FromFlats(basis), nil
 }

@@ -63,9 +63,7 @@ func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meeting
 	defer try.Named(&err, what)
 	s := on.Geometry()
 	r.check()
-	if len(samples) < 2 || r.Steps < 2 {
-		return nil, fmt.Errorf("%d samples and %d steps, want at least 2 of each", len(samples), r.Steps)
-	}
+	try.FailIf(len(samples) < 2 || r.Steps < 2, "%d samples and %d steps, want at least 2 of each", len(samples), r.Steps)
 	try.Do(s.Check("centre", centre))
 	try.Do(s.CheckAll("sample", samples))
 	try.Do(s.CheckRegular("sample", append([]P{centre}, samples...)...))
@@ -78,9 +76,9 @@ func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meeting
 		}, shape.Flat(centre), shape.FlatAll(samples), r.Time, r.bridging(r.Paths, len(samples)*d)))
 		ends, weights := out.Matrix(0), slices.Clone(out.Vector(1))
 		m := &Meetings[P]{Diverged: lose(weights)}
-		if float64(m.Diverged) > mostLost*float64(r.Paths) {
-			try.Fail("%d of %d paths of %d steps diverge: they come near the cut locus of the centre, or the steps are too long; use a shorter time", m.Diverged, r.Paths, r.Steps)
-		}
+		try.FailIf(float64(m.Diverged) > mostLost*float64(r.Paths),
+			"%d of %d paths of %d steps diverge: they come near the cut locus of the centre, or the steps are too long; use a shorter time",
+			m.Diverged, r.Paths, r.Steps)
 		for k, l := range weights {
 			if !math.IsInf(l, -1) {
 				m.Points, m.LogWeights = append(m.Points, s.FromFlat(ends[k])), append(m.LogWeights, l)

@@ -73,9 +73,7 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	const what = "DiffusionMean"
 	defer try.Named(&err, what)
 	s := on.Geometry()
-	if len(samples) < 2 {
-		return nil, fmt.Errorf("%d samples, want at least 2", len(samples))
-	}
+	try.FailIf(len(samples) < 2, "%d samples, want at least 2", len(samples))
 	guess := r.Time
 	checkBridges(s, proposal, start, samples, &r)
 	task := s.Begin(what)
@@ -83,9 +81,8 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	v, m := shape.FlatAll(samples), s.M
 	if guess == 0 {
 		guess = spread(s, shape.Flat(start), v)
-		if !(guess > 0) || math.IsInf(guess, 1) {
-			return nil, fmt.Errorf("the samples' mean squared distance from the start is %g: they must spread around it", float64(m.Dim())*guess)
-		}
+		try.FailIf(!(guess > 0) || math.IsInf(guess, 1),
+			"the samples' mean squared distance from the start is %g: they must spread around it", float64(m.Dim())*guess)
 	}
 	r.fits(len(samples), m.Dim(), 0, false)
 	c := &climber[P]{s, task, operation{what, proposal, false}, v, r.bridging(len(samples)*r.Paths, m.Dim())}

@@ -18,6 +18,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -76,9 +77,7 @@ func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (_ *F
 	r := Run{Paths: 1, Steps: steps, Time: T}
 	p.check(&r, true)
 	try.Do(p.Space.Check("observation", y))
-	if !(sigma >= 0) || math.IsInf(sigma, 1) {
-		return nil, fmt.Errorf("noise of standard deviation %g", sigma)
-	}
+	try.FailIf(!(sigma >= 0) || math.IsInf(sigma, 1), "noise of standard deviation %g", sigma)
 	ends := geom.PointDim(p.Space.M)
 	try.Do(engine.Fits(fmt.Sprintf("%d steps", r.Steps), 8*float64(ends)*float64(r.Steps)*float64(2*p.Noise+6*ends*(1+len(p.Parts)))))
 	task := p.Space.Begin(what)
@@ -105,9 +104,7 @@ type linear struct {
 func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	now := c.linearise(make([]float64, c.run.Steps*c.Noise))
 	far := floats.Distance(now.x, now.y, 2)
-	if !lists.Finite(far) {
-		try.Fail("without controls the process diverges: use more steps or a shorter time")
-	}
+	try.FailIf(!lists.Finite(far), "without controls the process diverges: use more steps or a shorter time")
 	f := &Flow[P]{Status: geom.Stalled}
 	scale := max(far, floats.Distance(c.y, shape.Flat(c.Start), 2))
 	rounding := 1e-13 * floats.Norm(c.y, 2) // of the end
@@ -185,15 +182,8 @@ func (c *controlled[P]) halved(e []float64, points []P) float64 {
 // divided by σ²; there rest is y − x. Such directions are those off an embedded manifold, and those that noise does not reach.
 func (l *linear) multiplier(e []float64, sigma float64) (lambda, rest *mat.VecDense) {
 	a := len(l.x)
-	gram := mat.NewSymDense(a, nil)
-	gram.SymOuterK(1, l.j)
-	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, true) {
-		try.Fail("the flow is not finite: use more steps or a shorter time")
-	}
-	values := eigen.Values(nil)
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
+	values, vectors, ok := dense.Eigen(dense.Gram(l.j))
+	try.FailIf(!ok, "the flow is not finite: use more steps or a shorter time")
 	var to, along mat.VecDense
 	lambda, rest = mat.NewVecDense(a, nil), mat.NewVecDense(a, nil)
 	to.MulVec(l.j, mat.NewVecDense(len(e), e))

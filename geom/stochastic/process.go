@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Process is a diffusion dy = f(t, y)·(dt, dW) that starts at a point at time 0. Brownian and Development make the usual ones. For
@@ -125,7 +126,7 @@ func (p Process[P]) Paths(r Run) (_ *Paths[P], err error) {
 func (p Process[P]) Sample(r Run) (_ []P, err error) {
 	defer try.Named(&err, "%s", p.Name)
 	out, kept, _ := p.run(&r, false)
-	return p.Space.FromFlats(only(out.Matrix(0), kept)), nil
+	return p.Space.FromFlats(lists.Pick(out.Matrix(0), kept)), nil
 }
 
 // simulation is the key of the compiled function of a process.
@@ -138,15 +139,6 @@ type simulation struct {
 }
 
 func (s simulation) String() string { return fmt.Sprintf("simulation of %T", s.dynamics) }
-
-// only returns the rows with the given numbers.
-func only[T any](x []T, kept []int) []T {
-	out := make([]T, len(kept))
-	for i, k := range kept {
-		out[i] = x[k]
-	}
-	return out
-}
 
 // run returns, as its first value, the points of all paths, [N, n + 1, ...], or their ends, [N, ...], and the numbers of those that did not
 // diverge.
@@ -230,7 +222,7 @@ func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each,
 		try.Fail("%d of %d paths diverge, path %d at step %.0f of %d (time %.4g of %.4g): the steps are too long, or they leave the chart; use more steps or a shorter time",
 			lost, len(all), first, i, n, T*i/float64(n), T)
 	}
-	if before, same := floats.Sum(only(out.Vector(sums), kept)), floats.Sum(only(out.Vector(sums+1), kept)); before > worstChange*same {
+	if before, same := floats.Sum(lists.Pick(out.Vector(sums), kept)), floats.Sum(lists.Pick(out.Vector(sums+1), kept)); before > worstChange*same {
 		try.Fail("the steps are too long: over one the metric of the chart changes by a factor of %.3g in the mean, at most %g is taken for small; use more steps or a shorter time",
 			before/same, float64(worstChange))
 	}
@@ -242,11 +234,7 @@ const mostLeftOut = 0.01
 
 // kinds are those of the parts.
 func (p Process[P]) kinds() []geom.Kind {
-	kinds := make([]geom.Kind, len(p.Parts))
-	for j, part := range p.Parts {
-		kinds[j] = part.Kind
-	}
-	return kinds
+	return lists.Each(p.Parts, func(part Part[P]) geom.Kind { return part.Kind })
 }
 
 // worstChange is by how much the metric of a chart may change over a step dx, in the mean with weights |dx|² over all steps and
@@ -334,17 +322,11 @@ func (p Process[P]) Check() (err error) {
 }
 
 func (p Process[P]) valid() {
-	if p.Space == nil || p.Dynamics == nil {
-		try.Fail("the process has no Space or no Dynamics: set both")
-	}
-	if p.Noise < 1 {
-		try.Fail("noise in R^%d, want at least 1 dimension", p.Noise)
-	}
+	try.FailIf(p.Space == nil || p.Dynamics == nil, "the process has no Space or no Dynamics: set both")
+	try.FailIf(p.Noise < 1, "noise in R^%d, want at least 1 dimension", p.Noise)
 	var tangent []P
 	for j, part := range p.Parts {
-		if len(part.Vectors) == 0 {
-			try.Fail("part %d has no vectors", j)
-		}
+		try.FailIf(len(part.Vectors) == 0, "part %d has no vectors", j)
 		if n, d := len(part.Vectors), p.Space.M.Dim(); n > d {
 			try.Fail("part %d has %d vectors, want at most %d, the dimension", j, n, d)
 		}

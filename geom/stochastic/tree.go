@@ -8,6 +8,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Along simulates r.Paths evolutions along a tree: the process starts at the root, runs along every edge for the time r.Time times its
@@ -27,10 +28,7 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 	for _, q := range t.Parent[1:] {
 		left[q]++
 	}
-	points := make([][]float64, r.Paths)
-	for k := range points {
-		points[k] = shape.Flat(p.Start)
-	}
+	points := lists.Make(r.Paths, func(_ int) []float64 { return shape.Flat(p.Start) })
 	states[0] = []any{points}
 	for _, part := range p.Parts {
 		vectors := shape.FlatAll(part.Vectors)
@@ -43,10 +41,7 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 		states[0] = append(states[0], repeated)
 	}
 	ends := [][][]float64{points}
-	kept := make([]int, r.Paths)
-	for k := range kept {
-		kept[k] = k
-	}
+	kept := lists.Range(r.Paths)
 	for i, q := range t.Parent[1:] {
 		i++
 		state := states[q]
@@ -74,9 +69,5 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 	if lost := r.Paths - len(kept); float64(lost) > mostLeftOut*float64(r.Paths) {
 		try.Fail("%d of %d evolutions diverge on some edge: use more steps or a lower rate", lost, r.Paths)
 	}
-	var nodes [][]P
-	for _, end := range ends {
-		nodes = append(nodes, p.Space.FromFlats(only(end, kept)))
-	}
-	return nodes, nil
+	return lists.Each(ends, func(end [][]float64) []P { return p.Space.FromFlats(lists.Pick(end, kept)) }), nil
 }

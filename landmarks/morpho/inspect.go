@@ -352,7 +352,7 @@ func (in *Inspection) coincident(i int, pairs [][2]int) {
 	for _, p := range pairs {
 		second, words, names = append(second, p[1]), append(words, in.Data.Called(p[:]...)+" are in one place"), append(names, in.Data.Landmark(p[1]))
 	}
-	in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: listed(words)}, Option{"without-landmarks", strings.Join(names, ",")})
+	in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: text.Listed(words)}, Option{"without-landmarks", strings.Join(names, ",")})
 }
 
 // judge looks for the other faults of specimen i at its distance.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/shape"
+	"anatomy/landmarks/internal/pointset"
 )
 
 // labels is another way to count the landmarks of a shape: Mean's landmark l is the shape's start ± l.
@@ -63,8 +64,8 @@ func bestLabels(x, mean [][]float64, around bool) (labels, error) {
 						other.Set(l, 0, -other.At(l, 0))
 					}
 				}
-				_, cosine, err := rotationTo(other, pre[1].points)
-				if err != nil && err != errRotation {
+				_, cosine, err := pointset.Rotation(other, pre[1].points)
+				if err != nil && err != pointset.ErrRotation {
 					return labels{}, err
 				}
 				if sine := math.Sqrt(math.Max(0, 1-cosine*cosine)); sine < best.distance {

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/shape"
+	"anatomy/landmarks/internal/pointset"
 )
 
 var square = [][]float64{{0, 0}, {2, 0}, {2, 2}, {0, 2}}
@@ -83,7 +84,7 @@ func TestResampleArcLength(t *testing.T) {
 	// arc is the arc length at which p lies on the polygon.
 	arc := func(p []float64, closed bool) float64 {
 		best, at, s := math.Inf(1), 0.0, 0.0
-		for i, length := range segments(circle, closed) {
+		for i, length := range pointset.Segments(circle, closed) {
 			a, b := circle[i], circle[(i+1)%len(circle)]
 			if da, db := floats.Distance(a, p, 2), floats.Distance(b, p, 2); da+db-length < best {
 				best, at = da+db-length, s+da
@@ -101,7 +102,7 @@ func TestResampleArcLength(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		total := floats.Sum(segments(circle, closed))
+		total := floats.Sum(pointset.Segments(circle, closed))
 		parts := float64(n - 1)
 		if closed {
 			parts = n

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
+	"anatomy/landmarks/internal/pointset"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -36,7 +38,29 @@ func (s Similarity) Apply(points shape.Shape) shape.Shape {
 // ProcrustesOption changes what FitSimilarity and Procrustes may do to a shape.
 type ProcrustesOption func(*procrustesOptions)
 
-type procrustesOptions struct{ keepSize bool }
+type procrustesOptions struct {
+	keepSize bool
+	of       *Dataset
+}
+
+// called is the number of landmark l, or what a data set calls it.
+func (o procrustesOptions) called(l int) string {
+	if o.of == nil {
+		return strconv.Itoa(l)
+	}
+	return o.of.Landmark(l)
+}
+
+// shape calls shape i.
+func (o procrustesOptions) shape(i int) string {
+	if o.of == nil {
+		return shapeNumber(i)
+	}
+	return o.of.specimen(i)
+}
+
+// Of lets errors about semi-landmarks call shapes and landmarks as the data set does whose they are; without it they are counted from 0.
+func Of(d *Dataset) ProcrustesOption { return func(o *procrustesOptions) { o.of = d } }
 
 // KeepSize leaves the size of every shape as it is: only translation and rotation are allowed (size-and-shape, or partial Procrustes, alignment).
 func KeepSize() ProcrustesOption { return func(o *procrustesOptions) { o.keepSize = true } }
@@ -51,7 +75,7 @@ func FitSimilarity(from, target shape.Shape, opts ...ProcrustesOption) (Similari
 		return Similarity{}, fmt.Errorf("fit a similarity (shape 0 to shape 1): %w", err)
 	}
 	x, y := pre[0], pre[1]
-	r, cosine, err := rotationTo(x.points, y.points)
+	r, cosine, err := pointset.Rotation(x.points, y.points)
 	if err != nil {
 		return Similarity{}, fmt.Errorf("fit a similarity: %w", err)
 	}
@@ -72,8 +96,8 @@ func ShapeDistance(a, b [][]float64) (float64, error) {
 		return 0, fmt.Errorf("shape distance: %w", err)
 	}
 	x, y := pre[0].points, pre[1].points
-	r, cosine, err := rotationTo(x, y)
-	if err != nil && !errors.Is(err, errRotation) { // every best rotation gives the same distance
+	r, cosine, err := pointset.Rotation(x, y)
+	if err != nil && !errors.Is(err, pointset.ErrRotation) { // every best rotation gives the same distance
 		return 0, fmt.Errorf("shape distance: %w", err)
 	}
 	// Of sine and cosine: the cosine alone would lose half the digits of a small distance.
@@ -162,7 +186,7 @@ func procrustes(shapes []shape.Shape, importance []float64, what func(i int) str
 	cosines := make([]float64, len(pre))
 	fit := func() error {
 		for i, z := range pre {
-			if rotations[i], cosines[i], err = rotationTo(z.points, mean); err != nil {
+			if rotations[i], cosines[i], err = pointset.Rotation(z.points, mean); err != nil {
 				return fmt.Errorf("procrustes: %s and the mean: %w", what(i), err)
 			}
 			rotated[i] = mat.NewDense(n, dim, nil)
@@ -288,19 +312,47 @@ func (d *Dataset) CheckShapes() error {
 	return err
 }
 
+// Align aligns the shapes as TangentShapes compares them: by Procrustes, of Forms with KeepSize and in mean centroid sizes.
+func (d *Dataset) Align() (*Alignment, error) {
+	if !d.Forms {
+		return procrustes(d.Shapes(), nil, d.specimen)
+	}
+	pre, err := preshapes(d.Shapes(), d.specimen)
+	if err != nil {
+		return nil, err
+	}
+	return procrustes(brought(pre, true), nil, d.specimen, KeepSize())
+}
+
+// brought are shapes at the origin, of size 1 or, as forms, in units of their mean size.
+func brought(pre []preshape, forms bool) (out []shape.Shape) {
+	mean := 0.0
+	for _, z := range pre {
+		mean += z.size / float64(len(pre))
+	}
+	for _, z := range pre {
+		row := slices.Clone(z.points.RawMatrix().Data)
+		if forms {
+			floats.Scale(z.size/mean, row)
+		}
+		out = append(out, slices.Collect(slices.Chunk(row, len(z.centre))))
+	}
+	return out
+}
+
 // TangentShapes returns the shapes as rows, [N][n·d], brought to size 1, aligned by rotations (Procrustes with KeepSize) and projected orthogonally
-// to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. It is an error if landmarks
-// are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Status).
+// to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. Forms are in units of their mean
+// size, and neither they nor their mean are brought to a size. Of data that are Flat they are the coordinates as they are, and their mean. It is an
+// error if landmarks are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Status).
 func (d *Dataset) TangentShapes() (rows [][]float64, _ shape.Shape, err error) {
+	if d.Flat {
+		return d.flatRows()
+	}
 	pre, err := preshapes(d.Shapes(), d.specimen)
 	if err != nil {
 		return nil, nil, err
 	}
-	unit := make([]shape.Shape, len(pre))
-	for i, z := range pre {
-		unit[i] = slices.Collect(slices.Chunk(z.points.RawMatrix().Data, len(z.centre)))
-	}
-	a, err := procrustes(unit, nil, d.specimen, KeepSize())
+	a, err := procrustes(brought(pre, d.Forms), nil, d.specimen, KeepSize())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -308,16 +360,23 @@ func (d *Dataset) TangentShapes() (rows [][]float64, _ shape.Shape, err error) {
 		return nil, nil, text.Advise("see by Inspect which are out of order",
 			"the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
 	}
-	mean, squares := a.Mean.Scale(1/floats.Norm(a.Mean.Flat(), 2)), 0.0
+	mean, squares := a.Mean, 0.0
+	if !d.Forms {
+		mean = mean.Scale(1 / floats.Norm(mean.Flat(), 2))
+	}
 	for _, x := range a.Shapes {
-		off := x.Sub(mean.Scale(x.Dot(mean)))
+		along := 1.0
+		if !d.Forms {
+			along = x.Dot(mean)
+		}
+		off := x.Sub(mean.Scale(along))
 		squares += off.Dot(off)
 		rows = append(rows, off.Add(mean).Flat())
 	}
 	switch {
 	case len(pre) == 1:
 		return nil, nil, text.Advise("add others", "%s is the only one, so that no shape varies", d.specimen(0))
-	case len(a.Mean) == 2:
+	case len(a.Mean) == 2 && !d.Forms:
 		return nil, nil, text.Advise("digitise three or more", "two landmarks have a size, but no shape")
 	case math.Sqrt(squares) < 1e-13*math.Sqrt(float64(len(pre))): // rounding
 		return nil, nil, text.Advise("see whether the file repeats one", "all specimens have the same shape, which depends on nothing")
@@ -325,46 +384,26 @@ func (d *Dataset) TangentShapes() (rows [][]float64, _ shape.Shape, err error) {
 	return rows, mean, nil
 }
 
-// errRotation says that more than one rotation is best.
-var errRotation = text.Advise("take more landmarks, or leave the shape out",
-	"the best rotation is not determined: the landmarks are collinear in space, or the shapes have nothing in common (mirror images?)")
-
-// rotationTo returns the rotation R that maximises tr(R xᵀ y) for x and y of norm 1, and that maximum, cos ρ:
-// in the plane by the angle of xᵀy; in space, with xᵀy = U S Vᵀ, it is R = V diag(1, …, ±1) Uᵀ (Kabsch 1976; Umeyama 1991).
-// With errRotation R is one of several.
-func rotationTo(x, y *mat.Dense) (*mat.Dense, float64, error) {
-	var cross mat.Dense
-	cross.Mul(x.T(), y)
-	if _, dim := x.Dims(); dim == 2 {
-		along, across := cross.At(0, 0)+cross.At(1, 1), cross.At(0, 1)-cross.At(1, 0) // cos ρ times the cosine and sine of the angle
-		cosine := math.Hypot(along, across)
-		if cosine < 1e-13 {
-			return mat.NewDense(2, 2, []float64{1, 0, 0, 1}), cosine, errRotation
-		}
-		return mat.NewDense(2, 2, []float64{along / cosine, -across / cosine, across / cosine, along / cosine}), cosine, nil
+// flatRows are the coordinates of data that are Flat, and their mean.
+func (d *Dataset) flatRows() (rows [][]float64, mean shape.Shape, err error) {
+	if err := d.Validate(); err != nil {
+		return nil, nil, err
 	}
-	var svd mat.SVD
-	if !svd.Factorize(&cross, mat.SVDFull) {
-		return nil, 0, errors.New("the singular value decomposition failed")
+	centre, far, size := make([]float64, len(d.Specimens[0].Points[0])), 0.0, 0.0
+	for _, s := range d.Specimens {
+		rows = append(rows, s.Points[0])
+		floats.AddScaled(centre, 1/float64(len(d.Specimens)), s.Points[0])
 	}
-	var u, v mat.Dense
-	svd.UTo(&u)
-	svd.VTo(&v)
-	s := svd.Values(nil)
-	last := len(s) - 1
-	if mat.Det(&u)*mat.Det(&v) < 0 {
-		s[last] = -s[last]
-		column := v.Slice(0, last+1, last, last+1).(*mat.Dense)
-		column.Scale(-1, column)
+	for _, row := range rows {
+		far, size = math.Max(far, floats.Distance(row, centre, 2)), math.Max(size, floats.Norm(row, 2))
 	}
-	var r mat.Dense
-	r.Mul(&v, u.T())
-	if s[last-1]+s[last] < 1e-13 {
-		return &r, floats.Sum(s), errRotation
+	if !(far > 1e-13*size) {
+		return nil, nil, text.Advise("see whether one was copied", "%d specimens have the same coordinates, which depend on nothing", len(rows))
 	}
-	return &r, floats.Sum(s), nil
+	return rows, [][]float64{centre}, nil
 }
 
+// pointset.ErrRotation says that more than one rotation is best.
 // similarity is x ↦ scale · r · (x − from) + to.
 func similarity(scale float64, r *mat.Dense, from, to []float64) Similarity {
 	s := Similarity{Scale: scale, Translation: make([]float64, len(to))}

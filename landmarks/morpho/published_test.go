@@ -17,6 +17,7 @@ import (
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/shape"
+	"anatomy/landmarks/morpho/files"
 )
 
 // asDigitised are nine quadrangles, each turned by another angle, as they lie when they are digitised; in space they have a third coordinate.
@@ -156,6 +157,7 @@ func tables() []publishedKind {
 		{"numbers as names", one(wide(join("specimen", pairs), plane, number, false)), []string{"1", "2"}, 2, "", Reading{}},
 		{"Excel", map[string]string{"a.xlsx": excel([]string{"About", "Data"}, []string{"", wide(join("specimen", pairs), plane, s, false)})}, names, 2, `2 sheets: "Data" was read`, Reading{}},
 		{"R's array", map[string]string{"a.rds": gzipped(rArray(plane, true))}, names, 2, "", Reading{}},
+		{"R's array, packed by xz", map[string]string{"a.rds": string(expect.Must(os.ReadFile("testdata/array_xz.rds")))}, names, 2, "", Reading{}},
 		{"R's list of matrices", map[string]string{"a.rda": rList(space)}, names, 3, "", Reading{}},
 		{"R's data frame", map[string]string{"a.rds": rFrame(plane)}, names, 2, "", Reading{}},
 	}
@@ -308,7 +310,7 @@ func TestUndecidedFiles(t *testing.T) {
 	} {
 		advised(t, expect.Error(ReadCSV(strings.NewReader(text), "a.csv")), append([]string{"a.csv:1:"}, want...)...)
 	}
-	d := expect.Must(Reading{Dimensions: 3}.csv(strings.NewReader(aligned), "a.csv"))
+	d := expect.Must(files.Reading{Dimensions: 3}.ReadAs("CSV", strings.NewReader(aligned), "a.csv"))
 	if len(d.Specimens[0].Points) != 4 {
 		t.Error(d)
 	}
@@ -381,7 +383,7 @@ func excel(names, tables []string) string {
 			rows += fmt.Sprintf(`<row r="%d">`, r+1)
 			for c, cell := range strings.Split(line, ",") {
 				kind := ` t="inlineStr"><is><t>` + cell + "</t></is>"
-				if isNumber(cell) {
+				if files.IsNumber(cell) {
 					kind = "><v>" + cell + "</v>"
 				}
 				rows += fmt.Sprintf(`<c r="%c%d"%s</c>`, 'A'+c, r+1, kind)
@@ -510,11 +512,11 @@ func FuzzReadOthers(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		readAnything(t, Reading{}.rdata, text)
-		readAnything(t, Reading{}.stereo, text)
-		readAnything(t, Reading{}.workbook, text)
-		readAnything(t, readAmira, text)
-		readAnything(t, readPickedPoints, text)
+		readAnything(t, reads("R"), text)
+		readAnything(t, reads("StereoMorph"), text)
+		readAnything(t, reads("Excel"), text)
+		readAnything(t, reads("Amira"), text)
+		readAnything(t, reads("MeshLab"), text)
 	})
 }
 

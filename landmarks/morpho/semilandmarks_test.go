@@ -108,17 +108,17 @@ func displaced(shape [][]float64, semi []Semilandmark, by float64) [][]float64 {
 // slideOnce slides a shape towards a reference, with which it is aligned for Procrustes distance, in one step.
 func slideOnce(x, reference shape.Shape, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
 	n, d, err := commonExtent([]shape.Shape{x, reference}, shapeNumber)
-	if err == nil {
-		err = checkSemilandmarks(n, d, 1, semilandmarks, criterion)
-	}
 	s := slider{semilandmarks: semilandmarks, reference: reference}
+	if err == nil {
+		err = s.check(n, d, 1, criterion)
+	}
 	if err == nil && criterion == BendingEnergy {
 		s.bending, err = bendingOf(reference)
 	}
 	if err != nil {
 		return nil, err
 	}
-	on, err := onTheirSupports([]shape.Shape{x}, semilandmarks)
+	on, err := s.onTheirSupports([]shape.Shape{x})
 	if err != nil {
 		return nil, err
 	}
@@ -294,4 +294,23 @@ func TestSlideErrors(t *testing.T) {
 	} {
 		expect.Refused(t, err, want)
 	}
+}
+
+// Errors call shapes and landmarks as the data set does: by labels, else from 1.
+func TestSlidingCallsLandmarks(t *testing.T) {
+	d := GorillaSkulls()
+	sliding := []Semilandmark{{Point: 3, Neighbours: []int{2, 4}}, {Point: 3, Neighbours: []int{2, 4}}}
+	both := func(want string) {
+		t.Helper()
+		expect.Refused(t, expect.Error(ProcrustesSliding(d.Shapes(), sliding, BendingEnergy, Of(d))), want)
+		expect.Refused(t, expect.Error(ProcrustesSlidingGeomorph(d.Shapes(), sliding, BendingEnergy, 9, Of(d))), want)
+	}
+	d.FromZero = false
+	both("landmark 4 slides twice")
+	d.Labels = []string{"a", "b", "c", "tip"}
+	both("landmark tip slides twice")
+	expect.Refused(t, expect.Error(ProcrustesSliding(d.Shapes(), sliding, BendingEnergy)), "landmark 3 slides twice")
+	sliding = []Semilandmark{{Point: 3, Neighbours: []int{2, 4}}}
+	copy(d.Specimens[5].Points[4], d.Specimens[5].Points[2])
+	both("specimen \"" + d.Specimens[5].Name + "\": landmarks c and 5 coincide, so landmark tip between them has no tangent")
 }

@@ -36,7 +36,7 @@ func aligned(d *morpho.Dataset, a *morpho.Alignment) alignment {
 }
 
 func components() *cobra.Command {
-	var q question
+	var asked *supplement.Answers
 	format := "text"
 	c := &cobra.Command{
 		Use:   "components DATA",
@@ -45,7 +45,7 @@ func components() *cobra.Command {
   anatomy components heads.tps --format json > components.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: answers(func(c *cobra.Command, args []string) {
-			d := try.Get(supplement.Ready(q.data(args[0]), q.Question))
+			d := try.Get(supplement.Ready(try.Get(asked.Read(args[0])), asked.Question))
 			model := try.Get(shapestats.Fit(d))
 			found := try.Get(model.Components())
 			if format == "json" {
@@ -70,8 +70,7 @@ func components() *cobra.Command {
 			fmt.Fprintln(c.OutOrStdout(), linear.Table(lines))
 		}),
 	}
-	q.source.flags(c)
-	q.preparation(c)
+	asked = ask(c, supplement.ToRead, supplement.ToPrepare)
 	c.Flags().Var(choice(&format, "text", "json"), "format", "text or json")
 	return c
 }

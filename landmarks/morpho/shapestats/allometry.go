@@ -63,7 +63,7 @@ func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (_
 	}
 	out.Table = try.Get(tested.ANOVA(p))
 	out.Scores = try.Get(out.Common.RegressionScores(size))
-	out.Sizes = try.Get((columns{out.Common.Data}).Numbers(logSize))
+	out.Sizes = try.Get((columns{out.Common.Data}).Numbers(morpho.LogSize))
 	free := *out.Common.Data
 	free.Specimens, free.Unit = slices.Clone(free.Specimens), ""
 	out.SizeFree = &free
@@ -96,7 +96,7 @@ func (a *Allometry) String() string {
 
 // slope is the common change of shape for a unit of log size.
 func (a *Allometry) slope() []float64 {
-	return a.Common.Coefficients[slices.Index(a.Common.Columns, logSize)]
+	return a.Common.Coefficients[slices.Index(a.Common.Columns, morpho.LogSize)]
 }
 
 // Predict returns the shape of a group at a centroid size, [n][d], by the slope of the group, and its score, which is of the kind of Scores. Without
@@ -107,7 +107,7 @@ func (a *Allometry) Predict(group string, size float64) (_ shape.Shape, score fl
 	if a.Slopes != nil {
 		m = a.Slopes
 	}
-	predicted, err := m.Predict(map[string]string{"group": group, logSize: fmt.Sprint(math.Log(size))})
+	predicted, err := m.Predict(map[string]string{"group": group, morpho.LogSize: fmt.Sprint(math.Log(size))})
 	if err != nil {
 		return nil, 0, err
 	}

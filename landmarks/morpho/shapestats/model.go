@@ -2,6 +2,7 @@ package shapestats
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"anatomy/geom/shape"
@@ -113,11 +114,11 @@ func (m *Model) Predict(covariates map[string]string) (shape.Shape, error) {
 // points are numbers in rows of dim; they share them.
 func points(x []float64, dim int) [][]float64 { return slices.Collect(slices.Chunk(x, dim)) }
 
-const logSize = "log size"
+const centroidSize = "centroid size"
 
 // LogSize is the logarithm of the centroid size, the Covariate "log size", or the column of the data set that has this name: allometry. It is an
 // error if the shapes were aligned or scaled before: see morpho.Dataset.LogSizes.
-func LogSize() linear.Term { return linear.Covariate(logSize) }
+func LogSize() linear.Term { return linear.Covariate(morpho.LogSize) }
 
 // columns are those of a data set, for terms.
 type columns struct{ d *morpho.Dataset }
@@ -126,12 +127,21 @@ func (c columns) Column(name string) ([]string, error) { return c.d.Column(name)
 
 func (c columns) Row(i int) string { return fmt.Sprintf("specimen %q", c.d.Specimens[i].Name) }
 
-func (c columns) Numbers(name string) (_ []float64, err error) {
-	defer try.Catch(&err)
-	if _, err := c.d.Column(name); err == nil || name != logSize {
-		return c.d.Numbers(name)
+func (c columns) Numbers(name string) ([]float64, error) { return Numbers(c.d, name) }
+
+// Numbers returns a column of numbers, or where there is no such column "log size" and "centroid size". It has the errors of morpho.Dataset.Numbers
+// and LogSizes.
+func Numbers(d *morpho.Dataset, name string) ([]float64, error) {
+	if _, err := d.Column(name); err == nil || name != morpho.LogSize && name != centroidSize {
+		return d.Numbers(name)
 	}
-	return c.d.LogSizes()
+	sizes, err := d.LogSizes()
+	for i := range sizes {
+		if name == centroidSize {
+			sizes[i] = math.Exp(sizes[i])
+		}
+	}
+	return sizes, err
 }
 
 // PhylogeneticSignal returns the signal K of shapes on a tree whose leaves are the specimens (D. Adams, A generalized K statistic for

@@ -59,12 +59,12 @@ func (a *analysis) morphospace(values []string) *viz.Figure {
 		}
 		layers = append([]*viz.Layer{viz.Miniatures(places, shapes, a.links)}, layers...)
 	}
-	return viz.Fig(layers...).XLabel(a.component(0)).YLabel(a.component(1))
+	return viz.Fig(layers...).XLabel(a.component(0)).YLabel(a.component(1)).EqualAxes()
 }
 
 // deformations are grids of thin-plate splines from the mean shape to the ends of the first two components, of shapes in the plane.
 func (a *analysis) deformations() *Figure {
-	if len(a.mean.Mean[0]) != 2 {
+	if len(a.mean.Mean[0]) != 2 || a.data.Flat {
 		return nil
 	}
 	var figures []*viz.Figure

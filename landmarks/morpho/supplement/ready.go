@@ -30,6 +30,7 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	d = try.Get(d.Corrected(a.Corrections))
 	a.coded = d.Coded()
 	out := *try.Get(d.Complete())
+	out.Forms = a.KeepSize
 	out.Specimens = slices.Clone(out.Specimens)
 	a.estimated = map[string][]int{}
 	for i, s := range d.Specimens {
@@ -150,11 +151,11 @@ func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
 	var slid *morpho.SlidAlignment
 	var err error
 	if geomorph {
-		slid, err = morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion, cmp.Or(q.Turns, 9))
+		slid, err = morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion, cmp.Or(q.Turns, 9), morpho.Of(d))
 	} else {
-		slid, err = morpho.ProcrustesSliding(d.Shapes(), sliding, criterion)
+		slid, err = morpho.ProcrustesSliding(d.Shapes(), sliding, criterion, morpho.Of(d))
 	}
-	return slid, try.Name(err, "the curves, with shapes and landmarks counted from 0")
+	return slid, try.Name(err, "the curves")
 }
 
 // describeReady says what was done to the data before they were compared.

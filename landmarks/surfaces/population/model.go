@@ -182,6 +182,26 @@ func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option)
 	return out, nil
 }
 
+// Assess returns what a template with control points and momenta is as an atlas of subjects, without a search: its objective, flows and residuals.
+// Template and momenta may be those of another program. Before is that of momenta 0. Status is Converged if Imbalance and Unsettled are at most 0.03.
+// Every object must have a Noise.
+func (m Model) Assess(template []*mesh.Mesh, controls [][]float64, momenta []geom.Shape, subjects [][]*mesh.Mesh) (_ *Atlas, err error) {
+	defer try.Named(&err, "assess")
+	m.check(template, controls, subjects)
+	if len(momenta) != len(subjects) || m.estimatesNoise() {
+		text.Refuse("give one for each, and Noise", "%d momenta of %d subjects, with the noise %s", len(momenta), len(subjects), map[bool]string{true: "open", false: "given"}[m.estimatesNoise()])
+	}
+	f := newFit(m, template, controls, subjects, identity(len(subjects)))
+	defer f.free()
+	a := &Atlas{Noise: f.sigma, Reach: 1, Status: geom.IterationLimit}
+	a.Before = f.evaluate(f.begin(start{template: template, controls: controls})).mismatch
+	f.finish(a, f.at(f.begin(start{template: template, controls: controls, coefficients: momenta})), subjects)
+	if a.Imbalance <= 0.03 && a.Unsettled <= 0.03 {
+		a.Status = geom.Converged
+	}
+	return a, nil
+}
+
 // identity is the design of an atlas of n subjects.
 func identity(n int) [][]float64 {
 	design := make([][]float64, n)

@@ -84,7 +84,7 @@ func (m *metric) squaredNorm(r []float64) float64 {
 
 // commonWeights returns w with Σ_k design_ik w_k = 1 for all i, nil where there is none.
 func commonWeights(rows [][]float64) []float64 {
-	design := mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
+	design := dense(rows)
 	ones := mat.NewVecDense(len(rows), slices.Repeat([]float64{1}, len(rows)))
 	var w, left mat.VecDense
 	if err := w.SolveVec(design, ones); err != nil {

@@ -22,18 +22,11 @@ import (
 	"anatomy/viz"
 )
 
-// Deformations says how landmarks are deformed, and which deformation is drawn.
-type Deformations struct {
-	Width    float64 // of the Gaussian kernel, relative to the distance between neighbouring landmarks
-	Mismatch float64 // in centroid sizes: such a miss of all landmarks costs as much as a deformation of length 1; 0: exact matches
-	From, To string  // a deformation is drawn between these specimens or groups; empty: chosen by the groups
-}
-
 const sizes = "centroid sizes" // the unit of aligned shapes
 
 // deformed is a sample of landmarks with their mean by deformations.
 type deformed struct {
-	Deformations
+	supplement.Deformations
 	question supplement.Question
 	document *supplement.Document
 	data     *morpho.Dataset
@@ -48,13 +41,14 @@ type deformed struct {
 // Landmarks returns the document of supplement.New, and in it the Fréchet mean of the aligned shapes by deformations with its modes and uncertainty,
 // the model of the question fitted to deformations, and a deformation between groups or specimens. It has the errors of supplement.New, of
 // stats.FrechetMean, stats.TangentPCA and of shapestats.FitRows.
-func Landmarks(d *morpho.Dataset, q supplement.Question, o Deformations) (_ *supplement.Document, err error) {
+func Landmarks(d *morpho.Dataset, q supplement.Question, o supplement.Deformations) (_ *supplement.Document, err error) {
 	defer try.Catch(&err)
 	r := &deformed{Deformations: o, question: q, document: try.Get(supplement.New(d, q))}
 	r.data, r.document.LeftOut = r.document.Data.Distinct(), ""
+	try.Do(o.Check(r.data))
 	aligned := r.document.Aligned
 	if aligned == nil || len(aligned.Mean) > len(r.data.Specimens[0].Points) { // there specimens weigh by their errors, and landmarks may coincide
-		aligned = try.Get(morpho.Procrustes(r.data.Shapes()))
+		aligned = try.Get(r.data.Align())
 	}
 	if r.spacing = morpho.NearestSpacing(aligned.Mean); r.data.Closed {
 		r.spacing = morpho.MeanSpacing(aligned.Mean, true)
@@ -125,9 +119,18 @@ func (r *deformed) variation() supplement.Figure {
 	var panels []*viz.Figure
 	for k := range min(2, len(r.modes.Variances)) {
 		ends := try.Get(r.modes.Mode(r.space, k, -2, 2))
-		panels = append(panels, viz.Fig(r.draw(r.mean.Point).Color(viz.Grey).Label("mean"),
+		layers := []*viz.Layer{r.draw(r.mean.Point).Color(viz.Grey).Label("mean"),
 			r.draw(ends[0]).Color(viz.Blue).Label("−2 standard deviations"),
-			r.draw(ends[1]).Color(viz.Vermilion).Label("2 standard deviations")).
+			r.draw(ends[1]).Color(viz.Vermilion).Label("2 standard deviations")}
+		if !r.data.Closed {
+			way := make([][]float64, len(ends[0])) // dots of three shapes could not be told apart
+			for i := range way {
+				way[i] = floats.SubTo(make([]float64, len(ends[0][i])), ends[1][i], ends[0][i])
+			}
+			layers = []*viz.Layer{viz.Wireframe(ends[0], r.data.Links).Color(viz.Blue).Label("−2 standard deviations"),
+				viz.Arrows(ends[0], way).Color(viz.Vermilion).Label("to 2 standard deviations")}
+		}
+		panels = append(panels, viz.Fig(layers...).
 			NoAxes().Unit(sizes).Title(fmt.Sprintf("(%c) mode %d: %.0f %%", 'a'+k, k+1, 100*r.modes.Explained[k])))
 	}
 	return supplement.Figure{Name: "modes", Drawing: viz.Row(panels...).SharedAxes(), Caption: fmt.Sprintf(
@@ -152,14 +155,21 @@ func (r *deformed) uncertainty() supplement.Figure {
 	f := supplement.Figure{Name: "mean-uncertainty"}
 	about := "coloured by the standard error of each landmark"
 	if dim == 2 {
+		label := "95 % region"
 		about = "with a 95 % confidence region for each landmark, not corrected for their number"
 		factor := try.Get(u.Factor(0.95, dim))
 		times := math.Max(1, math.Round(0.3*r.spacing/(factor*slices.Max(deviations))))
 		if times > 1 {
-			about += fmt.Sprintf(", drawn %g times as large", times)
+			about, label = about+fmt.Sprintf(", drawn %g times as large", times), fmt.Sprintf("95 %% region, ×%g", times)
+		}
+		regions := make([][][]float64, len(blocks))
+		for k, block := range blocks {
+			for _, row := range block {
+				regions[k] = append(regions[k], floats.ScaleTo(make([]float64, dim), times*times*factor*factor, row))
+			}
 		}
 		f.Drawing = viz.Fig(r.draw(r.mean.Point).Color(viz.Grey).Width(1), viz.Points(r.mean.Point).Color(viz.Blue).Label("mean"),
-			viz.Ellipses(r.mean.Point, blocks).Color(viz.Vermilion).Scale(times*factor).Label("95 %")).NoAxes().Unit(sizes)
+			viz.Ellipses(r.mean.Point, regions).Color(viz.Vermilion).Label(label)).NoAxes().Unit(sizes)
 	} else {
 		f.Drawing = viz.Fig(viz.Points(r.mean.Point).ColorBy("standard error (centroid sizes)", deviations...)).NoAxes().Unit(sizes)
 	}
