@@ -123,7 +123,7 @@ type Matching struct {
 //
 // source is [N][D], N and D those of the space. term compares the moved source with the target, which need not have the same
 // number of points: Correspondence, or a norm of package attachment. The smaller σ, the closer the match. ‖v‖_K is a length, so σ
-// has the unit of √T divided by a length: it is a pure number for landmarks, as in stats.Mismatch, and for curves, and a length
+// has the unit of √T divided by a length: it is a pure number for landmarks, as in stats.RelativeNoise, and for curves, and a length
 // for surfaces.
 //
 // Match with Correspondence also gives a good geodesic if the kernel is much wider than the distances between landmarks, where
