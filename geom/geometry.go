@@ -40,8 +40,14 @@ type HamiltonField interface {
 	Hamilton(q, p *Node) (dq, dp *Node)
 }
 
-// Sharp returns p♯ = g^ij(q) p_j, the vector of a covector; q, p and the result are [..., d] in coordinates.
+// among returns points with the leading axes of vectors at them, which may have more.
+func among(q, v *Node) *Node {
+	return BroadcastPrefix(q, v.Shape().Dimensions[:max(0, v.Rank()-q.Rank())]...)
+}
+
+// Sharp returns p♯ = g^ij(q) p_j, the vector of a covector; q, p and the result are [..., d] in coordinates. p may have more leading axes than q.
 func Sharp(m Manifold, q, p *Node) *Node {
+	q = among(q, p)
 	checkPair(m, "Sharp", q, p)
 	switch m := m.(type) {
 	case Cometric:
@@ -52,8 +58,9 @@ func Sharp(m Manifold, q, p *Node) *Node {
 	panic(fmt.Sprintf("geom.Sharp: %T is neither a Metric nor a Cometric", m))
 }
 
-// Flat returns v♭ = g_ij(q) v^j, the covector of a vector; q, v and the result are [..., d] in coordinates.
+// Flat returns v♭ = g_ij(q) v^j, the covector of a vector; q, v and the result are [..., d] in coordinates. v may have more leading axes than q.
 func Flat(m Manifold, q, v *Node) *Node {
+	q = among(q, v)
 	checkPair(m, "Flat", q, v)
 	switch m := m.(type) {
 	case Flattener:

@@ -156,9 +156,9 @@ func Clone[P Point](x P) (y P) {
 	return y
 }
 
-// Point is the inverse of shape.Flat: it makes a point or vector of the type of the space from a copy of a list of numbers, without a check: see
+// FromFlat is the inverse of shape.Flat: it makes a point or vector of the type of the space from a copy of a list of numbers, without a check: see
 // Check.
-func (s *Space[P]) Point(v Vec) (x P) {
+func (s *Space[P]) FromFlat(v Vec) (x P) {
 	switch x := any(&x).(type) {
 	case *Shape:
 		if v != nil {
@@ -170,8 +170,8 @@ func (s *Space[P]) Point(v Vec) (x P) {
 	return x
 }
 
-// Points is Point for many lists.
-func (s *Space[P]) Points(v []Vec) []P { return lists.Each(v, s.Point) }
+// FromFlats is FromFlat for many lists.
+func (s *Space[P]) FromFlats(v []Vec) []P { return lists.Each(v, s.FromFlat) }
 
 // programs are the compiled functions of a space, and those of the factors of a product.
 type programs struct {

@@ -226,7 +226,7 @@ func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) 
 	if err == nil {
 		p, t, _, err = s.project(shape.Flat(z), shape.FlatAll(vectors))
 	}
-	return s.Point(p), s.Points(t), about("Project", err)
+	return s.FromFlat(p), s.FromFlats(t), about("Project", err)
 }
 
 // project also returns the sizes with which the numbers of the point, and then of each vector, are compared.

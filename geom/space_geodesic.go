@@ -96,12 +96,12 @@ func converted[P Point](s *Space[P], shoot func(x, v any) (*Geodesic[Vec], error
 }
 
 func (s *Space[P]) geodesic(g *Geodesic[Vec]) *Geodesic[P] {
-	out := &Geodesic[P]{Velocity: s.Point(g.Velocity), Momentum: s.Point(g.Momentum), Path: s.Points(g.Path), Momenta: s.Points(g.Momenta), Length: g.Length,
+	out := &Geodesic[P]{Velocity: s.FromFlat(g.Velocity), Momentum: s.FromFlat(g.Momentum), Path: s.FromFlats(g.Path), Momenta: s.FromFlats(g.Momenta), Length: g.Length,
 		Steps: g.Steps, Drift: g.Drift, StepError: g.StepError, Residual: g.Residual, Iterations: g.Iterations, Status: g.Status, Conjugate: g.Conjugate, Corank: g.Corank}
 	if last := len(out.Path) - 1; last >= 0 {
 		out.Start, out.End = out.Path[0], out.Path[last]
 	} else {
-		out.Start = s.Point(g.Start)
+		out.Start = s.FromFlat(g.Start)
 	}
 	return out
 }
@@ -320,7 +320,7 @@ type Bounded interface {
 // each point. Both results can be differentiated with respect to z and p. For the geodesics with velocities v take p = Flat(m, z, v), in
 // coordinates.
 func (s *space) FlowMap(z, p *Node) (end, momentum *Node) {
-	z = BroadcastPrefix(z, p.Shape().Dimensions[:p.Rank()-z.Rank()]...)
+	z = among(z, p)
 	m, ok := s.M.(ClosedForms)
 	if !ok {
 		y := Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, p}, Covector)

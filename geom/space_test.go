@@ -169,7 +169,7 @@ func TestPointsAreCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z := flat.Point(x)
+	z := flat.FromFlat(x)
 	shape := geom.Shape{{1, 2}, {3, 4}}
 	clone := geom.Clone(shape)
 	x[0], v[0], shape[1][0] = 9, 9, 9

@@ -22,7 +22,7 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 		return nil, fmt.Errorf("Transport: the geodesic is nil: give one that Exp, Shoot or Log returned without an error")
 	}
 	moved, err := s.steady(max(s.steps, g.Steps)).transport(g.Start, g.Momentum, given(v))
-	return lists.Each(moved, s.Points), about("Transport", err)
+	return lists.Each(moved, s.FromFlats), about("Transport", err)
 }
 
 func (s *space) transport(start, momentum any, vectors []any) ([][]Vec, error) {
@@ -90,7 +90,7 @@ func (s *Space[P]) TransportGeodesic(g, along *Geodesic[P]) (*Geodesic[P], error
 // of the space takes one step from sample to sample: see the function Transport.
 func (s *Space[P]) TransportAlong(curve []P, v ...P) ([][]P, error) {
 	moved, err := s.transportAlong(given(curve), given(v))
-	return lists.Each(moved, s.Points), about("TransportAlong", err)
+	return lists.Each(moved, s.FromFlats), about("TransportAlong", err)
 }
 
 func (s *space) transportAlong(curve, v []any) ([][]Vec, error) {

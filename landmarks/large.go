@@ -86,7 +86,7 @@ func (s *Space) within(task *geom.Task, x, y []float64, tolerance float64) (*aim
 // tolerance. It gives up where a fall does not help for the third time.
 func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel *spectrum, a *aimed) (err error) {
 	defer try.Catch(&err)
-	inputs := try.Get(Correspondence(s.Point(y)).Inputs(s.Manifold.N, s.Manifold.D))
+	inputs := try.Get(Correspondence(s.FromFlat(y)).Inputs(s.Manifold.N, s.Manifold.D))
 	r := s.newRegistration(x, nil, Correspondence(nil), inputs, kernel)
 	defer r.objective.Free()
 	// The momenta at time 1 are (target − end)/noise². What was found is a start where a hundredth of the way is left; momenta that stalled
@@ -319,7 +319,7 @@ type velocityOf struct{ n int }
 // coarseVelocity returns the initial velocities of all landmarks in the flow of a geodesic of some of them, and the μ with which
 // this geodesic was found, divided by the largest row sum of K.
 func (s *Space) coarseVelocity(task *geom.Task, x, y []float64, tolerance float64) (v []float64, mu float64) {
-	q, target := s.Point(x), s.Point(y)
+	q, target := s.FromFlat(x), s.FromFlat(y)
 	some := s.fewer()
 	from, to := make([]float64, 0, some.M.Dim()), make([]float64, 0, some.M.Dim())
 	for _, i := range pointset.Spread(q, some.Manifold.N) {

@@ -123,7 +123,7 @@ type Matching struct {
 //
 // source is [N][D], N and D those of the space. term compares the moved source with the target, which need not have the same
 // number of points: Correspondence, or a norm of package attachment. The smaller σ, the closer the match. ‖v‖_K is a length, so σ
-// has the unit of √T divided by a length: it is a pure number for landmarks, as in stats.Mismatch, and for curves, and a length
+// has the unit of √T divided by a length: it is a pure number for landmarks, as in stats.RelativeNoise, and for curves, and a length
 // for surfaces.
 //
 // Match with Correspondence also gives a good geodesic if the kernel is much wider than the distances between landmarks, where
@@ -251,13 +251,13 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 // it has converged, but no steps are enough. Where more steps are, it returns a space that takes them, in which to go on.
 func (s *Space) found(steady *Space, q, p []float64, status geom.Status) (g *Geodesic, finer *Space, err error) {
 	const fine = 1e-5 // of geodesics between outlines StepError, where it is not measured, is ten times too large
-	if g, err = steady.With(geom.FixedSteps).Shoot(s.Point(q), s.Point(p)); err != nil {
+	if g, err = steady.With(geom.FixedSteps).Shoot(s.FromFlat(q), s.FromFlat(p)); err != nil {
 		return nil, nil, err
 	}
 	if g.Status = status; status != geom.Converged || g.StepError <= fine {
 		return g, nil, nil
 	}
-	settled, err := s.Shoot(s.Point(q), s.Point(p))
+	settled, err := s.Shoot(s.FromFlat(q), s.FromFlat(p))
 	if err != nil {
 		g.Status = geom.Stalled
 		return g, nil, nil
@@ -301,7 +301,7 @@ type registration struct {
 
 // newRegistration is that of points z, or of the points x that have momenta where z is nil. Its objective is to be freed.
 func (s *Space) newRegistration(x []float64, z [][]float64, term DataTerm, inputs []any, kernel *spectrum) *registration {
-	fixed, points := []any{x}, slices.Concat(s.Point(x), z)
+	fixed, points := []any{x}, slices.Concat(s.FromFlat(x), z)
 	size := pointset.CentroidSize(points) / math.Sqrt(float64(len(points)))
 	if z != nil {
 		fixed = append(fixed, z)

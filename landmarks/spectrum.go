@@ -36,7 +36,7 @@ const (
 
 func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	m := s.Manifold
-	x := s.Point(q)
+	x := s.FromFlat(q)
 	chosen := pointset.Spread(x, min(m.N, pivots, columns/m.N))
 	some := make([][]float64, len(chosen))
 	for k, i := range chosen {

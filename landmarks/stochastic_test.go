@@ -133,7 +133,7 @@ func TestShapesOfProcesses(t *testing.T) {
 	} {
 		ends, points := expect.Must(c.shapes.Sample(run)), expect.Must(c.points.Sample(run))
 		for k := range points {
-			expect.Abs(t, fmt.Sprintf("%s: path %d", name, k), ends[k], s.Point(points[k]), 0)
+			expect.Abs(t, fmt.Sprintf("%s: path %d", name, k), ends[k], s.FromFlat(points[k]), 0)
 		}
 	}
 	target := shifted(q, 0.2, -0.1)
@@ -145,7 +145,7 @@ func TestShapesOfProcesses(t *testing.T) {
 	expect.Abs(t, "end of a bridge", b.Points[1][5], target, 0)
 	m := expect.Must(stochastic.DiffusionMean(s, stochastic.Guided, []geom.Shape{q, target}, q, run))
 	same := expect.Must(stochastic.DiffusionMean(flat, stochastic.Guided, [][]float64{x, shape.Flat(target)}, x, run))
-	expect.Abs(t, "diffusion mean", m.Point, s.Point(same.Point), 0)
+	expect.Abs(t, "diffusion mean", m.Point, s.FromFlat(same.Point), 0)
 	if m.Variance != same.Variance || m.Status != same.Status {
 		t.Errorf("diffusion mean %+v, of points %+v", m, same)
 	}

@@ -193,17 +193,7 @@ func (s *scene) cloud(l *Layer) string {
 	if stat.StdDev(x, nil) > 0.22 || stat.StdDev(y, nil) > 0.22 {
 		return ""
 	}
-	return s.placed(centroid(points))
-}
-
-func centroid(points [][]float64) []float64 {
-	middle := make([]float64, len(points[0]))
-	for _, p := range points {
-		for k, v := range p {
-			middle[k] += v / float64(len(points))
-		}
-	}
-	return middle
+	return s.placed(shape.Shape(points).Centroid())
 }
 
 // dots are the points of a layer of points.
@@ -397,7 +387,7 @@ func (s *scene) extremes(l *Layer) string {
 
 // placedMiddle is where the middle of points lies, if it looks away from the reader on the far side.
 func (s *scene) placedMiddle(points [][]float64) string {
-	middle := centroid(points)
+	middle := shape.Shape(points).Centroid()
 	if s.inSpace {
 		centre := blend(s.reach.lo[:], s.reach.hi[:], 0.5)
 		if s.camera.view(middle)[2] < s.camera.view(centre)[2]-0.05*s.extent {

@@ -26,7 +26,7 @@ func Aligned[P geom.Point](on geom.Of[P], z, x []P) ([]P, error) {
 	aligned := append([]P{}, x...)
 	for i, v := range out.Matrix(0) {
 		if lists.Finite(v...) {
-			aligned[i] = s.Point(v)
+			aligned[i] = s.FromFlat(v)
 		}
 	}
 	return aligned, nil

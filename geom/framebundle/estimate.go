@@ -77,7 +77,7 @@ type estimation struct {
 func Estimate[P geom.Point](base *geom.Space[P], of Estimation) (_ *Mean[P], err error) {
 	defer try.Catch(&err)
 	m := (&estimation{Estimation: of, space: Over(base.OnNumbers())}).mean()
-	out := &Mean[P]{Point: base.Point(m.Point), Frame: base.Points(m.Frame), Variances: m.Variances, Noise: m.Noise, Deviations: m.Deviations,
+	out := &Mean[P]{Point: base.FromFlat(m.Point), Frame: base.FromFlats(m.Frame), Variances: m.Variances, Noise: m.Noise, Deviations: m.Deviations,
 		Objective: m.Objective, Imbalance: m.Imbalance, Residual: m.Residual, Unmatched: m.Unmatched, Iterations: m.Iterations, Evaluations: m.Evaluations, Status: m.Status}
 	for _, g := range m.Paths {
 		out.Paths = append(out.Paths, shaped(base, g))

@@ -68,16 +68,16 @@ func (s *Space[P]) flat(u Point[P]) Point[geom.Vec] {
 }
 
 func (s *Space[P]) point(u Point[geom.Vec]) Point[P] {
-	return Point[P]{s.Base.Point(u.X), s.Base.Points(u.Frame)}
+	return Point[P]{s.Base.FromFlat(u.X), s.Base.FromFlats(u.Frame)}
 }
 
 func (s *Space[P]) momentum(p Momentum[geom.Vec]) Momentum[P] {
-	return Momentum[P]{s.Base.Point(p.Horizontal), s.Base.Points(p.Vertical)}
+	return Momentum[P]{s.Base.FromFlat(p.Horizontal), s.Base.FromFlats(p.Vertical)}
 }
 
 // frames are frames at many times.
 func (s *Space[P]) frames(nu [][]geom.Vec) [][]P {
-	return lists.Make(len(nu), func(k int) []P { return s.Base.Points(nu[k]) })
+	return lists.Make(len(nu), func(k int) []P { return s.Base.FromFlats(nu[k]) })
 }
 
 // Momentum is a covector at a point of the frame bundle, given by its invariant parts: see the package.
@@ -117,7 +117,7 @@ func (s *Space[P]) Develop(u Point[P], curve [][]float64) (_ *Development[P], er
 	}, v.X, v.Frame, curve)
 	path := out.Matrix(0)
 	diverges(path)
-	return &Development[P]{Curve: curve, Path: s.Base.Points(path), Frames: s.frames(out.Array3(1))}, nil
+	return &Development[P]{Curve: curve, Path: s.Base.FromFlats(path), Frames: s.frames(out.Array3(1))}, nil
 }
 
 // Geodesic is a geodesic of the frame bundle on [0, 1] or a most probable path. For the latter Mismatch, Residual, Iterations and
@@ -162,8 +162,8 @@ func (g *Geodesic[P]) Err() error { return solve.NotNil(g).Status.Err(g) }
 // shaped turns a geodesic with points as lists of numbers into one with the points of a space.
 func shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[P] {
 	s := Space[P]{base}
-	out := &Geodesic[P]{Start: s.point(g.Start), Momentum: s.momentum(g.Momentum), Energy: g.Energy, End: base.Point(g.End),
-		Path: base.Points(g.Path), Frames: s.frames(g.Frames), Velocities: g.Velocities,
+	out := &Geodesic[P]{Start: s.point(g.Start), Momentum: s.momentum(g.Momentum), Energy: g.Energy, End: base.FromFlat(g.End),
+		Path: base.FromFlats(g.Path), Frames: s.frames(g.Frames), Velocities: g.Velocities,
 		Mismatch: g.Mismatch, Residual: g.Residual, StepError: g.StepError, Steps: g.Steps, Iterations: g.Iterations, Status: g.Status, Reason: g.Reason}
 	for _, p := range g.Momenta {
 		out.Momenta = append(out.Momenta, s.momentum(p))
@@ -189,7 +189,7 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 	out := s.shoot(v, Momentum[geom.Vec]{shape.Flat(p.Horizontal), vertical})
 	path := out.Matrix(0)
 	diverges(path)
-	g := &Geodesic[P]{Start: u, Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Velocities: out.Matrix(4)}
+	g := &Geodesic[P]{Start: u, Path: s.Base.FromFlats(path), Frames: s.frames(out.Array3(1)), Velocities: out.Matrix(4)}
 	verticals := out.Array3(3)
 	for k, h := range out.Matrix(2) {
 		g.Momenta = append(g.Momenta, s.momentum(Momentum[geom.Vec]{h, verticals[k]}))

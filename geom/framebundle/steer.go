@@ -97,7 +97,7 @@ func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geod
 	}, u.X, u.Frame, controls)
 	path := out.Matrix(0)
 	diverges(path)
-	g := &Geodesic[P]{Start: s.point(u), Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Steps: steps}
+	g := &Geodesic[P]{Start: s.point(u), Path: s.Base.FromFlats(path), Frames: s.frames(out.Array3(1)), Steps: steps}
 	g.End = g.Path[steps]
 	for j, w := range simpson(steps) {
 		g.Energy += w * floats.Dot(controls[j], controls[j]) / 2

@@ -222,10 +222,10 @@ func (s *sampler[P]) record(out []*Posterior[P], m moved) {
 		for i, stands := range s.stands {
 			from := (c*(1+len(s.order)) + at[stands]) * size
 			state := slices.Clone(m.nodes[from : from+size])
-			post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.Point(state[:dim:dim]))
+			post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.FromFlat(state[:dim:dim]))
 			var parts []P
 			for v := dim; v < size; v += dim {
-				parts = append(parts, s.process.Space.Point(state[v:v+dim:v+dim]))
+				parts = append(parts, s.process.Space.FromFlat(state[v:v+dim:v+dim]))
 			}
 			if parts != nil {
 				post.Parts[i][chain] = append(post.Parts[i][chain], parts)

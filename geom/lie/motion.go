@@ -138,7 +138,7 @@ func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n
 		return nil, err
 	}
 	path := out.Matrix(0)
-	motion := &Motion[P]{Path: s.Points(path), Velocities: out.Matrix(1), Momenta: out.Matrix(2), Conserved: out.Matrix(3)}
+	motion := &Motion[P]{Path: s.FromFlats(path), Velocities: out.Matrix(1), Momenta: out.Matrix(2), Conserved: out.Matrix(3)}
 	for i, z := range path {
 		t := T * float64(i) / float64(n)
 		if !lists.Finite(floats.Sum(z), floats.Sum(motion.Momenta[i])) {

@@ -62,6 +62,18 @@ func (a Shape) Distance(b Shape) float64 {
 	return floats.Distance(x, y, 2)
 }
 
+// Centroid returns the mean of the points, [D]; nil of none.
+func (a Shape) Centroid() []float64 {
+	if len(a) == 0 {
+		return nil
+	}
+	centre := make([]float64, len(a[0]))
+	for _, x := range a {
+		floats.AddScaled(centre, 1/float64(len(a)), x)
+	}
+	return centre
+}
+
 // Largest returns the largest absolute value of a coordinate, 0 of none and NaN where one is NaN.
 func (a Shape) Largest() (most float64) {
 	for _, x := range a.Flat() {

@@ -59,7 +59,7 @@ func AncestorsByGeodesics[P geom.Point](on geom.Of[P], t *tree.Tree, samples []P
 		for k := range v {
 			v[k] *= share
 		}
-		end := try.Get(space.Exp(x, space.Point(v)))
+		end := try.Get(space.Exp(x, space.FromFlat(v)))
 		return end.Path[len(end.Path)-1]
 	}
 	try.Get(t.Weights()) // which checks lengths

@@ -177,7 +177,7 @@ func back[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], x P, v ...P) []P 
 	momentum := append([]float64{}, shape.Flat(g.Momenta[len(g.Momenta)-1])...)
 	floats.Scale(-1, momentum)
 	end, v := placed(s, g.End, x, v...)
-	return forth(s, &geom.Geodesic[P]{Start: end, Momentum: s.Point(momentum), Steps: g.Steps}, v...)
+	return forth(s, &geom.Geodesic[P]{Start: end, Momentum: s.FromFlat(momentum), Steps: g.Steps}, v...)
 }
 
 // placed returns vectors at x as vectors at z, the same point of a Charted manifold as x but for rounding, and, where points are orbits
@@ -193,7 +193,7 @@ func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []
 		_, dx := autodiff.Pushforward(func(x []*graph.Node) []*graph.Node { return []*graph.Node{at.Coordinates(x[0])} }, []*graph.Node{x}, in[2:])
 		return []*graph.Node{at.Moved(at.X).Z, at.Leave(geom.Vector, dx[0])}
 	}, shape.Flat(z), shape.Flat(x), shape.FlatAll(v)))
-	return s.Point(out.Vector(0)), s.Points(out.Matrix(1))
+	return s.FromFlat(out.Vector(0)), s.FromFlats(out.Matrix(1))
 }
 
 // TransportToMean moves vectors at the samples x_i of a mean to the mean y, in parallel along the geodesics between them: those of sample i, vectors[i], any
@@ -243,8 +243,8 @@ func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError floa
 		rows = append(rows, shape.FlatAll(e)...)
 	}
 	momenta := musical(s.OnNumbers(), "flat", shape.Flat(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
-	g.Slope, g.Momentum = s.Point(slope), s.Point(momenta[0])
-	g.Variation = try.Get(TangentPCA(&Mean[P]{Point: g.Mean.Point, Weights: even(n), Velocities: s.Points(rows[1 : n+1]), Momenta: s.Points(momenta[1 : n+1]), Status: g.Status}))
+	g.Slope, g.Momentum = s.FromFlat(slope), s.FromFlat(momenta[0])
+	g.Variation = try.Get(TangentPCA(&Mean[P]{Point: g.Mean.Point, Weights: even(n), Velocities: s.FromFlats(rows[1 : n+1]), Momenta: s.FromFlats(momenta[1 : n+1]), Status: g.Status}))
 	variance := 0.0 // of one observation
 	for k, row := range rows[1:] {
 		square := floats.Dot(row, momenta[k+1])

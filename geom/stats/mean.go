@@ -84,7 +84,7 @@ func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...MeanOption) (
 
 // meanOf turns a mean of lists of numbers into one of points of a space.
 func meanOf[P geom.Point](s *geom.Space[P], m *Mean[geom.Vec]) *Mean[P] {
-	return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.RelativeNoise,
+	return &Mean[P]{s.FromFlat(m.Point), m.Weights, s.FromFlats(m.Velocities), s.FromFlats(m.Momenta), m.Distances, m.Variance, m.RelativeNoise,
 		m.Gradient, m.Imbalance, m.Unsettled, m.Unmatched, m.Residual, m.Starts, m.Agreed, m.Iterations, m.Status}
 }
 

@@ -100,7 +100,7 @@ func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Ter
 			out.Statistic = observed(lists.Range(len(g.all)))
 		}
 	})
-	out.Means = s.Points(g.means)
+	out.Means = s.FromFlats(g.means)
 	switch {
 	case r.Stopped(): // on the way to it
 		out.Statistic, out.P, out.Status = math.NaN(), 1, geom.Cancelled

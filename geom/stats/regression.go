@@ -73,7 +73,7 @@ func Regress[P geom.Point](on geom.Of[P], samples []P, model linear.Terms, opts 
 	x, w := samplesOf(r, s, samples, opts)
 	try.FailIf(len(model) == 0, "no terms: then the model is the Fréchet mean")
 	g := r.regress(try.Get(linear.NewDesign(len(x), nil, w, model...)), x, w)
-	return &Regression[P]{g.Columns, g.Origin, s.Point(g.Point), s.Points(g.Velocities), s.Points(g.Momenta), s.Points(g.Fitted), g.Residuals, s.Points(g.Misses), g.Variance, g.R2,
+	return &Regression[P]{g.Columns, g.Origin, s.FromFlat(g.Point), s.FromFlats(g.Velocities), s.FromFlats(g.Momenta), s.FromFlats(g.Fitted), g.Residuals, s.FromFlats(g.Misses), g.Variance, g.R2,
 		g.Iterations, g.Status}, nil
 }
 
@@ -223,7 +223,7 @@ func (r *Regression[P]) shoot(s *geom.Space[P], c []float64) (*geom.Geodesic[P],
 	for k, p := range r.Momenta {
 		floats.AddScaled(momentum, c[k]-r.Origin[k], shape.Flat(p))
 	}
-	return s.Shoot(r.Point, s.Point(momentum))
+	return s.Shoot(r.Point, s.FromFlat(momentum))
 }
 
 // gathered returns the Misses moved to p, in parallel along the geodesics from there, of samples with these values of the columns.

@@ -92,7 +92,7 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 		c := mat.Col(nil, k, modes)
 		mode := lists.Combine(c, basis)
 		floats.Scale(signOf(mode), c)
-		u.Modes, u.Covectors = append(u.Modes, s.Point(lists.Combine(c, basis))), append(u.Covectors, s.Point(lists.Combine(c, flat)))
+		u.Modes, u.Covectors = append(u.Modes, s.FromFlat(lists.Combine(c, basis))), append(u.Covectors, s.FromFlat(lists.Combine(c, flat)))
 		u.Variances = append(u.Variances, variances[k])
 		u.StandardError += variances[k]
 	}

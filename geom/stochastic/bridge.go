@@ -97,7 +97,7 @@ func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (_ *B
 	}
 	for k, path := range out.paths {
 		if !math.IsInf(out.law[k], -1) {
-			points := s.Points(path)
+			points := s.FromFlats(path)
 			points[0], points[r.Steps] = geom.Clone(x), geom.Clone(v)
 			b.Points, b.LogWeights = append(b.Points, points), append(b.LogWeights, out.law[k])
 		}

@@ -113,5 +113,5 @@ func Orthonormal[P geom.Point](on geom.Of[P], x P) (_ []P, err error) {
 		try.FailIf(!lists.Finite(v...),
 			"the metric at the point %v has no basis in double precision: the point is out of the chart, or its numbers are too large", x)
 	}
-	return s.Points(basis), nil
+	return s.FromFlats(basis), nil
 }

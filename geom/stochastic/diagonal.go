@@ -81,7 +81,7 @@ func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meeting
 			m.Diverged, r.Paths, r.Steps)
 		for k, l := range weights {
 			if !math.IsInf(l, -1) {
-				m.Points, m.LogWeights = append(m.Points, s.Point(ends[k])), append(m.LogWeights, l)
+				m.Points, m.LogWeights = append(m.Points, s.FromFlat(ends[k])), append(m.LogWeights, l)
 			}
 		}
 		total, size, spread := spreadOf(weights)

@@ -113,7 +113,7 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	default:
 		mean.Status = geom.Stalled
 	}
-	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient, mean.EffectiveSize, mean.Wound = s.Point(now.x), now.t, now.value, now.norm, now.size, now.wound
+	mean.Point, mean.Variance, mean.LogLikelihood, mean.Gradient, mean.EffectiveSize, mean.Wound = s.FromFlat(now.x), now.t, now.value, now.norm, now.size, now.wound
 	random := 1 + 1/now.size
 	point, logT := c.covariance(now)
 	mean.PointError = math.Hypot(math.Sqrt(point*random), mean.PointStep)

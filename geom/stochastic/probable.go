@@ -157,7 +157,7 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	}
 	var momentum mat.VecDense
 	momentum.MulVec(now.byStart.T(), lambda)
-	f.Momentum = c.Space.Point(momentum.RawVector().Data)
+	f.Momentum = c.Space.FromFlat(momentum.RawVector().Data)
 	h := c.run.Time / float64(c.run.Steps)
 	f.Controls = engine.Unflatten(slices.Clone(e), c.Noise)
 	for _, u := range f.Controls {
@@ -274,5 +274,5 @@ func (c *controlled[P]) path(e []float64) []P {
 		}, state)
 		return []*Node{path}
 	}, c.arguments(e)...))
-	return c.Space.Points(out.Matrix(0))
+	return c.Space.FromFlats(out.Matrix(0))
 }

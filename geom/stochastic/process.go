@@ -117,7 +117,7 @@ func (p Process[P]) Paths(r Run) (_ *Paths[P], err error) {
 			w = floats.AddTo(make([]float64, p.Noise), w, dw[i][k])
 			noise = append(noise, w)
 		}
-		paths.Points, paths.Noise = append(paths.Points, p.Space.Points(all[k])), append(paths.Noise, noise)
+		paths.Points, paths.Noise = append(paths.Points, p.Space.FromFlats(all[k])), append(paths.Noise, noise)
 	}
 	return paths, nil
 }
@@ -126,7 +126,7 @@ func (p Process[P]) Paths(r Run) (_ *Paths[P], err error) {
 func (p Process[P]) Sample(r Run) (_ []P, err error) {
 	defer try.Named(&err, "%s", p.Name)
 	out, kept, _ := p.run(&r, false)
-	return p.Space.Points(lists.Pick(out.Matrix(0), kept)), nil
+	return p.Space.FromFlats(lists.Pick(out.Matrix(0), kept)), nil
 }
 
 // simulation is the key of the compiled function of a process.

@@ -69,5 +69,5 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 	if lost := r.Paths - len(kept); float64(lost) > mostLeftOut*float64(r.Paths) {
 		try.Fail("%d of %d evolutions diverge on some edge: use more steps or a lower rate", lost, r.Paths)
 	}
-	return lists.Each(ends, func(end [][]float64) []P { return p.Space.Points(lists.Pick(end, kept)) }), nil
+	return lists.Each(ends, func(end [][]float64) []P { return p.Space.FromFlats(lists.Pick(end, kept)) }), nil
 }

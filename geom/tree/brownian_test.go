@@ -308,3 +308,14 @@ func TestCovarianceOfMissing(t *testing.T) {
 	panics("a root of one coordinate", func() { a.LogLikelihood([]float64{1}, 1) })
 	expect.Rel(t, "variance", a.Covariance(0, 0)[0][0], a.Variance[0][0]*a.Rate[0], 1e-14)
 }
+
+// K is above 1 where close relatives resemble each other more than under Brownian motion, and below 1 where they do less.
+func TestSignalHasTwoSides(t *testing.T) {
+	tree := expect.Must(Parse("((A:1,B:1):1,(C:1,D:1):1);"))
+	k := func(x ...float64) float64 {
+		return expect.Must(tree.Signal([][]float64{x[:1], x[1:2], x[2:3], x[3:]}, linear.Permutations{N: 1, Seed: 1})).K
+	}
+	if close, apart := k(0, 0.1, 1, 1.1), k(0, 1, 0.1, 1.1); !(close > 1.5 && apart < 0.7) {
+		t.Errorf("K is %.3g where sisters are alike, %.3g where they differ", close, apart)
+	}
+}

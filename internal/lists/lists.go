@@ -4,7 +4,7 @@ package lists
 import "math"
 
 // Pick returns x_i for some i, nil of nil.
-func Pick[T any](x []T, which []int) []T {
+func Pick[S ~[]T, T any](x S, which []int) S {
 	if x == nil {
 		return nil
 	}

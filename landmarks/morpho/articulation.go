@@ -11,6 +11,8 @@ import (
 
 	"anatomy/landmarks/internal/pointset"
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"anatomy/internal/lists"
 )
 
 // FixJoint returns a copy in which a moving part of each specimen, such as a jaw, is rotated about its joint to the same angle in all specimens.
@@ -83,7 +85,7 @@ func (d *Dataset) fixAngle(joint, resting, moving []int) error {
 		}
 		var off [2]r3.Vec
 		for k, part := range [][]int{resting, moving} {
-			off[k] = r3.Sub(vector(Centroid(some(s.Points, part))), at)
+			off[k] = r3.Sub(vector(lists.Pick(s.Points, part).Centroid()), at)
 			off[k] = r3.Sub(off[k], r3.Scale(r3.Dot(off[k], axes[i]), axes[i]))
 			if r3.Norm(off[k]) <= 1e-9*size {
 				return fmt.Errorf("%s: a part has its centroid on the axis of the joint", d.specimen(i))
@@ -117,14 +119,6 @@ func (d *Dataset) fixAngle(joint, resting, moving []int) error {
 }
 
 func degrees(angle float64) float64 { return angle * 180 / math.Pi }
-
-// some are points of a shape.
-func some(points [][]float64, which []int) (out [][]float64) {
-	for _, l := range which {
-		out = append(out, points[l])
-	}
-	return out
-}
 
 // fixPose does so with a joint that turns in all directions, in place.
 func (d *Dataset) fixPose(joint int, resting, moving []int) error {

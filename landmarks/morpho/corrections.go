@@ -112,7 +112,7 @@ func (d *Dataset) at(name string) *Specimen { return &d.Specimens[slices.Index(d
 
 // mirrored is the mirror image of a shape at the plane in which its first coordinate is that of the centroid.
 func mirrored(x [][]float64) [][]float64 {
-	out, middle := slices.Clone(x), Centroid(x)[0]
+	out, middle := slices.Clone(x), shape.Shape(x).Centroid()[0]
 	for l, p := range x {
 		out[l] = append([]float64{2*middle - p[0]}, p[1:]...)
 	}

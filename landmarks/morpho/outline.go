@@ -44,21 +44,15 @@ func Resample(points shape.Shape, n int, closed bool) (shape.Shape, error) {
 
 // Mean returns the coordinate mean (1/N) Σ_i shape_i of N shapes [n][d]. Align them first if they lie apart (Procrustes).
 func Mean(shapes []shape.Shape) (shape.Shape, error) {
-	n, dim, err := commonExtent(shapes, shapeNumber)
-	if err != nil {
+	if _, _, err := commonExtent(shapes, shapeNumber); err != nil {
 		return nil, fmt.Errorf("mean: %w", err)
 	}
-	mean := zeros(n, dim)
-	for _, shape := range shapes {
-		for l, p := range shape {
-			floats.AddScaled(mean[l], 1/float64(len(shapes)), p)
-		}
+	mean := shapes[0].Scale(0)
+	for _, x := range shapes {
+		mean = mean.Add(x.Scale(1 / float64(len(shapes))))
 	}
 	return mean, nil
 }
-
-// Centroid returns the mean of the points, [d]; nil if there are none.
-func Centroid(x [][]float64) []float64 { return pointset.Centroid(x) }
 
 // CentroidSize returns sqrt(Σ_i |x_i − c|²), c the centroid.
 func CentroidSize(x [][]float64) float64 { return pointset.CentroidSize(x) }

@@ -26,7 +26,7 @@ func TestMeanSpacing(t *testing.T) {
 }
 
 func TestCentroidAndSize(t *testing.T) {
-	expect.Abs(t, "centroid", [][]float64{Centroid(square)}, [][]float64{{1, 1}}, 0)
+	expect.Abs(t, "centroid", [][]float64{shape.Shape(square).Centroid()}, [][]float64{{1, 1}}, 0)
 	expect.Abs(t, "size of the square", CentroidSize(square), math.Sqrt(8), 1e-15)
 	// CS² = (1/n) Σ_{i<j} |x_i − x_j|².
 	points := randomShape(rand.New(rand.NewPCG(1, 1)), 9, 3)

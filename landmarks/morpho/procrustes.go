@@ -233,7 +233,7 @@ func procrustes(shapes []shape.Shape, importance []float64, what func(i int) str
 
 // place sets the aligned shapes and their mean: of the rotated shapes z_i of size 1, the cosines of their distances from a mean of size 1, and their lengths s_i.
 func (out *Alignment) place(shapes []shape.Shape, pre []preshape, importance []float64, rotations, rotated []*mat.Dense, cosines, lengths []float64, mean *mat.Dense, keepSize bool) {
-	n, dim := mean.Dims()
+	_, dim := mean.Dims()
 	squares, total := 0.0, 0.0
 	for i, w := range importance {
 		squares += w * cosines[i] * cosines[i]
@@ -253,11 +253,9 @@ func (out *Alignment) place(shapes []shape.Shape, pre []preshape, importance []f
 		out.Transforms = append(out.Transforms, t)
 		out.Shapes = append(out.Shapes, t.Apply(shapes[i]))
 	}
-	out.Mean = zeros(n, dim)
-	for i, shape := range out.Shapes {
-		for l, x := range shape {
-			floats.AddScaled(out.Mean[l], importance[i]/float64(len(pre)), x)
-		}
+	out.Mean = shapes[0].Scale(0)
+	for i, x := range out.Shapes {
+		out.Mean = out.Mean.Add(x.Scale(importance[i] / float64(len(pre))))
 	}
 	out.RMS = math.Sqrt(total / float64(len(pre)))
 }
@@ -288,7 +286,7 @@ func preshapes(shapes []shape.Shape, what func(i int) string) ([]preshape, error
 	}
 	pre := make([]preshape, len(shapes))
 	for i, shape := range shapes {
-		z := preshape{points: mat.NewDense(n, dim, nil), centre: Centroid(shape)}
+		z := preshape{points: mat.NewDense(n, dim, nil), centre: shape.Centroid()}
 		largest := 0.0
 		for l, p := range shape {
 			floats.SubTo(z.points.RawRowView(l), p, z.centre)
@@ -346,7 +344,7 @@ func brought(pre []preshape, forms bool) (out []shape.Shape) {
 // to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. Forms are in units of their mean
 // size, and neither they nor their mean are brought to a size. Of data that are Flat they are the coordinates as they are, and their mean. It is an
 // error if landmarks are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Status).
-func (d *Dataset) TangentShapes() (rows [][]float64, mean shape.Shape, err error) {
+func (d *Dataset) TangentShapes() (rows [][]float64, _ shape.Shape, err error) {
 	if d.Flat {
 		return d.flatRows()
 	}
@@ -362,19 +360,18 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean shape.Shape, err error
 		return nil, nil, text.Advise("see by Inspect which are out of order",
 			"the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
 	}
-	centre := slices.Concat(a.Mean...)
+	mean, squares := a.Mean, 0.0
 	if !d.Forms {
-		floats.Scale(1/floats.Norm(centre, 2), centre)
+		mean = mean.Scale(1 / floats.Norm(mean.Flat(), 2))
 	}
-	squares := 0.0
 	for _, x := range a.Shapes {
-		row, along := slices.Concat(x...), 1.0
+		along := 1.0
 		if !d.Forms {
-			along = floats.Dot(row, centre)
+			along = x.Dot(mean)
 		}
-		floats.AddScaled(row, -along, centre)
-		squares += floats.Dot(row, row)
-		rows = append(rows, floats.AddTo(row, row, centre))
+		off := x.Sub(mean.Scale(along))
+		squares += off.Dot(off)
+		rows = append(rows, off.Add(mean).Flat())
 	}
 	switch {
 	case len(pre) == 1:
@@ -384,7 +381,7 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean shape.Shape, err error
 	case math.Sqrt(squares) < 1e-13*math.Sqrt(float64(len(pre))): // rounding
 		return nil, nil, text.Advise("see whether the file repeats one", "all specimens have the same shape, which depends on nothing")
 	}
-	return rows, slices.Collect(slices.Chunk(centre, len(a.Mean[0]))), nil
+	return rows, mean, nil
 }
 
 // flatRows are the coordinates of data that are Flat, and their mean.

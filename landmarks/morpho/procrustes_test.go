@@ -22,7 +22,7 @@ func complexMean(shapes []shape.Shape) (mean [][]float64, rms float64) {
 	n := len(shapes[0])
 	s := mat.NewSymDense(2*n, nil)
 	for _, shape := range shapes {
-		c, size := Centroid(shape), CentroidSize(shape)
+		c, size := shape.Centroid(), CentroidSize(shape)
 		z := make([]complex128, n)
 		for l, p := range shape {
 			z[l] = complex(p[0]-c[0], p[1]-c[1]) / complex(size, 0)
@@ -291,7 +291,7 @@ func TestProcrustesInvariants(t *testing.T) {
 				sum := 0.0
 				for i, shape := range shapes {
 					expect.Abs(t, "transform", a.Transforms[i].Apply(shape), a.Shapes[i], 0)
-					expect.Abs(t, "centroid", floats.Norm(Centroid(a.Shapes[i]), 2), 0, 1e-13*size)
+					expect.Abs(t, "centroid", floats.Norm(a.Shapes[i].Centroid(), 2), 0, 1e-13*size)
 					// The mean of the aligned shapes is the best fit for each: aligning once more turns nothing.
 					s, err := FitSimilarity(a.Shapes[i], a.Mean, opts...)
 					if err != nil {

@@ -314,7 +314,7 @@ func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 	for k, l := range m.Neighbours {
 		around[k], names[k] = x[l], s.called(l)
 	}
-	centre, spread := Centroid(around), mat.NewSymDense(d, nil)
+	centre, spread := shape.Shape(around).Centroid(), mat.NewSymDense(d, nil)
 	for _, y := range around {
 		spread.SymRankOne(spread, 1, mat.NewVecDense(d, floats.SubTo(make([]float64, d), y, centre)))
 	}

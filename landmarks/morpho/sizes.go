@@ -78,7 +78,7 @@ func (d *Dataset) scaled(sizes []float64) bool {
 		if len(s.Points) != len(d.Specimens[0].Points) || len(s.Points[0]) != len(d.Specimens[0].Points[0]) {
 			return false
 		}
-		centre := Centroid(s.Points)
+		centre := s.Points.Centroid()
 		for _, p := range s.Points {
 			rows[i] = append(rows[i], floats.SubTo(make([]float64, len(p)), p, centre)...)
 		}

@@ -65,7 +65,7 @@ func newSpline(knots [][]float64) (*spline, error) {
 	if !(size > 0) {
 		return nil, errSpline
 	}
-	s := &spline{toUnit: Similarity{Scale: 1 / size, Rotation: zeros(d, d), Translation: Centroid(knots)}}
+	s := &spline{toUnit: Similarity{Scale: 1 / size, Rotation: zeros(d, d), Translation: shape.Shape(knots).Centroid()}}
 	for c := range d {
 		s.toUnit.Rotation[c][c] = 1
 		s.toUnit.Translation[c] /= -size

@@ -222,7 +222,7 @@ func TestSlideToTheNearestPoint(t *testing.T) {
 		if l == 8 {
 			out = 4
 		}
-		reference[l] = floats.AddScaledTo(make([]float64, 3), reference[l], out, floats.SubTo(make([]float64, 3), reference[l], Centroid(reference)))
+		reference[l] = floats.AddScaledTo(make([]float64, 3), reference[l], out, floats.SubTo(make([]float64, 3), reference[l], shape.Shape(reference).Centroid()))
 		want[l], _ = on[0].Nearest(reference[l])
 	}
 	expect.Abs(t, "to the end", slideToTheEnd(t, shapes[0], reference, sliding(n, on), ProcrustesDistance), want, 1e-7*CentroidSize(want))
@@ -312,7 +312,7 @@ func TestSlidingAtABorder(t *testing.T) {
 	shapes, _, _ := specimens(n, 2, 0, 5)
 	var on []Support
 	for _, x := range shapes {
-		centre := Centroid(x[10:14])
+		centre := shape.Shape(x[10:14]).Centroid()
 		on = append(on, plane{centre, [][]float64{difference(x[11:12], x[10:11]), difference(x[12:13], x[10:11])}, 0.05 * CentroidSize(x)})
 	}
 	semi := sliding(n, nil)[2:3]

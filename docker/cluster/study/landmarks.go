@@ -26,7 +26,7 @@ type settings struct {
 	Aligned  bool    // by Procrustes analysis that keeps sizes
 	Template string  // name of a subject; empty: the mean of the shapes
 	Width    float64 // of the Gaussian kernel; 0: the mean spacing of the template's landmarks
-	Mismatch float64 // of bootstrap, see stats.Mismatch; 0: exact logarithms
+	Mismatch float64 // of bootstrap, see stats.RelativeNoise; 0: exact logarithms
 	Seed     uint64  // of bootstrap
 	Count    int     // of the results of all tasks
 }

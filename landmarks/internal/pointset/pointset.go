@@ -6,23 +6,13 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/shape"
 )
 
-// Centroid returns the mean of the points, [d]; nil if there are none.
-func Centroid(points [][]float64) []float64 {
-	if len(points) == 0 {
-		return nil
-	}
-	centre := make([]float64, len(points[0]))
-	for _, p := range points {
-		floats.AddScaled(centre, 1/float64(len(points)), p)
-	}
-	return centre
-}
-
 // CentroidSize returns sqrt(Σ_i |x_i − c|²), c the centroid.
-func CentroidSize(points [][]float64) float64 {
-	centre := Centroid(points)
+func CentroidSize(points shape.Shape) float64 {
+	centre := points.Centroid()
 	distances := make([]float64, len(points))
 	for i, p := range points {
 		distances[i] = floats.Distance(p, centre, 2)

@@ -16,8 +16,8 @@ import (
 	"anatomy/viz"
 )
 
-// boxOf returns the least and the largest coordinates of points.
-func boxOf(points [][]float64) (low, high []float64) {
+// corners returns the least and the largest coordinates of points.
+func corners(points [][]float64) (low, high []float64) {
 	low, high = slices.Clone(points[0]), slices.Clone(points[0])
 	for _, x := range points {
 		for a := range x {
@@ -121,7 +121,7 @@ func measures(m *mesh.Mesh, unit string) *Table {
 	if volume, err := m.Volume(); err == nil && len(m.Cells[0]) == 3 && len(m.Boundary()) == 0 {
 		t.Add(WithUnit("volume", unit, "³"), volume)
 	}
-	low, high := boxOf(m.Vertices)
+	low, high := corners(m.Vertices)
 	for a := range low {
 		t.Add(WithUnit(fmt.Sprintf("extent along %c", 'x'+a), unit, ""), high[a]-low[a])
 	}

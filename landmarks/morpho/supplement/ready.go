@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/viz"
 )
@@ -80,15 +81,9 @@ type joint struct {
 // figure has the specimens before and after, with the part at rest of each on the mean of these parts.
 func (j *joint) figure() (*Figure, error) {
 	still := slices.Concat(j.at, j.resting)
-	some := func(shape [][]float64, which []int) (out [][]float64) {
-		for _, l := range which {
-			out = append(out, shape[l])
-		}
-		return out
-	}
 	var parts []shape.Shape
 	for _, shape := range j.before {
-		parts = append(parts, some(shape, still))
+		parts = append(parts, lists.Pick(shape, still))
 	}
 	aligned, err := morpho.Procrustes(parts)
 	if err != nil {
@@ -98,14 +93,14 @@ func (j *joint) figure() (*Figure, error) {
 	for k, shapes := range [][]shape.Shape{j.before, j.after} {
 		var rest, moved [][]float64
 		var arms []shape.Shape
-		for i, shape := range shapes {
+		for i, x := range shapes {
 			onto, err := morpho.FitSimilarity(parts[i], aligned.Mean)
 			if err != nil {
 				return nil, err
 			}
-			shape = onto.Apply(shape)
-			rest, moved = append(rest, some(shape, still)...), append(moved, some(shape, j.moving)...)
-			arms = append(arms, [][]float64{shape[j.at[0]], morpho.Centroid(some(shape, j.moving))})
+			x = onto.Apply(x)
+			rest, moved = append(rest, lists.Pick(x, still)...), append(moved, lists.Pick(x, j.moving)...)
+			arms = append(arms, [][]float64{x[j.at[0]], lists.Pick(x, j.moving).Centroid()})
 		}
 		f := viz.Fig(viz.Lines(arms...).Color(viz.LightGrey), viz.Points(rest).Label("joint and part at rest"), viz.Points(moved).Label("moving part")).
 			Unit("sizes of the part at rest").Title([]string{"(a) as measured", "(b) joint fixed"}[k])

@@ -95,9 +95,9 @@ func TestObjective(t *testing.T) {
 		z, momenta, _ := f.split(x)
 		want := 0.0
 		for i, s := range subjects {
-			T := mesh.WithVertices(template, m.Space.Point(append([]float64{}, z...)))
-			c := m.Space.Point(append([]float64{}, shape.Flat(controls)...))
-			p := m.Space.Point(append([]float64{}, momenta[i]...))
+			T := mesh.WithVertices(template, m.Space.FromFlat(append([]float64{}, z...)))
+			c := m.Space.FromFlat(append([]float64{}, shape.Flat(controls)...))
+			p := m.Space.FromFlat(append([]float64{}, momenta[i]...))
 			k := func(x, y []float64, width float64) float64 {
 				return math.Exp(-math.Pow(floats.Distance(x, y, 2)/width, 2) / 2)
 			}
@@ -127,7 +127,7 @@ func TestObjective(t *testing.T) {
 					}
 					return v
 				}
-				moved, pulled := m.Space.Point(shape.Flat(c)), m.Space.Point(shape.Flat(p))
+				moved, pulled := m.Space.FromFlat(shape.Flat(c)), m.Space.FromFlat(shape.Flat(p))
 				for a := range c {
 					moved[a], pulled[a] = flow(c[a]), append([]float64{}, p[a]...)
 					for b := range c {

@@ -248,12 +248,9 @@ func (r *Regression) At(m Model, c ...float64) ([]*mesh.Mesh, error) {
 	if len(c) != len(r.Origin) {
 		return nil, text.Advise("give one for each", "regression: %d values for %d columns", len(c), len(r.Origin))
 	}
-	p := make([][]float64, len(r.Atlas.Controls))
-	for i := range p {
-		p[i] = make([]float64, len(r.Atlas.Controls[i]))
-		for k, tangent := range r.Momenta {
-			floats.AddScaled(p[i], c[k]-r.Origin[k], tangent[i])
-		}
+	p := geom.Shape(r.Atlas.Controls).Scale(0)
+	for k, tangent := range r.Momenta {
+		p = p.Add(tangent.Scale(c[k] - r.Origin[k]))
 	}
 	return r.Atlas.Shape(m, p)
 }

@@ -142,9 +142,9 @@ func (r *Rounds) variables(now *AtlasRound) []float64 {
 // place sets template and control points of a round to variables.
 func (r *Rounds) place(now *AtlasRound, x []float64) {
 	n := r.fit.blocks()[0][1]
-	now.Template = r.fit.Space.Point(x[:n])
+	now.Template = r.fit.Space.FromFlat(x[:n])
 	if r.fit.Free {
-		now.Controls = r.fit.Space.Point(x[n:])
+		now.Controls = r.fit.Space.FromFlat(x[n:])
 	}
 }
 
@@ -216,7 +216,7 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error
 		part.Expected, part.Curvature = f.curvatures(e, func(kind int) bool { return kind != momenta })
 	}
 	part.Apart = f.squaredNorms(x[:momentum[0]], e.pulls[0])
-	part.Momentum, part.Mismatch, part.Energy, part.Pull = f.Space.Point(found.X), e.mismatch[0], e.energy[0], e.pulls[0]
+	part.Momentum, part.Mismatch, part.Energy, part.Pull = f.Space.FromFlat(found.X), e.mismatch[0], e.energy[0], e.pulls[0]
 	part.Missed, part.Evaluations, part.Status = missed(e), f.evaluations, found.Status.String()
 	if f.Free {
 		part.ByControls = e.gradient[momentum[1]:]

@@ -171,7 +171,7 @@ func TestRounds(t *testing.T) {
 		now.Goal = 1e-9
 		at := func(h float64) (*Outcome, []float64) {
 			moved := now
-			moved.Template = r.fit.Space.Point(slices.Clone(shape.Flat(now.Template)))
+			moved.Template = r.fit.Space.FromFlat(slices.Clone(shape.Flat(now.Template)))
 			for k, x := range moved.Template {
 				x[0] += h * math.Sin(float64(2*k))
 				x[1] += h * math.Cos(float64(3*k))
@@ -188,7 +188,7 @@ func TestRounds(t *testing.T) {
 		}
 		_, gradient := at(0)
 		slope := 0.0
-		for k, g := range r.fit.Space.Point(gradient[:60]) {
+		for k, g := range r.fit.Space.FromFlat(gradient[:60]) {
 			slope += g[0]*math.Sin(float64(2*k)) + g[1]*math.Cos(float64(3*k))
 		}
 		const h = 3e-4

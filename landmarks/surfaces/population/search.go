@@ -69,7 +69,7 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 	x = f.searchWithNoise(name, x, a, opts)
 	f.finish(a, f.at(x), subjects)
 	_, flat, _ := f.split(x)
-	return a, m.Space.Points(flat)
+	return a, m.Space.FromFlats(flat)
 }
 
 // begin returns the variables at the start, and sets the noise.
@@ -224,12 +224,12 @@ func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*
 func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) {
 	a.Imbalance, a.Unsettled = f.balance(e)
 	z, flat, q := f.split(e.x)
-	for _, t := range mesh.WithVertices(f.start, f.Space.Point(z)) {
+	for _, t := range mesh.WithVertices(f.start, f.Space.FromFlat(z)) {
 		a.Template = append(a.Template, t.Copy())
 	}
-	a.Controls = f.Space.Point(q)
+	a.Controls = f.Space.FromFlat(q)
 	for i := range subjects {
-		a.Momenta = append(a.Momenta, f.Space.Point(f.momentum(i, flat)))
+		a.Momenta = append(a.Momenta, f.Space.FromFlat(f.momentum(i, flat)))
 		a.Deformed = append(a.Deformed, mesh.WithVertices(a.Template, e.deformed[i]))
 	}
 	a.Mismatch, a.Energy, a.Evaluations = e.mismatch, e.energy, f.evaluations

@@ -32,9 +32,9 @@ func (a *Atlas) PCA(m Model) (_ *stats.PCA[geom.Shape], err error) {
 		mean.Weights, mean.Momenta = append(mean.Weights, 1/float64(len(a.Momenta))), append(mean.Momenta, p.Sub(centre))
 	}
 	out := try.Get(engine.Run(func(in []*Node) []*Node {
-		return []*Node{space.Manifold.Sharp(BroadcastPrefix(in[0], len(a.Momenta)), in[1])}
+		return []*Node{geom.Sharp(space.Manifold, in[0], in[1])}
 	}, shape.Flat(a.Controls), shape.FlatAll(mean.Momenta)))
-	mean.Velocities = space.Points(out.Matrix(0))
+	mean.Velocities = space.FromFlats(out.Matrix(0))
 	return stats.TangentPCA(mean)
 }
 

@@ -323,7 +323,7 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 	order := map[string]int{"polyline": 2, "surfacemesh": 3}[what]
 	switch {
 	case what == "landmark" || what == "pointcloud":
-		refuse("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.Mismatch", e.file, text.Clip(what))
+		refuse("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.RelativeNoise", e.file, text.Clip(what))
 	case order == 0:
 		refuse("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", e.file, text.Clip(what))
 	case kind != "current" && kind != "varifold":

@@ -24,9 +24,9 @@ import (
 type ParallelTransport struct {
 	Objects          []string         // names of the meshes of the template, "" for none
 	Template         []*mesh.Mesh     // at the time At
-	Controls         [][]float64      // control points at the time At, [n][D]
-	Momentum         [][]float64      // of the geodesic at the time At, per unit of time, [n][D]
-	Velocity         [][]float64      // of the control points at the start of the deformation to the subject, [n][D]
+	Controls         geom.Shape       // control points at the time At, [n][D]
+	Momentum         geom.Shape       // of the geodesic at the time At, per unit of time, [n][D]
+	Velocity         geom.Shape       // of the control points at the start of the deformation to the subject, [n][D]
 	From, At, To     float64          // times: From ≤ At ≤ To
 	StepsPerUnitTime float64          // of the geodesic
 	Space            *landmarks.Space // of the control points, with the method of both integrations and the steps of the deformations to the subject
@@ -38,7 +38,7 @@ type ParallelTransport struct {
 type Prediction struct {
 	Time                          float64
 	Template, Subject             []*mesh.Mesh
-	Controls, Momentum, Deforming [][]float64
+	Controls, Momentum, Deforming geom.Shape
 	Length                        float64 // of the deformation. Parallel transport keeps it: what it changes is an error of the time steps
 }
 
@@ -81,15 +81,8 @@ func (t *ParallelTransport) until(end float64) (out []Prediction, err error) {
 	defer try.Catch(&err)
 	duration := end - t.At
 	steps := max(1, int(math.Round(math.Abs(duration)*t.StepsPerUnitTime)))
-	scaled := func(p [][]float64, by float64) [][]float64 {
-		q := make([][]float64, len(p))
-		for i, x := range p {
-			q[i] = floats.ScaleTo(make([]float64, len(x)), by, x)
-		}
-		return q
-	}
 	space := t.Space.With(geom.Integrator(t.Space.Method(), steps))
-	path := try.Get(space.Shoot(t.Controls, scaled(t.Momentum, duration)))
+	path := try.Get(space.Shoot(t.Controls, t.Momentum.Scale(duration)))
 	moved := try.Get(space.Transport(path, t.Velocity))[0]
 	shapes := try.Get(space.Transform(path, mesh.Vertices(t.Template)))
 	for k, controls := range path.Path {
@@ -98,7 +91,7 @@ func (t *ParallelTransport) until(end float64) (out []Prediction, err error) {
 		out = append(out, Prediction{
 			Time:     t.At + duration*float64(k)/float64(steps),
 			Template: mesh.WithVertices(t.Template, shapes[k]), Subject: mesh.WithVertices(t.Template, subject[len(subject)-1]),
-			Controls: controls, Momentum: scaled(path.Momenta[k], 1/duration), Deforming: to.Momentum,
+			Controls: controls, Momentum: path.Momenta[k].Scale(1 / duration), Deforming: to.Momentum,
 			Length: to.Length,
 		})
 	}

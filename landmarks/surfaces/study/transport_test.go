@@ -113,15 +113,15 @@ func TestParallelTransportOfDeformetrica(t *testing.T) {
 			own := expect.Must(fine.Exp(x, w)).Momentum
 			ends := make([][]float64, 2)
 			for side, sign := range []float64{1, -1} {
-				p := task.Space.Point(floats.ScaleTo(make([]float64, 9), h, shape.Flat(momentum)))
+				p := task.Space.FromFlat(floats.ScaleTo(make([]float64, 9), h, shape.Flat(momentum)))
 				for i := range p {
 					floats.AddScaled(p[i], sign*h*small, own[i])
 				}
 				ends[side] = shape.Flat(expect.Must(fine.Shoot(x, p)).End)
 			}
-			w = task.Space.Point(floats.ScaleTo(ends[0], 1/(2*small*h), floats.SubTo(ends[0], ends[0], ends[1])))
-			g := expect.Must(fine.Shoot(x, task.Space.Point(floats.ScaleTo(make([]float64, 9), h, shape.Flat(momentum)))))
-			x, momentum = g.End, task.Space.Point(floats.ScaleTo(make([]float64, 9), 1/h, shape.Flat(g.Momenta[len(g.Momenta)-1])))
+			w = task.Space.FromFlat(floats.ScaleTo(ends[0], 1/(2*small*h), floats.SubTo(ends[0], ends[0], ends[1])))
+			g := expect.Must(fine.Shoot(x, task.Space.FromFlat(floats.ScaleTo(make([]float64, 9), h, shape.Flat(momentum)))))
+			x, momentum = g.End, task.Space.FromFlat(floats.ScaleTo(make([]float64, 9), 1/h, shape.Flat(g.Momenta[len(g.Momenta)-1])))
 		}
 		return floats.Distance(shape.Flat(geom.Shape(expect.Must(fine.Exp(x, w)).Momentum)), shape.Flat(end.Deforming), 2)
 	}

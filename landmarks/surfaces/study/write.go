@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom"
 	"anatomy/geom/try"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
@@ -76,7 +77,7 @@ func (s *Study) Write(folder string, a *population.Atlas) (err error) {
 		if err != nil {
 			s.note("%s: no maps of strain: %v", files[0][o], err)
 		}
-		mean[o] = append([]mesh.Field{{Name: "displacement", Values: shifts(t, t)}}, strain...)
+		mean[o] = append([]mesh.Field{{Name: "displacement", Values: geom.Shape(t.Vertices).Scale(0)}}, strain...)
 	}
 	fields := make([]mesh.Field, len(s.Names))
 	for i, p := range a.Momenta {
@@ -100,21 +101,12 @@ func makeFolder(folder string) {
 	}
 }
 
-// shifts are the vectors from the vertices of a mesh to those of another.
-func shifts(from, to *mesh.Mesh) [][]float64 {
-	out := make([][]float64, len(to.Vertices))
-	for i, x := range to.Vertices {
-		out[i] = floats.SubTo(make([]float64, len(x)), x, from.Vertices[i])
-	}
-	return out
-}
-
 // writeFlow writes the flow of a template to a subject, a file for each object, and adds its last fields to the means over the subjects.
 func (s *Study) writeFlow(folder string, files []string, template []*mesh.Mesh, path [][]*mesh.Mesh, mean [][]mesh.Field) {
 	for o, t := range template {
 		var moments []mesh.Moment
 		for k, now := range path {
-			fields := []mesh.Field{{Name: "displacement", Values: shifts(t, now[o])}}
+			fields := []mesh.Field{{Name: "displacement", Values: geom.Shape(now[o].Vertices).Sub(t.Vertices)}}
 			if len(mean[o]) > 1 {
 				fields = append(fields, try.Get(strainFields(t, now[o]))...)
 			}

@@ -121,7 +121,7 @@ func frechet[P geom.Point](on geom.Of[P], point P, spread float64, weights []flo
 		for _, e := range basis {
 			floats.AddScaled(v, spread*random.NormFloat64(), shape.Flat(e))
 		}
-		samples[i] = try.Get(s.Exp(point, s.Point(v))).End
+		samples[i] = try.Get(s.Exp(point, s.FromFlat(v))).End
 	}
 	mean := try.Get(stats.FrechetMean(on, samples, stats.Weights(weights)))
 	if mean.Status != geom.Converged {

@@ -308,7 +308,7 @@ func maps(b *bench) {
 		var rows [][]float64
 		var x []float64
 		for range subjects {
-			g := try.Get(s.With(geom.FixedSteps).Shoot(mean, s.Point(normal(random, 18))))
+			g := try.Get(s.With(geom.FixedSteps).Shoot(mean, s.FromFlat(normal(random, 18))))
 			rows, x = append(rows, try.Get(try.Get(s.Deform(g, places)).LogJacobians())), append(x, random.NormFloat64())
 		}
 		least := func(t linear.Term) float64 {

@@ -165,7 +165,7 @@ func (p Population) draw(subjects int, seed uint64, scores func(subject int, ran
 		a, b := scores(i, random)
 		momentum := floats.ScaleTo(make([]float64, len(s.modes[0])), a, s.modes[0])
 		floats.AddScaled(momentum, b, s.modes[1])
-		g := try.Get(space.Shoot(p.Controls, space.Point(momentum)))
+		g := try.Get(space.Shoot(p.Controls, space.FromFlat(momentum)))
 		var clean []*mesh.Mesh
 		for _, m := range p.Truth {
 			path := try.Get(space.Transform(g, m.Vertices))
@@ -202,7 +202,7 @@ func (s *Sample) Recover() (_ *Result, err error) {
 	found := try.Get(atlas.PCA(model))
 	var planes [2]mat.Dense
 	rows := 0
-	for i, pair := range [][2][][]float64{{model.Space.Point(s.modes[0]), model.Space.Point(s.modes[1])}, {found.Momenta[0], found.Momenta[1]}} {
+	for i, pair := range [][2][][]float64{{model.Space.FromFlat(s.modes[0]), model.Space.FromFlat(s.modes[1])}, {found.Momenta[0], found.Momenta[1]}} {
 		var columns [][]float64
 		for _, p := range pair {
 			v := try.Get(s.seen(p))

@@ -74,7 +74,7 @@ func TestGrowth(t *testing.T) {
 	s.Amplitude = 1
 	m := s.model()
 	r := expect.Must(m.Regress(s.Subjects[subjects/2], s.Controls, s.Subjects, linear.Terms{linear.Covariate("time", times...)}))
-	want, got := expect.Must(s.seen(m.Space.Point(s.modes[0]))), expect.Must(s.seen(r.Momenta[0]))
+	want, got := expect.Must(s.seen(m.Space.FromFlat(s.modes[0]))), expect.Must(s.seen(r.Momenta[0]))
 	floats.Scale(size*size, want) // of a momentum in the space of that size
 	angle := 180 / math.Pi * math.Acos(floats.Dot(got, want)/(floats.Norm(got, 2)*floats.Norm(want, 2)))
 	t.Logf("%s, %d evaluations: reach %.3g, direction off by %.3g°", r, r.Atlas.Evaluations, r.Atlas.Reach, angle)
