@@ -38,10 +38,7 @@ func (a *analysis) drawn() bool { return a.links != nil || a.data.Closed }
 // morphospace has the scores of the specimens, with the shapes that lie at its margins.
 func (a *analysis) morphospace(values []string) *viz.Figure {
 	x, y := a.pca.Scores[0], a.pca.Scores[1]
-	layers := a.byGroup(values, x, y)
-	for _, l := range layers {
-		l.Hull()
-	}
+	layers := a.byGroup(values, x, y, (*viz.Layer).Hull)
 	if a.drawn() {
 		var places [][]float64
 		var shapes [][][]float64
