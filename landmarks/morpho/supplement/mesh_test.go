@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/surfaces/mesh"
@@ -16,7 +19,7 @@ func TestMeshAlone(t *testing.T) {
 	ball := mesh.Icosphere(3)
 	ball.Vertices = append(ball.Vertices, []float64{9, 9, 9}) // of no cell
 	d := expect.Must(New(nil, Question{Title: "Ball", Mesh: ball, Unit: "mm"}))
-	if w := words(d); !strings.Contains(w, "The mesh is a surface. It is closed. Repair: ") || !strings.Contains(d.LeftOut, "ellipsoid") {
+	if w := words(d); !strings.Contains(w, "The mesh is a surface. It is closed. Repair: ") || d.LeftOut != "" {
 		t.Error(w, d.LeftOut)
 	}
 	values := map[string]float64{}
@@ -72,5 +75,25 @@ func TestShow(t *testing.T) {
 		func(what, object string, holds bool) { s.say("%s of %s: %t", what, object, holds) })
 	if got := strings.Join(s.lines, "|"); got != `## A|p|**w**|- 1`+"\n- 2 %d\n"+`|No XLA.|## B|Numbers. [[x] [0.33333]] "x\n0.3333333333333333\n"|true of left: true` {
 		t.Errorf("%q", got)
+	}
+}
+
+// A body that is symmetric about one plane, however it lies, meets its mirror image there, and another does not.
+func TestMirrorOfAMesh(t *testing.T) {
+	for name, lump := range map[string][]float64{"symmetric": {0.7, 0.5, 0}, "lopsided": {0.7, 0.3, 0.5}} {
+		body := mesh.Ellipsoid(1.2, 0.75, 0.6, 25, 48).Map(func(x []float64) []float64 {
+			d := floats.Distance(x, lump, 2)
+			y := slices.Clone(x)
+			floats.Scale(1+0.4*math.Exp(-d*d/0.1), y)
+			s, c := math.Sincos(0.7)
+			return []float64{5 + c*y[0] - s*y[2], y[1], s*y[0] + c*y[2]}
+		})
+		d := expect.Must(New(nil, Question{Mesh: body, Unit: "mm"}))
+		var share float64
+		_, after, _ := strings.Cut(words(d), "on average, or ")
+		expect.Must(fmt.Sscanf(after, "%f", &share))
+		if (share < 1) != (name == "symmetric") {
+			t.Errorf("%s: %s", name, words(d))
+		}
 	}
 }

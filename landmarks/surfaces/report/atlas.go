@@ -211,6 +211,18 @@ func (a *atlas) methods() *supplement.Section {
 	return s
 }
 
+// distances are those of the vertices of two shapes, by objects.
+func distances(a, b []*mesh.Mesh) (all [][]float64) {
+	for o := range a {
+		far := make([]float64, len(a[o].Vertices))
+		for i, x := range a[o].Vertices {
+			far[i] = floats.Distance(x, b[o].Vertices[i], 2)
+		}
+		all = append(all, far)
+	}
+	return all
+}
+
 // Outlines is a study of closed outlines, one a specimen.
 func Outlines(names []string, outlines [][][]float64) *study.Study {
 	s := &study.Study{Names: names}

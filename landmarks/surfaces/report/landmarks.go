@@ -131,7 +131,9 @@ func (r *deformed) variation() supplement.Figure {
 
 // missed is the largest root mean square distance between the landmarks of a sample and the end of the deformation to it. The Residual is one over the
 // coordinates.
-func missed(m *stats.Mean[[][]float64]) float64 { return math.Sqrt(float64(len(m.Point[0]))) * m.Residual }
+func missed(m *stats.Mean[[][]float64]) float64 {
+	return math.Sqrt(float64(len(m.Point[0]))) * m.Residual
+}
 
 // uncertainty shows how exactly the mean is known.
 func (r *deformed) uncertainty() supplement.Figure {

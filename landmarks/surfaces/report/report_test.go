@@ -18,7 +18,6 @@ import (
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
-	"anatomy/landmarks/surfaces/mesh"
 )
 
 // words are all paragraphs, warnings and lists of a document.
@@ -113,20 +112,5 @@ func TestLandmarksThatCoincide(t *testing.T) {
 func TestVerdictsAreNumbers(t *testing.T) {
 	if c := supplement.PValue(0.05004); c.String() != "0.05" || c.Value() <= supplement.Significant {
 		t.Error(c, c.Value())
-	}
-}
-
-// A surface with a border has no ellipsoid; a closed one has, and comes closer to it.
-func TestMesh(t *testing.T) {
-	whole := mesh.Ellipsoid(1.2, 0.75, 0.7, 9, 16).Map(func(x []float64) []float64 { return []float64{x[0], x[1], x[2] * (1 + 0.3*math.Exp(-x[0]*x[0]/0.2))} })
-	d := expect.Must(Mesh(whole, "mm"))
-	rows := expect.Must(d.Table("ellipsoid")).Rows
-	if rows[1][1].Value() >= rows[0][1].Value() || d.LeftOut != "" {
-		t.Error(rows, d.LeftOut)
-	}
-	cut := whole.Copy()
-	cut.Cells = cut.Cells[:len(cut.Cells)/2]
-	if d := expect.Must(Mesh(cut, "")); !strings.Contains(words(d), "Only closed surfaces are compared with an ellipsoid.") {
-		t.Error(words(d))
 	}
 }
