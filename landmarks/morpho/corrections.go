@@ -12,8 +12,10 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho/files"
 )
 
 // Corrections are what is done about defects of data, in a line each as the options of the program have it. Names of specimens and pairs stand with
@@ -78,7 +80,7 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 		if out = out.Without(names...); len(out.Specimens) == 0 {
 			refuse(text.Advise("keep some", "all specimens are left out"))
 		}
-		out.note("left out: %s", listNames(names))
+		out.note("left out: %s", text.Names(names))
 	}
 	for _, done := range [][2]string{{"mirrored", c.Mirror}, {"with two landmarks exchanged", c.Exchange}, {"converted from another unit", strings.TrimSpace(others)}} {
 		if done[1] != "" {
@@ -234,7 +236,7 @@ func (d *Dataset) Distinct(names ...string) *Dataset {
 	shapes := d.Shapes()
 	where := "every specimen"
 	if len(names) > 0 {
-		where = listed(names)
+		where = text.Listed(names)
 		shapes = nil
 		for _, name := range names {
 			shapes = append(shapes, d.Shape(name))
@@ -251,7 +253,7 @@ func (d *Dataset) Distinct(names ...string) *Dataset {
 
 // coincident returns the pairs of landmarks that are in one place in each of the shapes: every landmark that stands where an earlier one
 // does, with the first of these. Missing landmarks are nowhere.
-func coincident(shapes ...[][]float64) (pairs [][2]int) {
+func coincident(shapes ...shape.Shape) (pairs [][2]int) {
 	if len(shapes) == 0 {
 		return nil
 	}
@@ -297,7 +299,7 @@ func (d *Dataset) Scale(f float64) *Dataset {
 // scalePoint multiplies the coordinates of a landmark. A usual code of a missing one stays: multiplied, nothing could tell it from
 // coordinates.
 func scalePoint(p []float64, f float64) {
-	if !atCode(p) {
+	if !files.AtCode(p) {
 		floats.Scale(f, p)
 	}
 }

@@ -461,11 +461,13 @@ def book():
 
 
 def plugged(plugin):
-    """The Python package that a plug-in comes from, or its file name."""
+    """The Python package that a plug-in comes from, or its file name, and its checksum: it is the machine code that computes."""
+    path = pathlib.Path(plugin)
+    checksum = f", SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}…" if path.is_file() else ""
     for package in importlib.metadata.distributions():
         if any(f.suffix == ".so" and plugin == str(f.locate()) for f in package.files or []):
-            return f"{package.name} {package.version}"
-    return plugin.rsplit("/", 1)[-1]
+            return f"{package.name} {package.version}{checksum}"
+    return path.name + checksum
 
 
 def provenance(fact, study, seconds, machine):
@@ -481,7 +483,10 @@ def provenance(fact, study, seconds, machine):
     return about + machine + [("time", f"{seconds:.0f} s")]
 
 
-def project_authors():
+def project_authors(paths):
+    """The authors of the project's notebooks, which have a part in the index; of one's own notebook no author is known."""
+    if not all("part" in nbformat.read(p, as_version=4).metadata for p in paths):
+        return []
     return re.findall(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(), flags=re.M)
 
 
@@ -838,7 +843,7 @@ def main():
             found += wide_lines(known)
             if found:
                 sys.exit("\n".join(found))
-        authors = [a.strip() for a in authors.split(";") if a.strip()] or ([] if study.own else project_authors())
+        authors = [a.strip() for a in authors.split(";") if a.strip()] or ([] if study.own else project_authors(known))
         whole = not args.notebook and not study.own
         timeout = args.timeout or (CHECKED if args.check else None)
         sys.exit(asyncio.run(run(known, study, whole, args.check, timeout, authors, GALLERY if args.gallery else None)))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
@@ -48,7 +49,7 @@ func components() *cobra.Command {
 			model := try.Get(shapestats.Fit(d))
 			found := try.Get(model.Components())
 			if format == "json" {
-				var axes [][][]float64
+				var axes []shape.Shape
 				for _, axis := range found.Axes {
 					axes = append(axes, model.Shape(axis))
 				}
@@ -56,7 +57,7 @@ func components() *cobra.Command {
 					Specimens []string      `json:"specimens"`
 					Shares    []float64     `json:"shares"` // [k], of the variance
 					Scores    [][]float64   `json:"scores"` // [k][N], in centroid sizes
-					Axes      [][][]float64 `json:"axes"`   // [k][n][d], of length 1
+					Axes      []shape.Shape `json:"axes"`   // [k][n][d], of length 1
 					Mean      [][]float64   `json:"mean"`   // [n][d], where all scores are 0
 				}{d.Names(), found.Shares, found.Scores, axes, model.Shape(model.Fitted[0])}))
 				return

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/landmarks/morpho/supplement"
@@ -156,7 +157,7 @@ func TestJSON(t *testing.T) {
 		Specimens []string
 		Shares    []float64
 		Scores    [][]float64
-		Axes      [][][]float64
+		Axes      []shape.Shape
 		Mean      [][]float64
 	}
 	if err := json.Unmarshal([]byte(out), &found); err != nil {

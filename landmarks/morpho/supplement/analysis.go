@@ -47,6 +47,7 @@ type Question struct {
 	morpho.Corrections // of defects, before all else
 
 	Mesh *mesh.Mesh `json:"-"` // surface of that specimen, in the coordinates of its landmarks, or nil; figures warp it
+	Body Body       `json:"-"` // what data that are Flat look like
 	Unit string     `json:"-"` // of the coordinates of a mesh without landmarks
 }
 
@@ -73,7 +74,8 @@ type analysis struct {
 	links     [][2]int // of the wireframe
 	order     []string // names of the specimens as they were given
 	tree      *tree.Tree
-	signal    string // what the phylogeny explains, in words
+	trees     []*tree.Tree // all that are compared, whole; tree is of the first
+	signal    string       // what the phylogeny explains, in words
 	formula   *shapestats.Formula
 	model     *shapestats.Model
 	mean      *shapestats.Model // without terms
@@ -113,15 +115,19 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 // analyse fills a document; an error of a step ends it.
 func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	a := &analysis{Question: q, asked: q, given: d}
-	try.Do(morpho.WriteCSV(io.Discard, d)) // what the document cannot keep is refused before the work
+	if a.checkFlat(d); !d.Flat {
+		try.Do(morpho.WriteCSV(io.Discard, d)) // what the document cannot keep is refused before the work
+	}
 	a.prepare(d)
 	if a.model != nil {
 		a.anova = try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
 	}
 	document.Title, document.Authors, document.Model, document.ANOVA, document.Data = a.Title, a.Authors, a.Model, a.anova, a.data
-	document.LeftOut = leftOut("the mean, the modes and the model of deformations, which move the landmarks together with the space between them")
+	if !d.Flat {
+		document.LeftOut = leftOut("the mean, the modes and the model of deformations, which move the landmarks together with the space between them")
+	}
 	a.inspect()
-	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.covary, a.symmetry, a.phylogeny}
+	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.covary, a.symmetry, a.phylogeny, a.ancestors, a.coordinates}
 	for _, step := range steps {
 		if s := step(); s != nil {
 			document.Sections = append(document.Sections, *s)
@@ -133,6 +139,10 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	document.Flagged = a.doubtful
 	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, FromZero: d.FromZero, Labels: d.Labels, Curves: d.Curves, Notes: d.Notes, Name: d.Name,
 		Unscaled: d.Unscaled, Wires: d.Links, Sliders: d.Sliders, data: d}
+	if d.Flat {
+		document.record.data = nil
+		document.reword()
+	}
 }
 
 // prepare estimates missing landmarks, reads the model and fits it.
@@ -147,7 +157,10 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 	d = try.Get(a.Group(d))
 	a.order = d.Names()
 	if a.Tree != "" {
-		d, a.tree = try.Get2(d.MatchTree(try.Get(tree.Parse(a.Tree))))
+		for _, text := range append(a.Trees, a.Tree)[:max(1, len(a.Trees))] { // the first of Trees is Tree
+			a.trees = append(a.trees, try.Get(tree.Parse(text)))
+		}
+		d, a.tree = try.Get2(d.MatchTree(a.trees[0]))
 		a.given = d
 	}
 	a.ready(d)
@@ -225,6 +238,9 @@ func (a *analysis) share(k int) float64 {
 
 // describe aligns the shapes and names the odd ones.
 func (a *analysis) describe() *Section {
+	if a.data.Flat {
+		return a.describeFlat()
+	}
 	const unlike = 0.5 // of the size of a shape; four or more landmarks drawn at random are farther from their mean
 	s := &Section{Title: "The specimens and their alignment"}
 	found := a.found

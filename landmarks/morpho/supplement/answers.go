@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
@@ -101,16 +100,8 @@ func (a *Answers) Asked() (q Question, err error) {
 		}
 	}
 	if a.Phylogeny != "" {
-		all := try.Get(tree.Read(a.Phylogeny))
-		notes := all[0].Notes
-		q.Tree, q.Trees = all[0].Newick(), nil
-		if a.Which == "all" {
-			for _, t := range all {
-				q.Trees = append(q.Trees, t.Newick())
-			}
-		} else if len(all) > 1 {
-			notes = append(notes, fmt.Sprintf("the file holds %d trees: the first was taken. --trees all takes all for the signal", len(all)))
-		}
+		var notes []string
+		q, notes = try.Get2(q.ReadTrees(a.Phylogeny, a.Which == "all"))
 		remark("the tree", notes...)
 	}
 	if a.Scan != "" {

@@ -6,19 +6,18 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/viz"
 )
 
-// box returns the least and the largest coordinates of points.
-func box(points [][]float64) (low, high []float64) {
+// extents returns the least and the largest coordinates of points.
+func extents(points [][]float64) (low, high []float64) {
 	low, high = slices.Clone(points[0]), slices.Clone(points[0])
 	for _, x := range points {
 		for a := range x {
@@ -38,12 +37,12 @@ func WithUnit(quantity, unit, power string) string {
 
 // Drawn draws curves and surfaces together, in coordinates of a unit, coloured by the values of a quantity at the vertices of each unless they are
 // nil, and with more layers.
-func Drawn(shape []*mesh.Mesh, unit, quantity string, values [][]float64, more ...*viz.Layer) *viz.Figure {
+func Drawn(objects []*mesh.Mesh, unit, quantity string, values [][]float64, more ...*viz.Layer) *viz.Figure {
 	var vertices [2][][]float64 // of curves and of surfaces
 	var colours [2][]float64
-	var edges [][][]float64
+	var edges []shape.Shape
 	var triangles [][3]int
-	for o, m := range shape {
+	for o, m := range objects {
 		kind := len(m.Cells[0]) - 2
 		for _, c := range m.Cells {
 			if from := len(vertices[1]); kind == 1 {
@@ -73,14 +72,6 @@ func Drawn(shape []*mesh.Mesh, unit, quantity string, values [][]float64, more .
 	return viz.Fig(append(layers, more...)...).NoAxes().Unit(unit)
 }
 
-// Bodies turns a figure of meshes in space so that they are seen from the side and from above.
-func Bodies(f *viz.Figure, shape []*mesh.Mesh) *viz.Figure {
-	if len(shape[0].Vertices[0]) == 3 {
-		f.Camera(-50, 20)
-	}
-	return f
-}
-
 // describeMesh fills the document with the measures of the mesh of the question, its defects and their repair.
 func (document *Document) describeMesh(q Question) {
 	plain := Question{Title: q.Title, Authors: q.Authors, Sums: q.Sums, Permutations: q.Permutations, Seed: q.Seed,
@@ -105,10 +96,7 @@ func (document *Document) describeMesh(q Question) {
 		about = "The mesh after its repair"
 	}
 	document.Add("Summary", Paragraph(fmt.Sprintf("The mesh is a %s. It is %s. Repair: %s.", kind, state, repair)), measures(m, q.Unit),
-		&Figure{Name: "mesh", Caption: about + ".", Drawing: Bodies(Drawn([]*mesh.Mesh{m}, q.Unit, "", nil), []*mesh.Mesh{m})})
-	if surface && border == 0 && len(m.Vertices) <= mostMirrored {
-		document.Sections = append(document.Sections, *mirror(m, q.Unit))
-	}
+		&Figure{Name: "mesh", Cover: true, Caption: about + ", seen along its shortest main axis, and from above.", Drawing: viz.Row(Drawn([]*mesh.Mesh{m}, q.Unit, "", nil).Title("from the side").Sides(m.Vertices)...)})
 	document.Add("Methods", Paragraph("Duplicate vertices are merged, degenerate and duplicate cells are removed, and neighbouring cells are oriented alike. Computed by "+Software()+"."))
 	document.Title, document.Authors = cmp.Or(q.Title, q.Surface, "A mesh"), q.Authors
 	document.record = record{Question: q, Unit: q.Unit}
@@ -117,33 +105,6 @@ func (document *Document) describeMesh(q Question) {
 // leftOut says what a document lacks because it needs XLA.
 func leftOut(what string) string {
 	return "Left out here: " + what + ". This needs XLA, and is in the report that “make report” of the project anatomy writes."
-}
-
-const mostMirrored = 100_000 // vertices, whose distances take seconds
-
-// mirror compares a surface with its mirror images at the planes through its centre across its main axes: one of them is the plane of a body that is
-// symmetric. The image that fits best is that with the least mean distance.
-func mirror(m *mesh.Mesh, unit string) *Section {
-	centre, axes, radius := mesh.Moments([]*mesh.Mesh{m})
-	var far []float64
-	which := 0
-	for k := range centre {
-		n := mat.Col(nil, k, axes)
-		image := m.Map(func(x []float64) []float64 {
-			above := floats.Dot(n, x) - floats.Dot(n, centre)
-			return floats.AddScaledTo(make([]float64, len(x)), x, -2*above, n)
-		})
-		if d := try.Get(m.Distances(image)); far == nil || stat.Mean(d, nil) < stat.Mean(far, nil) {
-			far, which = d, k
-		}
-	}
-	s := &Section{Title: "Compared with its mirror image"}
-	s.add(Paragraph(fmt.Sprintf("The mirror image is that at the plane through the centre of mass across the %s main axis, which fits better than those across the others. The distance of the surface from it is %s on average, or %s of the root mean square distance from the centre, and at most %s.",
-		[]string{"shortest", "middle", "longest"}[which], strings.TrimSpace(fmt.Sprintf("%.3g %s", stat.Mean(far, nil), unit)), percent(stat.Mean(far, nil)/radius),
-		strings.TrimSpace(fmt.Sprintf("%.3g %s", floats.Max(far), unit)))),
-		&Figure{Name: "mirror", Caption: "The surface, coloured by its distance from its mirror image.", Cover: true,
-			Drawing: Bodies(Drawn([]*mesh.Mesh{m}, unit, "distance from the mirror image", [][]float64{far}), []*mesh.Mesh{m})})
-	return s
 }
 
 // measures is the table of the measures of a mesh.
@@ -160,20 +121,16 @@ func measures(m *mesh.Mesh, unit string) *Table {
 	if volume, err := m.Volume(); err == nil && len(m.Cells[0]) == 3 && len(m.Boundary()) == 0 {
 		t.Add(WithUnit("volume", unit, "³"), volume)
 	}
-	low, high := box(m.Vertices)
+	low, high := extents(m.Vertices)
 	for a := range low {
 		t.Add(WithUnit(fmt.Sprintf("extent along %c", 'x'+a), unit, ""), high[a]-low[a])
 	}
 	_, axes, _ := mesh.Moments([]*mesh.Mesh{m})
-	turned := m.Map(func(x []float64) []float64 {
-		y := mat.NewVecDense(len(x), nil)
-		y.MulVec(axes.T(), mat.NewVecDense(len(x), x))
-		return y.RawVector().Data
-	})
-	low, high = box(turned.Vertices)
-	for k, name := range []string{"longest", "second", "third"}[:len(low)] {
-		a := len(low) - 1 - k
-		t.Add(WithUnit("extent along the "+name+" main axis", unit, ""), high[a]-low[a])
+	var along mat.Dense
+	along.Mul(mat.NewDense(len(m.Vertices), len(low), slices.Concat(m.Vertices...)), axes)
+	for a := range low {
+		x := mat.Col(nil, len(low)-1-a, &along)
+		t.Add(WithUnit(fmt.Sprintf("extent along main axis %d", a+1), unit, ""), floats.Max(x)-floats.Min(x))
 	}
 	return t
 }

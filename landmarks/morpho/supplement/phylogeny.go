@@ -6,9 +6,7 @@ import (
 	"slices"
 
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/tree"
 	"anatomy/geom/try"
-	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/viz"
 )
@@ -30,8 +28,8 @@ func (a *analysis) phylogeny() *Section {
 	values.Add("λ", likely.Lambda, likely.Dimensions, likely.Effect.Z(), PValue(likely.P))
 	a.signal = fmt.Sprintf("%s: K = %.3g (p = %s).", verdict, signal.K, PValue(signal.P))
 	s.add(Paragraph(a.signal), values)
-	if len(a.Trees) > 1 {
-		s.add(a.overTrees())
+	if len(a.trees) > 1 {
+		s.add(a.signalOverTrees())
 	}
 	a.method("The phylogenetic signal K was computed from all coordinates; its effect size Z is that of log K. The signal λ was estimated by maximum likelihood from the first principal components, and again for each permutation; its effect size Z is that of the log-likelihood.",
 		"D. Adams, A generalized K statistic for estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014", "M. Collyer, E. Baken and D. Adams, A standardized effect size for evaluating and comparing the strength of phylogenetic signal, Methods Ecol. Evol. 13, 2022",
@@ -49,21 +47,18 @@ func (a *analysis) phylogeny() *Section {
 	return s
 }
 
-// overTrees is the signal over all trees of the question, of which each is pruned to the leaves of the first.
-func (a *analysis) overTrees() *Table {
+// signalOverTrees is the signal over all trees of the question, of which each is pruned to the leaves of the first.
+func (a *analysis) signalOverTrees() *Table {
 	var k, p, lambda []float64
-	for i, text := range a.Trees {
-		t, err := tree.Parse(text)
-		if err == nil {
-			t, err = t.Keep(lists.Pick(a.tree.Name, a.tree.Leaves())...)
-		}
+	for i, t := range a.trees {
+		t, err := t.Keep(a.leafNames()...)
 		try.Do(try.Name(err, "tree %d", i+1))
 		signal := try.Get(shapestats.PhylogeneticSignal(a.data, t, a.draws()))
 		once := linear.Permutations{N: 1, Seed: a.Seed} // its test is that of the first tree
 		k, p, lambda = append(k, signal.K), append(p, signal.P), append(lambda, try.Get(shapestats.PhylogeneticLambda(a.data, t, once)).Lambda)
 	}
 	table := &Table{Name: "signal-trees", Header: []string{"signal", "trees", "median", "smallest", "largest"},
-		Caption: fmt.Sprintf("The phylogenetic signal over all %d trees of the file. The rest of the report is about the first tree.", len(a.Trees))}
+		Caption: fmt.Sprintf("The phylogenetic signal over all %d trees of the file. The rest of the report is about the first tree.", len(a.trees))}
 	for i, values := range [][]float64{k, p, lambda} {
 		slices.Sort(values)
 		table.Add([]string{"K", "p of K", "λ"}[i], len(values), (values[(len(values)-1)/2]+values[len(values)/2])/2, values[0], values[len(values)-1])

@@ -21,7 +21,7 @@ import (
 
 // Every answer that a user can give has its question: each field of Answers is where the answer to one goes, but for those that are filled in from files.
 func TestEachAnswerHasItsQuestion(t *testing.T) {
-	filled := map[string]bool{"Mesh": true, "Surface": true, "Unit": true, "Tree": true, "Trees": true, "Remarks": true}
+	filled := map[string]bool{"Body": true, "Mesh": true, "Surface": true, "Unit": true, "Tree": true, "Trees": true, "Remarks": true}
 	answers, asked := Usual(), map[uintptr]bool{}
 	for _, i := range Questions {
 		if Named(i.Name) != nil {

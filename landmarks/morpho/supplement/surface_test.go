@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
@@ -100,20 +99,4 @@ func TestSurface(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect.Refused(t, func() error { _, _, err := Open(once); return err }(), "mesh.ply")
-}
-
-// The axes of a body are turned to x, z and y by their length, without a reflection.
-func TestSeenFromTheFront(t *testing.T) {
-	body := mesh.Ellipsoid(2, 3, 1, 20, 30)
-	front := seenFromTheFront(body)
-	at := front([]float64{0, 0, 0})
-	for axis, want := range []int{2, 0, 1} { // x is of middle length, y the longest, z the shortest
-		unit := make([]float64, 3)
-		unit[axis] = 1
-		turned := floats.SubTo(make([]float64, 3), front(unit), at)
-		expect.Abs(t, fmt.Sprint("axis ", axis), floats.Norm(turned, 2), 1, 1e-12)
-		if got := turned[want]; got*got < 1-1e-6 {
-			t.Errorf("axis %d is turned to %v", axis, turned)
-		}
-	}
 }

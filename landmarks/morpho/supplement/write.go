@@ -104,7 +104,7 @@ func (d *Document) files() map[string][]byte {
 	}
 	if m := d.record.Mesh; m != nil {
 		var surface bytes.Buffer
-		try.Do(mesh.WritePLY(&surface, m, mesh.LittleEndian))
+		try.Do(mesh.WritePLY(&surface, m))
 		written[meshFile] = surface.Bytes()
 	}
 	question := try.Get(json.MarshalIndent(d.record, "", "  "))
@@ -207,6 +207,7 @@ func (d *Document) page(figure func(*Figure) template.HTML) []byte {
 			return strings.ToLower(reflect.Indirect(reflect.ValueOf(p)).Type().Name())
 		},
 		"number": func(p Part) int { return numberOf[p] },
+		"cells":  (*Table).cells,
 		"wide": func(f *Figure) bool {
 			_, is := f.Drawing.(*viz.Panels)
 			return is

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/study"
 )
 
 // words are all paragraphs, warnings and lists of a document.
@@ -68,9 +71,9 @@ func TestLandmarks(t *testing.T) {
 // The miss of a mean is a distance between landmarks, in the plane and in space.
 func TestMissIsADistance(t *testing.T) {
 	for _, dim := range []int{2, 3} {
-		var shapes [][][]float64
+		var shapes []geom.Shape
 		for i := range 3 {
-			shape := [][]float64{{0, 0, 0}, {1, 0, 0.2}, {1, 1, 0}, {0.1, 1, 0.5}}
+			shape := geom.Shape{{0, 0, 0}, {1, 0, 0.2}, {1, 1, 0}, {0.1, 1, 0.5}}
 			shape[i][i%2] += 0.3
 			for l := range shape {
 				shape[l] = shape[l][:dim]
@@ -78,7 +81,7 @@ func TestMissIsADistance(t *testing.T) {
 			shapes = append(shapes, shape)
 		}
 		space := landmarks.New(4, dim, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 10))
-		mean := expect.Must(stats.FrechetMean(space, shapes, stats.Mismatch(0.2)))
+		mean := expect.Must(stats.FrechetMean(space, shapes, stats.RelativeNoise(0.2)))
 		want := 0.0
 		for i, x := range shapes {
 			end, squares := expect.Must(space.Exp(mean.Point, mean.Velocities[i])).End, 0.0
@@ -112,5 +115,108 @@ func TestLandmarksThatCoincide(t *testing.T) {
 func TestVerdictsAreNumbers(t *testing.T) {
 	if c := supplement.PValue(0.05004); c.String() != "0.05" || c.Value() <= supplement.Significant {
 		t.Error(c, c.Value())
+	}
+}
+
+// ellipses writes outlines of two diets, whose lengths grow with their sizes, and a table of them, and reads both.
+func ellipses(t *testing.T) *study.Study {
+	t.Helper()
+	folder := t.TempDir()
+	table := "specimen,diet\n"
+	for i := range 8 {
+		size, fat := 10*math.Exp(0.05*float64(i)), 0.2*float64(i%2)
+		var x [][]float64
+		for k := range 14 + i%3 {
+			s, c := math.Sincos(2 * math.Pi * float64(k) / float64(14+i%3))
+			x = append(x, []float64{size * (1.6 + 0.02*float64(i)) * c, size * (0.8 + fat + 0.1*c) * s})
+		}
+		name := string(rune('a' + i))
+		if err := mesh.Write(filepath.Join(folder, name+".ply"), mesh.Curve(x, true)); err != nil {
+			t.Fatal(err)
+		}
+		table += name + "," + []string{"plants", "fish"}[i%2] + "\n"
+	}
+	path := filepath.Join(t.TempDir(), "table.csv")
+	if err := os.WriteFile(path, []byte(table), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return expect.Must(expect.Must(study.Read(folder)).ReadCovariates(path))
+}
+
+// The atlas of a folder with a table and a tree gets the chapters of landmarks. The coordinates of subjects have the distances of their momenta, sizes are
+// those of the files, bodies are those that the atlas deforms, and the table of decisions has a row for each.
+func TestAtlasStatistics(t *testing.T) {
+	own := ellipses(t)
+	question := supplement.Question{Model: "size + diet", Tree: "((a:1,b:1):1,((c:1,d:1):1,((e:1,f:1):1,(g:1,h:1):1):1):1);", Permutations: 99, Seed: 1}
+	folder := t.TempDir()
+	d, _, err := Atlas(own, Template{Deformation: 0.8, Detail: 0.4, Similarity: true, Tolerance: 0.05, Folder: folder, Question: question, Sensitivity: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"anova", "signal", "ancestors", "rates", "scores", "distances", "momenta", "subjects"} {
+		expect.Must(d.Table(name))
+	}
+	terms := d.ANOVA.Rows
+	if terms[0].Term != "log size" || terms[1].Term != "diet" || !(terms[1].R2 > 0.3) {
+		t.Errorf("%+v", terms)
+	}
+	decisions := expect.Must(d.Table("sensitivity"))
+	if len(decisions.Rows) != 6 || decisions.Rows[0][3].Value() != terms[0].R2 || decisions.Rows[1][5].Value() == terms[1].R2 {
+		t.Errorf("%v\n%v", decisions.Header, decisions.Rows)
+	}
+	sizes := expect.Must(d.Data.LogSizes())
+	expect.Abs(t, "the ratio of the sizes of e and a", sizes[4]-sizes[0], 0.25, 0.03)
+	for _, name := range []string{"mean_diet_fish.vtp", "component_1_highest.vtp", "template.vtp"} {
+		expect.Must(os.Stat(filepath.Join(folder, name)))
+	}
+	if w := words(d); strings.Contains(w, "Procrustes") || !strings.Contains(w, "lengths of deformations") {
+		t.Error(w)
+	}
+	expect.Refused(t, expect.Error(own.ReadCovariates(filepath.Join(folder, "no.csv"))), "no.csv")
+}
+
+// A finished study of Deformetrica has the statistics of its momenta, with the meshes of its subjects or without them. Their squared distances are those of
+// plain numbers: (p − r)ᵀ K (p − r).
+func TestFinishedStudy(t *testing.T) {
+	folder := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("model.xml", `<model><model-type>DeterministicAtlas</model-type><template><object id="ring"><deformable-object-type>PolyLine</deformable-object-type>
+		<filename>ring.vtk</filename><noise-std>0.3</noise-std><attachment-type>Varifold</attachment-type><kernel-width>1</kernel-width></object></template>
+		<deformation-parameters><kernel-width>2</kernel-width></deformation-parameters></model>`)
+	data, momenta := "<data-set>", "5 2 2\n"
+	p := [][]float64{{0.1, 0, 0, 0.2}, {0, 0.1, 0.1, 0}, {0.3, 0, 0, 0}, {0, 0, 0.1, 0.1}, {0.05, -0.1, 0, 0}}
+	for i, x := range p {
+		data += `<subject id="` + string(rune('a'+i)) + `"><visit id="0"><filename object_id="ring">` + string(rune('a'+i)) + `.vtk</filename></visit></subject>`
+		momenta += fmt.Sprintf("\n%g %g\n%g %g\n", x[0], x[1], x[2], x[3])
+	}
+	put("data_set.xml", data+"</data-set>")
+	put("Atlas_Momentas.txt", momenta)
+	put("Atlas_ControlPoints.txt", "0 0\n1 0\n")
+	if err := mesh.Write(filepath.Join(folder, "ring.vtk"), mesh.Curve([][]float64{{0, 0}, {2, 0}, {2, 1}, {0, 1}}, true)); err != nil {
+		t.Fatal(err)
+	}
+	put("table.csv", "id,diet\na,x\nb,y\nc,x\nd,y\ne,x\n")
+	for _, with := range []bool{false, true} {
+		for i := range p {
+			if m := mesh.Curve([][]float64{{0, 0}, {2, 0.1 * float64(i)}, {2, 1}, {0, 1}}, true); with && mesh.Write(filepath.Join(folder, string(rune('a'+i))+".vtk"), m) != nil {
+				t.Fatal("not written")
+			}
+		}
+		own := expect.Must(expect.Must(study.Read(folder)).ReadCovariates(filepath.Join(folder, "table.csv")))
+		d, _, err := Atlas(own, Template{Deformation: 1, Detail: 1, Tolerance: 0.05, Question: supplement.Question{Model: "diet", Permutations: 9, Seed: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, k := floats.SubTo(make([]float64, 4), p[0], p[3]), math.Exp(-0.25)
+		want := floats.Dot(off, off) + 2*k*(off[0]*off[2]+off[1]*off[3])
+		expect.Rel(t, "squared distance", math.Pow(expect.Must(d.Table("distances")).Rows[0][4].Value(), 2), want, 1e-9)
+		if d.ANOVA == nil || strings.Contains(words(d), "Its functional is") != with {
+			t.Error(words(d))
+		}
 	}
 }

@@ -112,7 +112,7 @@ func (q *question) data() (own data, err error) {
 	answers, asked := map[string]string{}, supplement.Usual()
 	for name, value := range q.Set {
 		for _, n := range q.Notebooks {
-			if p := n.Params[name]; p.Kind == "answer" || p.Kind == "file" {
+			if n.Params[name].Kind != "" && supplement.Named(name) != nil {
 				answers[name] = value
 			}
 		}
@@ -133,7 +133,13 @@ func (q *question) data() (own data, err error) {
 	}
 	if q.Reader != "morpho.Read" {
 		own = try.Get(read(q.Path))
-		return own, own.Validate()
+		try.Do(own.Validate())
+		if meshes, are := own.(*study.Study); are && asked.Table != "" {
+			own = try.Get(meshes.ReadCovariates(asked.Table))
+			_, err = shapestats.Parse(asked.Model, own.(*study.Study).Columns())
+			try.Do(try.Name(err, "SET"))
+		}
+		return own, nil
 	}
 	landmarks := try.Get(asked.Read(q.Path))
 	try.Do(try.Get(landmarks.Complete()).Validate())
