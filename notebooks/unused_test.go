@@ -61,7 +61,6 @@ var kept = map[string][]string{
 	"landmarks/morpho/shapestats":   {"Integration.At"},
 	"landmarks/morpho/supplement":   {"Document.Tables", "Document.Figures"},
 	"landmarks/surfaces/population": {"Regression.At"},
-	"landmarks/surfaces/study":      {"Table.Read"}, // which nb.Data calls
 }
 
 // measured are names for what measures alone: they lie where what they measure is.

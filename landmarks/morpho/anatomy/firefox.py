@@ -2,7 +2,7 @@
 
     firefox.py      needs what `make page` writes and `make test-lab` sets up; FIREFOX names the browser, if it is not on the PATH
 
-All files of a report are those of the program on this machine, byte by byte; nothing is asked of a network, and nothing is wider than a phone. Where
+The tables of a report are those of the program on this machine, but for rounding; nothing is asked of a network, and nothing is wider than a phone. Where
 there is no Firefox the test says so and is left out.
 """
 import itertools
@@ -17,7 +17,7 @@ import time
 
 import websocket
 
-from browse import DATA, FILES, PAGE, native
+from browse import DATA, FILES, PAGE, compare, native
 
 
 class Firefox:
@@ -93,8 +93,7 @@ def main():
             print("  in Firefox:", firefox.json('$("status").textContent'))
             got = {name: bytes(b) for name, b in firefox.json(f"({FILES})()").items()}
             want = native(folder / "native", "--model", model)
-            assert all(got[name] == data for name, data in want.items()), [name for name in want if got.get(name) != want[name]]
-            print(f"  all {len(want)} files are the program's to the last byte")
+            compare(got, want)
             firefox.call("browsingContext.setViewport", context=firefox.page, viewport={"width": 390, "height": 800})
             firefox.wait("innerWidth == 390", 10)
             assert firefox.json("document.documentElement.scrollWidth") <= 390

@@ -98,6 +98,9 @@ func (a *analysis) differ() *Section {
 		if len(a.formula.Numbers) > 0 {
 			t.Caption += fmt.Sprintf(" The means are those at the mean of %s.", and(a.formula.Numbers))
 		}
+		if few := alone(d); few != nil {
+			t.Caption += fmt.Sprintf(" Of %s there is one specimen, which is taken for the mean.", and(few))
+		}
 		t.Caption += few
 		s.add(t)
 		if d := dendrogram(pairs); d != nil {
@@ -119,6 +122,17 @@ func (a *analysis) differ() *Section {
 		return nil
 	}
 	return s
+}
+
+// alone are the groups of one specimen.
+func alone(d *morpho.Dataset) (names []string) {
+	count := counts(try.Get(d.Column("group")))
+	for _, g := range d.Groups() {
+		if count[g] == 1 {
+			names = append(names, g)
+		}
+	}
+	return names
 }
 
 // drawsFor are as many draws for the pairs of some groups that the smallest corrected p-value can be below 0.05, where the usual number of them or more was asked for; few says

@@ -39,10 +39,7 @@ func (a *analysis) drawn() bool { return a.links != nil || a.data.Closed }
 // morphospace has the scores of the specimens, with the shapes that lie at its margins.
 func (a *analysis) morphospace(values []string) *viz.Figure {
 	x, y := a.pca.Scores[0], a.pca.Scores[1]
-	layers := a.byGroup(values, x, y)
-	for _, l := range layers {
-		l.Hull()
-	}
+	layers := a.byGroup(values, x, y, (*viz.Layer).Hull)
 	if a.drawn() {
 		var places [][]float64
 		var shapes []shape.Shape
@@ -90,19 +87,10 @@ func (a *analysis) deformations() *Figure {
 		}
 	}
 	columns := 4
-	if wide, high := extents(a.mean.Mean); high < wide/2 {
+	if low, high := extents(a.mean.Mean); high[1]-low[1] < (high[0]-low[0])/2 {
 		columns = 2
 	}
 	return &Figure{Name: "deformations", Caption: "Thin-plate splines from the mean shape to the ends of the first two components.", Drawing: viz.Tiles(columns, figures...)}
-}
-
-// extents are the ranges of the coordinates of a shape in the plane.
-func extents(shape [][]float64) (wide, high float64) {
-	var x, y []float64
-	for _, p := range shape {
-		x, y = append(x, p[0]), append(y, p[1])
-	}
-	return floats.Max(x) - floats.Min(x), floats.Max(y) - floats.Min(y)
 }
 
 // dendrogram joins groups whose means are alike; nil of fewer than three.

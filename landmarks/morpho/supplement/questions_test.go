@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/tree"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/viz"
 )
 
 // Every answer that a user can give has its question: each field of Answers is where the answer to one goes, but for those that are filled in from files.
@@ -177,5 +178,31 @@ func TestSignalOverTrees(t *testing.T) {
 	}
 	if !strings.Contains(words(document), "Over all 3 trees K is from") {
 		t.Error(document)
+	}
+}
+
+// Of more than six groups each has its own colour and symbol, and its name in the figure; one of a single specimen is named where means are compared.
+func TestGroupsAreToldApart(t *testing.T) {
+	d := morpho.Plethodon()
+	for i := range d.Specimens {
+		d.Specimens[i].Covariates = map[string]string{"kind": fmt.Sprintf("kind%d", i%8)}
+	}
+	d.Specimens[39].Covariates["kind"] = "lonely"
+	document := expect.Must(New(d, Question{Model: "kind", Permutations: 9}))
+	svg := string(expect.Must(viz.Encode(".svg", expect.Must(document.Figure("morphospace")).Drawing)))
+	for _, words := range []string{`&#34;kind0&#34;, blue`, `&#34;kind6&#34;, vermilion`, `&#34;kind7&#34;, green`, `&#34;lonely&#34;, sky blue`, "names, kind0, kind1, kind2"} {
+		if !strings.Contains(svg, words) {
+			t.Errorf("the figure does not say %s", words)
+		}
+	}
+	if caption := expect.Must(document.Table("pairs-kind")).Caption; !strings.Contains(caption, "Of lonely there is one specimen") {
+		t.Error(caption)
+	}
+	seen := map[[2]any]bool{}
+	for k := range 36 {
+		seen[[2]any{k % 6, inTurn[(k+k/6)%6]}] = true
+	}
+	if len(seen) != 36 {
+		t.Errorf("%d of 36 groups are told apart", len(seen))
 	}
 }

@@ -72,16 +72,12 @@ func (a *analysis) separationFigure(name, file string, values []string, found *s
 		return f
 	}
 	label := func(k int) string { return fmt.Sprintf("axis %d (%s)", k+1, percent(found.Shares[k])) }
-	crossed, own := a.byGroup(values, found.CrossValidated[0], found.CrossValidated[1]), a.byGroup(values, found.Scores[0], found.Scores[1])
-	for _, l := range append(crossed[:len(crossed):len(crossed)], own...) {
-		l.Ellipse()
+	scores := func(of [][]float64, title string) *viz.Figure {
+		return viz.Fig(a.byGroup(values, of[0], of[1], (*viz.Layer).Ellipse)...).Title(title).XLabel(label(0)).YLabel(label(1))
 	}
-	both := viz.Row(
-		viz.Fig(crossed...).Title("(a) cross-validated").XLabel(label(0)).YLabel(label(1)),
-		viz.Fig(own...).Title("(b) not cross-validated").XLabel(label(0)).YLabel(label(1)),
+	f.Drawing = viz.Row(scores(found.CrossValidated, "(a) cross-validated"), scores(found.Scores, "(b) not cross-validated"),
 		ends.Title("(c) axis 1"))
 	f.Caption = fmt.Sprintf("The first two axes by %s, with their shares of the variance between groups: scores (a) cross-validated, (b) on axes from all specimens, with an ellipse for 95 %% of each group. (c) The shapes at the ends of the first axis.", name)
-	f.Drawing = both
 	return f
 }
 

@@ -1,13 +1,17 @@
 package supplement
 
 import (
-	"anatomy/viz"
 	"cmp"
 	"fmt"
+	"image/color"
 	"maps"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/internal/lists"
+	"anatomy/viz"
 )
 
 // along is the mean shape moved by a score along a component.
@@ -22,26 +26,39 @@ func (a *analysis) ends(k int) []float64 {
 	return []float64{floats.Min(a.pca.Scores[k]), floats.Max(a.pca.Scores[k])}
 }
 
-// byGroup draws points in the colours of a factor.
-func (a *analysis) byGroup(values []string, x, y []float64) (layers []*viz.Layer) {
-	var seen []string
-	for _, v := range values {
-		if !slices.Contains(seen, v) {
-			seen = append(seen, v)
+// inTurn are the colours of groups, in the order in which figures have them.
+var inTurn = []color.NRGBA{viz.Blue, viz.Vermilion, viz.Green, viz.Sky, viz.Orange, viz.Purple}
+
+// byGroup draws points in the colours and symbols of a factor. Symbols change with each group and, like the colours, begin again after six, with other
+// colours each time; so many groups have their names beside their means, too. Each has what is drawn about it.
+func (a *analysis) byGroup(values []string, x, y []float64, about ...func(*viz.Layer) *viz.Layer) (layers []*viz.Layer) {
+	members := map[string][]int{}
+	var groups, labels []string
+	for i, v := range values {
+		if members[v] == nil {
+			groups = append(groups, v)
+		}
+		members[v] = append(members[v], i)
+	}
+	if len(groups) < 2 {
+		groups, layers = nil, []*viz.Layer{viz.Scatter(x, y).Hover(a.data.Names()...)}
+	}
+	var means [][]float64
+	for k, g := range groups {
+		gx, gy, name := lists.Pick(x, members[g]), lists.Pick(y, members[g]), cmp.Or(g, "without")
+		layer := viz.Scatter(gx, gy).Label(name).Hover(lists.Pick(a.data.Names(), members[g])...)
+		if layers = append(layers, layer); len(groups) > len(inTurn) {
+			layer.Color(inTurn[(k+k/len(inTurn))%len(inTurn)])
+			means, labels = append(means, []float64{stat.Mean(gx, nil), stat.Mean(gy, nil)}), append(labels, name)
 		}
 	}
-	if len(seen) < 2 {
-		return []*viz.Layer{viz.Scatter(x, y).Hover(a.data.Names()...)}
-	}
-	for _, g := range seen {
-		var gx, gy []float64
-		var names []string
-		for i, v := range values {
-			if v == g {
-				gx, gy, names = append(gx, x[i]), append(gy, y[i]), append(names, a.data.Specimens[i].Name)
-			}
+	for _, l := range layers {
+		for _, draw := range about {
+			draw(l)
 		}
-		layers = append(layers, viz.Scatter(gx, gy).Label(cmp.Or(g, "without")).Hover(names...))
+	}
+	if labels != nil {
+		layers = append(layers, viz.Names(means, labels).Color(viz.Grey))
 	}
 	return layers
 }

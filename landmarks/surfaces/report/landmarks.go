@@ -135,7 +135,13 @@ func (r *deformed) variation() supplement.Figure {
 	}
 	return supplement.Figure{Name: "modes", Drawing: viz.Row(panels...).SharedAxes(), Caption: fmt.Sprintf(
 		"The Fréchet mean of %d specimens and its first modes of variation by deformations, with their shares of the variance. The root mean square distance by which a deformation misses the landmarks is at most %.2g centroid sizes; neighbouring landmarks are %.2g apart.",
-		len(r.data.Specimens), r.mean.Residual, r.spacing)}
+		len(r.data.Specimens), missed(r.mean), r.spacing)}
+}
+
+// missed is the largest root mean square distance between the landmarks of a sample and the end of the deformation to it. The Residual is one over the
+// coordinates.
+func missed(m *stats.Mean[geom.Shape]) float64 {
+	return math.Sqrt(float64(len(m.Point[0]))) * m.Residual
 }
 
 // uncertainty shows how exactly the mean is known.

@@ -11,7 +11,12 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/ode"
+	"anatomy/geom/stats"
+	"anatomy/kernels"
+	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
@@ -60,6 +65,33 @@ func TestLandmarks(t *testing.T) {
 	}
 	if page := string(expect.Must(os.ReadFile(filepath.Join(folder, "index.html")))); strings.Contains(page, "anatomy repeat") {
 		t.Error("the page says that the program makes it again, which has no deformations")
+	}
+}
+
+// The miss of a mean is a distance between landmarks, in the plane and in space.
+func TestMissIsADistance(t *testing.T) {
+	for _, dim := range []int{2, 3} {
+		var shapes []geom.Shape
+		for i := range 3 {
+			shape := geom.Shape{{0, 0, 0}, {1, 0, 0.2}, {1, 1, 0}, {0.1, 1, 0.5}}
+			shape[i][i%2] += 0.3
+			for l := range shape {
+				shape[l] = shape[l][:dim]
+			}
+			shapes = append(shapes, shape)
+		}
+		space := landmarks.New(4, dim, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 10))
+		mean := expect.Must(stats.FrechetMean(space, shapes, stats.RelativeNoise(0.2)))
+		want := 0.0
+		for i, x := range shapes {
+			end, squares := expect.Must(space.Exp(mean.Point, mean.Velocities[i])).End, 0.0
+			for l := range x {
+				far := floats.Distance(end[l], x[l], 2)
+				squares += far * far / float64(len(x))
+			}
+			want = max(want, math.Sqrt(squares))
+		}
+		expect.Rel(t, "miss", missed(mean), want, 1e-6)
 	}
 }
 

@@ -28,18 +28,6 @@ func (s *Study) ReadCovariates(path string) (*Study, error) {
 	return s, nil
 }
 
-// Table is the file of a table with a row for each subject; "" for none.
-type Table string
-
-// Read is the function Read of a folder whose subjects the table is about. It has the errors of ReadCovariates.
-func (t Table) Read(folder string) (*Study, error) {
-	s, err := Read(folder)
-	if err != nil || t == "" {
-		return s, err
-	}
-	return s.ReadCovariates(string(t))
-}
-
 // specimenName is the name of a subject in tables and trees: that of a file without extension, and of an outline the name of its specimen.
 func specimenName(name string) string {
 	if _, specimen, found := strings.Cut(name, ": "); found {

@@ -112,7 +112,7 @@ func (q *question) data() (own data, err error) {
 	answers, asked := map[string]string{}, supplement.Usual()
 	for name, value := range q.Set {
 		for _, n := range q.Notebooks {
-			if p := n.Params[name]; p.Kind == "answer" || p.Kind == "file" {
+			if n.Params[name].Kind != "" && supplement.Named(name) != nil {
 				answers[name] = value
 			}
 		}
