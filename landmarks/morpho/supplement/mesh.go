@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"anatomy/geom/try"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/viz"
@@ -66,6 +68,17 @@ func Drawn(shape []*mesh.Mesh, unit, quantity string, values [][]float64, more .
 		}
 	}
 	return viz.Fig(append(layers, more...)...).NoAxes().Unit(unit)
+}
+
+// Displacements are the distances between the vertices of two positions of meshes, mesh by mesh.
+func Displacements(a, b []*mesh.Mesh) [][]float64 {
+	all := make([][]float64, len(a))
+	for o := range a {
+		for i, x := range a[o].Vertices {
+			all[o] = append(all[o], floats.Distance(x, b[o].Vertices[i], 2))
+		}
+	}
+	return all
 }
 
 // Bodies turns a figure of meshes in space so that they are seen from the side and from above.

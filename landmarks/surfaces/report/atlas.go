@@ -153,9 +153,9 @@ func (a *atlas) template() *supplement.Section {
 	s := &supplement.Section{Title: "The template"}
 	add(s, "The template is the shape from which the deformations to all subjects start.")
 	template := a.found.Template
-	far := distances(template, template) // on average over the subjects
+	far := supplement.Displacements(template, template) // on average over the subjects
 	for _, shape := range a.found.Deformed {
-		for o, d := range distances(shape, template) {
+		for o, d := range supplement.Displacements(shape, template) {
 			floats.AddScaled(far[o], 1/float64(len(a.found.Deformed)), d)
 		}
 	}
@@ -181,7 +181,7 @@ func (a *atlas) modes() *supplement.Section {
 	add(s, "The modes are the principal components of the deformations. The first mode explains %.0f %% of the variance.", 100*modes.Explained[0])
 	figure(s, supplement.Figure{Name: "mode", Caption: "The first mode, from c = −2 to 2 standard deviations. Colours are distances from the mean shape, c = 0.",
 		Drawing: viz.Slider("c", c, func(k int) *viz.Figure {
-			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", distances(mode[k], mode[slices.Index(c, 0)]))
+			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", supplement.Displacements(mode[k], mode[slices.Index(c, 0)]))
 		})})
 	for o, object := range a.objects {
 		var shares []string

@@ -38,7 +38,7 @@ func Mesh(m *mesh.Mesh, unit string) (_ *supplement.Document, err error) {
 	add(s, "The ellipsoid has the same extents along the coordinate axes as the surface. A deformation of space then moves it close to the surface.")
 	figure(s, supplement.Figure{Name: "ellipsoid", Cover: true, Caption: "(a) The surface, coloured by its distance from the ellipsoid. (b) The deformed ellipsoid, coloured by the displacement of its vertices.",
 		Drawing: viz.Row(supplement.Bodies(supplement.Drawn([]*mesh.Mesh{m}, unit, "distance", [][]float64{before}), after).Title("(a) the surface"),
-			supplement.Bodies(supplement.Drawn(after, unit, "displacement", distances(after, []*mesh.Mesh{ellipsoid})), after).Title("(b) the deformed ellipsoid"))})
+			supplement.Bodies(supplement.Drawn(after, unit, "displacement", supplement.Displacements(after, []*mesh.Mesh{ellipsoid})), after).Title("(b) the deformed ellipsoid"))})
 	t := &supplement.Table{Name: "ellipsoid", Caption: "Distances of the vertices of the surface from the ellipsoid before and after its deformation.",
 		Header: []string{"distance from", supplement.WithUnit("mean", unit, ""), supplement.WithUnit("largest", unit, "")}}
 	t.Add("the ellipsoid", stat.Mean(before, nil), floats.Max(before))
@@ -75,16 +75,4 @@ func matched(m *mesh.Mesh) (*mesh.Mesh, *landmarks.Matching) {
 	}
 	space := landmarks.New(len(controls), 3, kernels.Gaussian(0.4*r), geom.Integrator(ode.Heun, 8))
 	return ellipsoid, try.Get(space.MatchFrom(controls, ellipsoid.Vertices, attachment.Varifold(kernel, ellipsoid, m).Coarse(2), 0.1*r))
-}
-
-// distances are those of the vertices of two shapes, by objects.
-func distances(a, b []*mesh.Mesh) (all [][]float64) {
-	for o := range a {
-		far := make([]float64, len(a[o].Vertices))
-		for i, x := range a[o].Vertices {
-			far[i] = floats.Distance(x, b[o].Vertices[i], 2)
-		}
-		all = append(all, far)
-	}
-	return all
 }
