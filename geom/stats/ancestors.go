@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
 )
@@ -17,7 +18,7 @@ func Ancestors[P geom.Point](on geom.Of[P], t *tree.Tree, samples []P, opts ...M
 	defer try.Named(&err, "ancestors")
 	known, given := make([]bool, len(samples)), []P(nil)
 	for a, x := range samples {
-		if known[a] = len(geom.Numbers(x)) > 0; known[a] {
+		if known[a] = len(shape.Flat(x)) > 0; known[a] {
 			given = append(given, x)
 		}
 	}
@@ -54,7 +55,7 @@ func AncestorsByGeodesics[P geom.Point](on geom.Of[P], t *tree.Tree, samples []P
 	between := func(x, y P, share float64) P {
 		g := try.Get(space.Log(x, y))
 		try.Do(g.Status.Err(g))
-		v := slices.Clone(space.Vector(g.Velocity))
+		v := slices.Clone(shape.Flat(g.Velocity))
 		for k := range v {
 			v[k] *= share
 		}

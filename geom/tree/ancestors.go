@@ -5,19 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/stats/linear"
 )
-
-// ParseAll reads all trees of a text: in Newick's format, see Parse, or of NEXUS with a block of trees. It has the errors of Parse.
-func ParseAll(text string) ([]*Tree, error) {
-	r := &reader{text: strings.TrimPrefix(text, "\ufeff")}
-	all := r.trees()
-	return all, r.failed()
-}
 
 // NodeWeights returns the weights of the leaves, in the order of Leaves, in the Mean of Prune at every node, [n][L]. known says of which leaves there is
 // a value; nil is all. Weights sum to 1, and none is negative. So on a curved space the prediction of a node is the Fréchet mean with its weights. That

@@ -18,9 +18,9 @@ import (
 	"anatomy/internal/input"
 )
 
-// ReadAll reads a file of trees in Newick's format, see Parse, or of NEXUS with a block of trees, whose TRANSLATE gives the leaves their names.
+// Read reads a file of trees in Newick's format, see Parse, or of NEXUS with a block of trees, whose TRANSLATE gives the leaves their names.
 // Text that is no UTF-8 is taken for Windows-1252, with a note. Errors have the form path:line:column: what.
-func ReadAll(path string) ([]*Tree, error) {
+func Read(path string) ([]*Tree, error) {
 	f, err := input.Open(path)
 	if err != nil {
 		return nil, err

@@ -132,7 +132,7 @@ func TestRead(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		all, err := ReadAll(path)
+		all, err := Read(path)
 		switch {
 		case c.says != "":
 			expect.Refused(t, err, c.says)
@@ -147,15 +147,15 @@ func TestRead(t *testing.T) {
 		"two.nwk":  nil,
 		"a.nex":    {"the edge above the root, of length 0.5, was passed over: it joins the root to nothing"},
 	} {
-		if notes := expect.Must(ReadAll(filepath.Join(dir, name)))[0].Notes; !slices.Equal(notes, want) {
+		if notes := expect.Must(Read(filepath.Join(dir, name)))[0].Notes; !slices.Equal(notes, want) {
 			t.Errorf("%s: %q", name, notes)
 		}
 	}
-	if all := expect.Must(ReadAll(filepath.Join(dir, "a.nex"))); !slices.Equal(all[1].Name, []string{"", "B", "A"}) {
+	if all := expect.Must(Read(filepath.Join(dir, "a.nex"))); !slices.Equal(all[1].Name, []string{"", "B", "A"}) {
 		t.Errorf("the second tree: %q", all[1].Name)
 	}
-	expect.Refused(t, expect.Error(ReadAll(dir)), "is a folder: data are read from regular files")
-	expect.Refused(t, expect.Error(ReadAll(filepath.Join(dir, "none.nwk"))), "none.nwk")
+	expect.Refused(t, expect.Error(Read(dir)), "is a folder: data are read from regular files")
+	expect.Refused(t, expect.Error(Read(filepath.Join(dir, "none.nwk"))), "none.nwk")
 }
 
 // What is read is read back from what is written, to the last bit; what is not read is refused with a place.

@@ -147,7 +147,7 @@ func otherSizes(d *Dataset) (findings []Finding) {
 				converted = sizes[i] * u.factor
 			}
 			if units == "" && converted >= 0.9*least && converted <= 1.1*most {
-				units = ": " + u.units + "?"
+				units = ", the ratio of " + u.units
 				own, others = u.small, u.large
 				if ratio < 1 {
 					own, others = u.large, u.small

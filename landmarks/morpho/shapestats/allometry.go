@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
@@ -100,13 +101,14 @@ func (a *Allometry) slope() []float64 {
 
 // Predict returns the shape of a group at a centroid size, [n][d], by the slope of the group, and its score, which is of the kind of Scores. Without
 // groups the group is not looked at. It has the errors of Model.Predict.
-func (a *Allometry) Predict(group string, size float64) (shape [][]float64, score float64, err error) {
+func (a *Allometry) Predict(group string, size float64) (_ shape.Shape, score float64, err error) {
 	solve.NotNil(a)
 	m := a.Common
 	if a.Slopes != nil {
 		m = a.Slopes
 	}
-	if shape, err = m.Predict(map[string]string{"group": group, morpho.LogSize: fmt.Sprint(math.Log(size))}); err != nil {
+	predicted, err := m.Predict(map[string]string{"group": group, morpho.LogSize: fmt.Sprint(math.Log(size))})
+	if err != nil {
 		return nil, 0, err
 	}
 	slope := a.slope()
@@ -115,7 +117,7 @@ func (a *Allometry) Predict(group string, size float64) (shape [][]float64, scor
 		floats.AddScaled(centre, 1/float64(len(m.Fitted)), m.Fitted[i])
 		floats.AddScaled(centre, 1/float64(len(m.Fitted)), m.Residuals[i])
 	}
-	row := slices.Concat(shape...)
+	row := predicted.Flat()
 	floats.Sub(row, centre)
-	return shape, floats.Dot(row, slope) / floats.Norm(slope, 2), nil
+	return predicted, floats.Dot(row, slope) / floats.Norm(slope, 2), nil
 }

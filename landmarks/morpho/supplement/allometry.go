@@ -49,8 +49,8 @@ func (a *analysis) answered(row linear.ANOVARow, names ...string) (_ linear.ANOV
 
 // allometry asks whether shape changes with size, and whether groups do so alike.
 func (a *analysis) allometry() *Section {
-	if _, err := a.data.LogSizes(); err != nil {
-		return nil // they were scaled
+	if _, err := a.data.LogSizes(); err != nil || a.KeepSize {
+		return nil // they were scaled, or are forms, which sizes belong to
 	}
 	s := &Section{Title: "How shape changes with size"}
 	found, d, factors, why := a.measureAllometry()
@@ -158,7 +158,7 @@ func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values [
 		of, lines = ", in the group "+groups[0], "lines are the slopes of the groups"
 	}
 	return &Figure{Name: "allometry", Caption: fmt.Sprintf("(a) Scores of the common allometric component; %s. (b) The first residual component, which explains %s of the remaining variance. (c) Predicted shapes at the smallest and the largest size%s.", lines, percent(found.Share), of),
-		Drawing: viz.Row(
+		Drawing: viz.Tiles(2,
 			viz.Fig(layers...).Title("(a) allometry").XLabel(label).YLabel("common component"),
 			viz.Fig(a.byGroup(values, found.Scores, found.ResidualComponent)...).Title("(b) residual").XLabel("common component").YLabel("residual component"),
 			a.between(ends[0], ends[1], "smallest", "largest").Title("(c) predicted shapes"))}

@@ -129,18 +129,19 @@ func (a *analysis) rates(s *Section) {
 		"J. Denton and D. Adams, A new phylogenetic test for comparing multiple high-dimensional evolutionary rates, Evolution 69, 2015")
 }
 
-// ReadTrees returns the question with the trees of a file, and what their reader says of them. It has the errors of tree.ReadAll.
-func (q Question) ReadTrees(path string) (_ Question, notes []string, err error) {
-	all, err := tree.ReadAll(path)
-	q.Tree = ""
-	for _, t := range all {
-		q.Tree += t.Newick() + "\n"
-		for _, note := range t.Notes {
-			notes = append(notes, "the tree: "+note)
+// ReadTrees returns the question with the trees of a file, all of them or the first, and what their reader says of them. It has the errors of tree.Read.
+func (q Question) ReadTrees(path string, all bool) (_ Question, notes []string, err error) {
+	trees, err := tree.Read(path)
+	if err != nil {
+		return q, nil, err
+	}
+	q.Tree, q.Trees, notes = trees[0].Newick(), nil, trees[0].Notes
+	if all {
+		for _, t := range trees {
+			q.Trees = append(q.Trees, t.Newick())
 		}
+	} else if len(trees) > 1 {
+		notes = append(notes, fmt.Sprintf("the file holds %d trees: the first was taken. --trees all takes all for signal and ancestors", len(trees)))
 	}
-	if len(all) > 1 {
-		notes = append(notes, fmt.Sprintf("the tree: the file holds %d trees: models take the first, and ancestors are compared over all", len(all)))
-	}
-	return q, notes, err
+	return q, notes, nil
 }

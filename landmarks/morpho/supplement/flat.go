@@ -53,7 +53,7 @@ func (a *analysis) moved(from, to []float64) (body []*mesh.Mesh, far [][]float64
 // bodies draws the meshes of coordinates, coloured by their displacement from those of others.
 func (a *analysis) bodies(from, to []float64, names ...string) *viz.Figure {
 	body, far := a.moved(from, to)
-	return Bodies(Drawn(body, a.Question.Unit, fmt.Sprintf("displacement of %s from %s", names[1], names[0]), far), body)
+	return Drawn(body, a.Question.Unit, fmt.Sprintf("displacement of %s from %s", names[1], names[0]), far).Pose(body[0].Vertices).Camera(-90, 20)
 }
 
 // flatEnds are the meshes at the ends of the first two components, coloured by their displacement from the mean.
@@ -62,7 +62,7 @@ func (a *analysis) flatEnds() *Figure {
 	for k := range 2 {
 		for end, score := range a.ends(k) {
 			body, far := a.moved(a.mean.Mean[0], a.along(k, score)[0])
-			figures = append(figures, Bodies(Drawn(body, a.Question.Unit, "displacement", far), body).
+			figures = append(figures, Drawn(body, a.Question.Unit, "displacement", far).Pose(body[0].Vertices).Camera(-90, 20).
 				Title(fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])))
 		}
 	}

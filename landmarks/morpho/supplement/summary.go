@@ -135,6 +135,9 @@ func (a *analysis) summary() *Section {
 	if a.model == nil || a.without != nil {
 		s.add(Paragraph(a.componentsSentence()))
 	}
+	if a.signal != "" {
+		s.add(Paragraph(a.signal))
+	}
 	if order := a.changedOrder(); order != "" {
 		s.add(Paragraph(order))
 	}
@@ -169,7 +172,10 @@ func (a *analysis) sample() string {
 		words = fmt.Sprintf("%s with %d coordinates were compared.", text.Counted(len(a.data.Specimens), "specimens"), dim)
 	}
 	if left := len(a.given.Specimens) - len(a.data.Specimens); left > 0 {
-		words += fmt.Sprintf(" %s left out: %s.", text.Counted(left, "specimens were"), a.Without)
+		words += fmt.Sprintf(" Left out: %s.", a.Without)
+	}
+	if a.KeepSize {
+		words += " Forms were compared: a shape here has its size, and what is said in centroid sizes is in means of these sizes."
 	}
 	name, _, values := a.main()
 	if values == nil {

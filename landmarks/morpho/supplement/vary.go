@@ -57,18 +57,11 @@ func (a *analysis) between(from, to [][]float64, names ...string) *viz.Figure {
 	if a.data.Closed {
 		return viz.Fig(viz.Outline(from).Label(names[0]), viz.Outline(to).Label(names[1])).Unit("centroid sizes")
 	}
-	if len(from[0]) == 3 { // a tree joins the landmarks
-		way := make([][]float64, len(from))
-		for i := range from {
-			way[i] = floats.SubTo(make([]float64, 3), to[i], from[i])
-		}
-		return viz.Fig(viz.Wireframe(from, nil).Label(names[0]), viz.Arrows(from, way).Label("to "+names[1])).Unit("centroid sizes")
-	}
-	var lines [][][]float64
+	way := make([][]float64, len(from)) // a tree joins the landmarks
 	for i := range from {
-		lines = append(lines, [][]float64{from[i], to[i]})
+		way[i] = floats.SubTo(make([]float64, len(from[i])), to[i], from[i])
 	}
-	return viz.Fig(viz.Lines(lines...).Color(viz.Grey), viz.Points(from).Label(names[0]), viz.Points(to).Label(names[1])).Unit("centroid sizes")
+	return viz.Fig(viz.Wireframe(from, nil).Label(names[0]), viz.Arrows(from, way).Label("to "+names[1])).Unit("centroid sizes")
 }
 
 // vary shows the principal components.
@@ -81,7 +74,7 @@ func (a *analysis) vary() *Section {
 	}
 	_, _, values := a.main()
 	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation; it is not a test. Its first two components explain %s and %s of the variance.", percent(a.pca.Shares[0]), percent(a.pca.Shares[1]))))
-	caption := "Scores of the specimens on the first two principal components, with their shares of the variance."
+	caption := "Scores of the specimens on the first two principal components, with their shares of the variance. Both axes have one scale."
 	if values == nil {
 		caption += " The area is their convex hull."
 	} else if slices.ContainsFunc(slices.Collect(maps.Values(counts(values))), func(n int) bool { return n > 2 }) {

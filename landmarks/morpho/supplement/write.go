@@ -320,8 +320,10 @@ func open(folder string) (*morpho.Dataset, Question) {
 		return nil, r.Question
 	}
 	d := try.Get(morpho.Read(at(dataFile)))
-	if r.Tree != "" {
-		try.Get(tree.ParseAll(r.Tree))
+	for _, t := range append(r.Trees, r.Tree) {
+		if t != "" {
+			try.Get(tree.Parse(t))
+		}
 	}
 	for _, l := range r.Wires {
 		r.Sliders = append(r.Sliders, [3]int{l[0], l[1], l[0]})

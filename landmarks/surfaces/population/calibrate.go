@@ -7,10 +7,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom"
 )
 
 // calibrate sets Calibration and Shared by the errors of templates on each other.
-func (p *Placement) calibrate(surfaces []*located, given [][][]float64, placed [][][]PlacedLandmark) {
+func (p *Placement) calibrate(surfaces []*located, given []geom.Shape, placed [][][]PlacedLandmark) {
 	count, n := len(given[p.Templates[0]]), len(p.Templates)
 	p.Calibration = slices.Repeat([]float64{1}, count)
 	p.own = slices.Repeat([]float64{math.Inf(1)}, count)

@@ -188,7 +188,7 @@ func (c *carrier) estimate() (noise []float64, reach, known, change float64) {
 // place moves the landmarks, whose errors have the covariance errs over ρ², to subject k.
 func (c *carrier) place(k int, s *located, reach float64, errs *mat.Dense) []PlacedLandmark {
 	momenta := len(c.x[k]) - c.pose.size()
-	g := try.Get(c.Space.With(geom.Inexact).Shoot(c.controls, c.Space.Point(c.x[k][:momenta])))
+	g := try.Get(c.Space.With(geom.FixedSteps).Shoot(c.controls, c.Space.Point(c.x[k][:momenta])))
 	flow := try.Get(c.Space.Deform(g, c.marks))
 	stretch := try.Get(flow.LogJacobians())
 	d, pose := c.Space.Manifold.D, c.pose.at(c.x[k][momenta:])

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
@@ -43,7 +44,7 @@ type Placement struct {
 // placements are what a placement concludes from.
 type placements struct {
 	surfaces []*located
-	given    [][][]float64
+	given    []geom.Shape
 	failures []PlacementFailure // whatever the templates
 	of       map[int]*matches   // of every template
 }
@@ -126,7 +127,7 @@ func (p *Placement) String() string {
 // The covariance holds to first order. It is too small where deformations stretch by half and more: see notebooks/limits.md. A subject that
 // cannot be matched is named in Failures, as are subjects and landmarks that differ from the others, and does not stop the rest. The options
 // are solve.Tolerance (default 0.01; see solve.Minimise) and solve.MaxIterations (500).
-func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given [][][]float64, opts ...solve.Option) (_ *Placement, err error) {
+func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given []geom.Shape, opts ...solve.Option) (_ *Placement, err error) {
 	defer try.Named(&err, "placement")
 	var templates []int
 	if len(given) != len(subjects) {

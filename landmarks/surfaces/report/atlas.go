@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ import (
 type Template struct {
 	Deformation float64 // width of the deformations, in sizes of the first subject
 	Detail      float64 // width in which shapes are compared, in the same unit
+	Noise       float64 // of the shapes, in multiples of the usual one; 0 means 1
 	Similarity  bool    // subjects are also scaled
 	Tolerance   float64 // of both residuals of population.Atlas
 	Unit        string  // of the coordinates
@@ -60,6 +62,15 @@ func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.
 	before := *own
 	before.Subjects = slices.Clone(own.Subjects)
 	try.Do(own.Start(t.Deformation, t.Detail, t.Similarity))
+	if t.Noise != 0 && t.Noise != 1 {
+		if !(t.Noise > 0) || math.IsInf(t.Noise, 1) {
+			try.Fail("noise of %g times the usual one: give a positive number", t.Noise)
+		}
+		for o := range own.Model.Objects {
+			own.Model.Objects[o].Noise *= t.Noise
+		}
+		own.Notes = append(own.Notes, fmt.Sprintf("noise=%g multiplies each σ by this number", t.Noise))
+	}
 	a := &atlas{Template: t, own: own, found: try.Get(own.Estimate(solve.Tolerance(t.Tolerance)))}
 	if t.Folder != "" {
 		try.Do(own.Write(t.Folder, a.found))
@@ -160,8 +171,8 @@ func (a *atlas) template() *supplement.Section {
 		}
 	}
 	figure(s, supplement.Figure{Name: "template", Caption: "(a) The first subject. (b) The template, coloured by the mean displacement of its vertices over the subjects.",
-		Drawing: viz.Row(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]),
-			supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template"))})
+		Drawing: viz.Row(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]).Pose(a.own.Subjects[0][0].Vertices).Camera(-90, 20),
+			supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template").Pose(template[0].Vertices).Camera(-90, 20))})
 	return s
 }
 
@@ -181,7 +192,7 @@ func (a *atlas) modes() *supplement.Section {
 	add(s, "The modes are the principal components of the deformations. The first mode explains %.0f %% of the variance.", 100*modes.Explained[0])
 	figure(s, supplement.Figure{Name: "mode", Caption: "The first mode, from c = −2 to 2 standard deviations. Colours are distances from the mean shape, c = 0.",
 		Drawing: viz.Slider("c", c, func(k int) *viz.Figure {
-			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", supplement.Displacements(mode[k], mode[slices.Index(c, 0)]))
+			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", supplement.Displacements(mode[k], mode[slices.Index(c, 0)])).Pose(mode[slices.Index(c, 0)][0].Vertices).Camera(-90, 20)
 		})})
 	for o, object := range a.objects {
 		var shares []string
@@ -216,7 +227,7 @@ func (a *atlas) subjects() *supplement.Section {
 	}
 	s.Parts = append(s.Parts, t)
 	if a.Folder != "" {
-		add(s, "The folder %s contains the template, the momenta and the flows.", a.Folder)
+		add(s, "The folder %s contains the template, the momenta and the flows.", filepath.Base(a.Folder))
 	}
 	return s
 }
@@ -242,7 +253,7 @@ func (a *atlas) methods() *supplement.Section {
 }
 
 // Outlines is a study of closed outlines, one a specimen.
-func Outlines(names []string, outlines [][][]float64) *study.Study {
+func Outlines(names []string, outlines []geom.Shape) *study.Study {
 	s := &study.Study{Names: names}
 	for _, x := range outlines {
 		s.Subjects = append(s.Subjects, []*mesh.Mesh{mesh.Curve(x, true)})

@@ -41,7 +41,7 @@ func words(d *supplement.Document) string {
 func TestLandmarks(t *testing.T) {
 	heads, q := morpho.Plethodon(), supplement.Question{Model: "species*site", Permutations: 99, Seed: 1}
 	plain := expect.Must(supplement.New(heads, q))
-	d := expect.Must(Landmarks(heads, q, Deformations{Width: 3, Mismatch: 0.1}))
+	d := expect.Must(Landmarks(heads, q, supplement.Deformations{Width: 3, Mismatch: 0.1}))
 	if plain.LeftOut == "" || d.LeftOut != "" || len(d.Figures()) <= len(plain.Figures()) {
 		t.Error(plain.LeftOut, d.LeftOut)
 	}
@@ -70,7 +70,7 @@ func TestLandmarksThatCoincide(t *testing.T) {
 	for i := range heads.Specimens {
 		heads.Specimens[i].Points[6] = slices.Clone(heads.Specimens[i].Points[2])
 	}
-	d := expect.Must(Landmarks(heads, supplement.Question{Permutations: 9, Seed: 1}, Deformations{Width: 3}))
+	d := expect.Must(Landmarks(heads, supplement.Question{Permutations: 9, Seed: 1}, supplement.Deformations{Width: 3}))
 	if n := len(d.Data.Specimens[0].Points); n != 12 {
 		t.Error(n, "landmarks")
 	}
@@ -83,21 +83,6 @@ func TestLandmarksThatCoincide(t *testing.T) {
 func TestVerdictsAreNumbers(t *testing.T) {
 	if c := supplement.PValue(0.05004); c.String() != "0.05" || c.Value() <= supplement.Significant {
 		t.Error(c, c.Value())
-	}
-}
-
-// A surface with a border has no ellipsoid; a closed one has, and comes closer to it.
-func TestMesh(t *testing.T) {
-	whole := mesh.Ellipsoid(1.2, 0.75, 0.7, 9, 16).Map(func(x []float64) []float64 { return []float64{x[0], x[1], x[2] * (1 + 0.3*math.Exp(-x[0]*x[0]/0.2))} })
-	d := expect.Must(Mesh(whole, "mm"))
-	rows := expect.Must(d.Table("ellipsoid")).Rows
-	if rows[1][1].Value() >= rows[0][1].Value() || d.LeftOut != "" {
-		t.Error(rows, d.LeftOut)
-	}
-	cut := whole.Copy()
-	cut.Cells = cut.Cells[:len(cut.Cells)/2]
-	if d := expect.Must(Mesh(cut, "")); !strings.Contains(words(d), "Only closed surfaces are compared with an ellipsoid.") {
-		t.Error(words(d))
 	}
 }
 

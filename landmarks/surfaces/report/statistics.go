@@ -31,12 +31,14 @@ func (a *atlas) asked() bool {
 func (t *Template) check(own *study.Study) {
 	if t.Tree != "" {
 		var notes []string
-		t.Question, notes = try.Get2(t.Question.ReadTrees(t.Tree))
-		own.Notes = append(own.Notes, notes...)
+		t.Question, notes = try.Get2(t.Question.ReadTrees(t.Tree, true))
+		for _, note := range notes {
+			own.Notes = append(own.Notes, "the tree: "+note)
+		}
 	}
 	columns := own.Columns()
 	if t.Question.Tree != "" {
-		columns, _ = try.Get2(columns.MatchTree(try.Get(tree.ParseAll(t.Question.Tree))[0]))
+		columns, _ = try.Get2(columns.MatchTree(try.Get(tree.Parse(t.Question.Tree))))
 	}
 	try.Get(shapestats.Parse(t.Question.Model, columns))
 }

@@ -133,9 +133,9 @@ const parallelTransport = "paralleltransport" // a model type in lower case
 var unsupported = map[string]string{
 	"affineatlas":               "take population.Align",
 	"principalgeodesicanalysis": "take DeterministicAtlas, then Atlas.PCA",
-	"longitudinalatlas":         "take a Regression of every subject, then stats.Gather: see stats.Grow",
-	"longitudinalregistration":  "take a Regression of every subject, then stats.Gather: see stats.Grow",
-	"shooting":                  "take Space.Shoot and Space.Carry with the momenta",
+	"longitudinalatlas":         "take a Regression of every subject, then stats.TransportToMean: see stats.Grow",
+	"longitudinalregistration":  "take a Regression of every subject, then stats.TransportToMean: see stats.Grow",
+	"shooting":                  "take Space.Shoot and Space.Transform with the momenta",
 	parallelTransport:           "read it by study.ReadParallelTransport, or run `study transport -data FOLDER -out RESULTS`",
 }
 
@@ -531,13 +531,13 @@ func resultsOf(folder string) map[string]string {
 
 // readMomenta reads the momenta of subjects as numbers, one control point per line, perhaps after a line with the numbers of subjects, of control
 // points and of coordinates.
-func readMomenta(path string, controls [][]float64, subjects int) [][][]float64 {
+func readMomenta(path string, controls [][]float64, subjects int) []geom.Shape {
 	n, d := len(controls), len(controls[0])
 	p := readPoints(path, d, float64(subjects), float64(n), float64(d))
 	if len(p) != subjects*n {
 		refuse("%s: %d vectors, and there are %d control points of %s", path, len(p), n, text.Counted(subjects, "subjects"))
 	}
-	return slices.Collect(slices.Chunk(p, n))
+	return slices.Collect(slices.Chunk(geom.Shape(p), n))
 }
 
 // names of the files of a study, as its documentation and its users spell them.

@@ -122,7 +122,7 @@ func (s *Study) chooseNorms(deformation, detail float64) {
 }
 
 // useFastSums takes fast sums, which hold around points, for an object of which a subject has many cells.
-func (s *Study) useFastSums(objects []population.Object, o int, points ...[][]float64) {
+func (s *Study) useFastSums(objects []population.Object, o int, points ...geom.Shape) {
 	if slices.ContainsFunc(s.Subjects, func(shape []*mesh.Mesh) bool { return len(shape[o].Cells) > fastFrom }) {
 		objects[o].Norm.Kernel = try.Get(kernels.Fast(objects[o].Norm.Kernel, 1e-4, points...))
 	}
@@ -131,7 +131,7 @@ func (s *Study) useFastSums(objects []population.Object, o int, points ...[][]fl
 // chooseDeformations chooses the sums of the norms, the first template, control points and deformations.
 func (s *Study) chooseDeformations(deformation float64) {
 	for o := range s.Model.Objects {
-		var points [][][]float64
+		var points []geom.Shape
 		for _, shape := range s.Subjects {
 			points = append(points, shape[o].Vertices)
 		}

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
@@ -53,10 +54,10 @@ type Study struct {
 
 	columns   *morpho.Dataset               // the names with covariates; nil without a table
 	results   map[string]string             // the files of a finished study of Deformetrica, by what they are; nil of others
-	momenta   [][][]float64                 // of these
+	momenta   []geom.Shape                  // of these
 	folder    string                        // that was read
 	each      bool                          // a mesh that cannot be used is left out
-	Landmarks [][][]float64                 // of every subject, nil where there are none: for Place. Start moves them with the subjects
+	Landmarks []geom.Shape                  // of every subject, nil where there are none: for Place. Start moves them with the subjects
 	Labels    []string                      // of the landmarks, or nil
 	motions   map[int]*population.Aligned   // of the subjects that were moved
 	doubts    []population.PlacementFailure // about the alignment

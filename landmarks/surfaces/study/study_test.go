@@ -200,7 +200,7 @@ func TestDeformetrica(t *testing.T) {
 	}
 
 	for what, c := range map[string][]string{
-		"LongitudinalAtlas: stats.Gather":          {"DeterministicAtlas", "LongitudinalAtlas"},
+		"LongitudinalAtlas: stats.TransportToMean": {"DeterministicAtlas", "LongitudinalAtlas"},
 		"Mystery: there are Registration":          {"DeterministicAtlas", "Mystery"},
 		"no model-type":                            {"<model-type>DeterministicAtlas</model-type>", ""},
 		"two objects have the id: mandible":        {"</object>", "</object><object id=\"mandible\"></object>"},

@@ -91,10 +91,10 @@ func (t *ParallelTransport) until(end float64) (out []Prediction, err error) {
 	space := t.Space.With(geom.Integrator(t.Space.Method(), steps))
 	path := try.Get(space.Shoot(t.Controls, scaled(t.Momentum, duration)))
 	moved := try.Get(space.Transport(path, t.Velocity))[0]
-	shapes := try.Get(space.Carry(path, mesh.Vertices(t.Template)))
+	shapes := try.Get(space.Transform(path, mesh.Vertices(t.Template)))
 	for k, controls := range path.Path {
 		to := try.Get(t.Space.Exp(controls, moved[k]))
-		subject := try.Get(t.Space.Carry(to, shapes[k]))
+		subject := try.Get(t.Space.Transform(to, shapes[k]))
 		out = append(out, Prediction{
 			Time:     t.At + duration*float64(k)/float64(steps),
 			Template: mesh.WithVertices(t.Template, shapes[k]), Subject: mesh.WithVertices(t.Template, subject[len(subject)-1]),
