@@ -134,15 +134,21 @@ func atlas(c *command) func() {
 		if *table != "" {
 			try.Get(s.ReadCovariates(*table))
 		}
-		objects := objectsOf(s)
 		t.Deformation, t.Detail, t.Similarity, t.Tolerance = settings.Deformation, settings.Detail, settings.Similarity, settings.Tolerance
+		if *page == "" {
+			if *table+t.Tree+t.Question.Model != "" || t.Sensitivity {
+				refuse("-covariates, -tree, -model and -sensitivity are for a report: want -report, its folder")
+			}
+			try.Do(s.Start(t.Deformation, t.Detail, t.Similarity))
+			told(s.Notes)
+			writeAtlas(c.out, s.Names, objectsOf(s), try.Get(s.Estimate(solve.Tolerance(t.Tolerance))))
+			return
+		}
 		document, found, err := report.Atlas(s, t)
 		try.Do(err)
 		told(s.Notes)
-		writeAtlas(c.out, s.Names, objects, found)
-		if *page != "" {
-			try.Do(document.Write(*page))
-		}
+		writeAtlas(c.out, s.Names, objectsOf(s), found)
+		try.Do(document.Write(*page))
 	}
 }
 
@@ -243,8 +249,8 @@ func readStart(path string) *start {
 // study is that of the aligned subjects.
 func (s *start) study(data string) *study.Study {
 	cohort := try.Get(study.Read(data))
-	cohort.Subjects, cohort.FreeVertices = s.Subjects, !s.Settings.Smooth
-	try.Do(cohort.StartAligned(s.Settings.Deformation, s.Settings.Detail))
+	cohort.Subjects, cohort.FreeVertices, cohort.Aligned = s.Subjects, !s.Settings.Smooth, true
+	try.Do(cohort.Start(s.Settings.Deformation, s.Settings.Detail, s.Settings.Similarity))
 	if checksum(cohort) != s.Model {
 		refuse("%s has changed since its subjects were aligned: align them again", data)
 	}

@@ -128,6 +128,31 @@ func TestAtlasByRounds(t *testing.T) {
 	}
 }
 
+// The one command also writes the report about a table and a tree of the subjects.
+func TestAtlasReport(t *testing.T) {
+	data, folder := outlines(t), t.TempDir()
+	table, phylogeny, page := filepath.Join(folder, "table.csv"), filepath.Join(folder, "tree.nwk"), filepath.Join(folder, "page")
+	for path, text := range map[string]string{table: "name,mass\na,1\nb,3\nc,2\n", phylogeny: "((a:1,b:1):1,c:2);"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"atlas", "-data", data, "-detail", "0.4", "-out", filepath.Join(folder, "out"), "-covariates", table, "-tree", phylogeny, "-model", "mass", "-report", page}
+	do(t, args...)
+	if anova := text(t, filepath.Join(page, "tables", "anova.csv")); !strings.Contains(anova, "mass,1,") {
+		t.Error(anova)
+	}
+	if ancestors := text(t, filepath.Join(page, "tables", "ancestors.csv")); strings.Count(ancestors, "\n") != 3 {
+		t.Error(ancestors)
+	}
+	expect.Refused(t, run(append(args, "-model", "weight")), "weight")
+	expect.Refused(t, run(args[:len(args)-2]), "want -report")
+	if err := os.WriteFile(phylogeny, []byte("((a:1,b:1):1,d:2);"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect.Refused(t, run(args), "no leaves for the specimens", "c")
+}
+
 // Names of objects are no paths: what was computed can be collected, and two objects that would have one file are refused before.
 func TestAtlasOfNamedObjects(t *testing.T) {
 	write := func(objects ...string) string {

@@ -46,15 +46,8 @@ func (a *analysis) describeFlat() *Section {
 
 // moved are the meshes of coordinates, with how far each vertex is from where other coordinates have it.
 func (a *analysis) moved(from, to []float64) (body []*mesh.Mesh, far [][]float64) {
-	before := try.Get(a.Body(from))
 	body = try.Get(a.Body(to))
-	for o, m := range body {
-		far = append(far, make([]float64, len(m.Vertices)))
-		for i, x := range m.Vertices {
-			far[o][i] = floats.Distance(x, before[o].Vertices[i], 2)
-		}
-	}
-	return body, far
+	return body, Displacements(body, try.Get(a.Body(from)))
 }
 
 // bodies draws the meshes of coordinates, coloured by their displacement from those of others.

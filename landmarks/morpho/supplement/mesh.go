@@ -16,8 +16,8 @@ import (
 	"anatomy/viz"
 )
 
-// corners returns the least and the largest coordinates of points.
-func corners(points [][]float64) (low, high []float64) {
+// extents returns the least and the largest coordinates of points.
+func extents(points [][]float64) (low, high []float64) {
 	low, high = slices.Clone(points[0]), slices.Clone(points[0])
 	for _, x := range points {
 		for a := range x {
@@ -72,6 +72,17 @@ func Drawn(objects []*mesh.Mesh, unit, quantity string, values [][]float64, more
 	return viz.Fig(append(layers, more...)...).NoAxes().Unit(unit)
 }
 
+// Displacements are the distances between the vertices of two positions of meshes, mesh by mesh.
+func Displacements(a, b []*mesh.Mesh) [][]float64 {
+	all := make([][]float64, len(a))
+	for o := range a {
+		for i, x := range a[o].Vertices {
+			all[o] = append(all[o], floats.Distance(x, b[o].Vertices[i], 2))
+		}
+	}
+	return all
+}
+
 // describeMesh fills the document with the measures of the mesh of the question, its defects and their repair.
 func (document *Document) describeMesh(q Question) {
 	plain := Question{Title: q.Title, Authors: q.Authors, Sums: q.Sums, Permutations: q.Permutations, Seed: q.Seed,
@@ -121,7 +132,7 @@ func measures(m *mesh.Mesh, unit string) *Table {
 	if volume, err := m.Volume(); err == nil && len(m.Cells[0]) == 3 && len(m.Boundary()) == 0 {
 		t.Add(WithUnit("volume", unit, "³"), volume)
 	}
-	low, high := corners(m.Vertices)
+	low, high := extents(m.Vertices)
 	for a := range low {
 		t.Add(WithUnit(fmt.Sprintf("extent along %c", 'x'+a), unit, ""), high[a]-low[a])
 	}

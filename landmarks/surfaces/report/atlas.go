@@ -164,9 +164,9 @@ func (a *atlas) template() *supplement.Section {
 	s := &supplement.Section{Title: "The template"}
 	add(s, "The template is the shape from which the deformations to all subjects start.")
 	template := a.found.Template
-	far := distances(template, template) // on average over the subjects
+	far := supplement.Displacements(template, template) // on average over the subjects
 	for _, shape := range a.found.Deformed {
-		for o, d := range distances(shape, template) {
+		for o, d := range supplement.Displacements(shape, template) {
 			floats.AddScaled(far[o], 1/float64(len(a.found.Deformed)), d)
 		}
 	}
@@ -192,7 +192,7 @@ func (a *atlas) modes() *supplement.Section {
 	add(s, "The modes are the principal components of the deformations. The first mode explains %.0f %% of the variance.", 100*modes.Explained[0])
 	figure(s, supplement.Figure{Name: "mode", Caption: "The first mode, from c = −2 to 2 standard deviations. Colours are distances from the mean shape, c = 0.",
 		Drawing: viz.Slider("c", c, func(k int) *viz.Figure {
-			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", distances(mode[k], mode[slices.Index(c, 0)])).Pose(mode[slices.Index(c, 0)][0].Vertices).Camera(-90, 20)
+			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", supplement.Displacements(mode[k], mode[slices.Index(c, 0)])).Pose(mode[slices.Index(c, 0)][0].Vertices).Camera(-90, 20)
 		})})
 	for o, object := range a.objects {
 		var shares []string
@@ -259,16 +259,4 @@ func Outlines(names []string, outlines []geom.Shape) *study.Study {
 		s.Subjects = append(s.Subjects, []*mesh.Mesh{mesh.Curve(x, true)})
 	}
 	return s
-}
-
-// distances are those of the vertices of two shapes, by objects.
-func distances(a, b []*mesh.Mesh) (all [][]float64) {
-	for o := range a {
-		far := make([]float64, len(a[o].Vertices))
-		for i, x := range a[o].Vertices {
-			far[i] = floats.Distance(x, b[o].Vertices[i], 2)
-		}
-		all = append(all, far)
-	}
-	return all
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -92,30 +93,25 @@ func (a *atlas) writeBodies(d *morpho.Dataset, body supplement.Body) {
 			try.Do(mesh.WriteFields(filepath.Join(a.Folder, file+".vtp"), to[o], mesh.Field{Name: "displacement", Values: moved}))
 		}
 	}
-	rows := map[string][][]float64{}
-	for _, s := range d.Specimens {
-		for _, name := range append(d.Covariates(), "group") {
-			column, err := d.Variable(name)
-			value := s.Covariates[name]
-			if name == "group" {
-				value = s.Group
-			}
-			if err == nil && column.Kind == morpho.Categories && value != "" {
-				rows["mean_"+name+"_"+value] = append(rows["mean_"+name+"_"+value], s.Points[0])
-			}
-		}
-	}
-	for name, of := range rows {
-		write(name, of...)
-	}
-	for k := range min(3, len(d.Specimens[0].Points[0])) {
-		least, most := math.Inf(1), math.Inf(-1)
+	all := func(d *morpho.Dataset) (rows [][]float64) {
 		for _, s := range d.Specimens {
-			least, most = math.Min(least, s.Points[0][k]), math.Max(most, s.Points[0][k])
+			rows = append(rows, s.Points[0])
 		}
-		for end, score := range map[string]float64{"lowest": least, "highest": most} {
-			row := make([]float64, len(d.Specimens[0].Points[0]))
-			row[k] = score
+		return rows
+	}
+	for _, factor := range try.Get(shapestats.Parse(a.Question.Model, d)).Factors {
+		by := d.GroupBy(factor)
+		for _, g := range by.Groups() {
+			write("mean_"+factor+"_"+g, all(by.Group(g))...)
+		}
+	}
+	rows := all(d)
+	for k := range min(3, len(rows[0])) {
+		ends := slices.Clone(rows)
+		slices.SortFunc(ends, func(a, b []float64) int { return cmp.Compare(a[k], b[k]) })
+		for end, x := range map[string][]float64{"lowest": ends[0], "highest": ends[len(ends)-1]} {
+			row := make([]float64, len(x))
+			row[k] = x[k]
 			write(fmt.Sprintf("component_%d_%s", k+1, end), row)
 		}
 	}

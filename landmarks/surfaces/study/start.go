@@ -45,6 +45,15 @@ func (s *Study) Start(deformation, detail float64, similarity bool) (err error) 
 		return nil
 	}
 	s.chooseNorms(deformation, detail)
+	if !s.Aligned {
+		s.align(deformation, similarity)
+	}
+	s.chooseDeformations(deformation)
+	return nil
+}
+
+// align brings the subjects to the first one.
+func (s *Study) align(deformation float64, similarity bool) {
 	poses := s.choosePoses(deformation)
 	if s.Landmarks == nil {
 		poses = s.refine(poses, similarity)
@@ -53,8 +62,6 @@ func (s *Study) Start(deformation, detail float64, similarity bool) (err error) 
 		s.move(i+1, pose)
 	}
 	s.differ(1e-3)
-	s.chooseDeformations(deformation)
-	return nil
 }
 
 // refine returns the rigid alignments of the subjects to the first that are near poses.
@@ -91,18 +98,6 @@ func (s *Study) refine(poses []*population.Aligned, similarity bool) []*populati
 		}
 	}
 	return aligned
-}
-
-// StartAligned is Start where the subjects are aligned already, as when Start did so in another process.
-func (s *Study) StartAligned(deformation, detail float64) (err error) {
-	defer try.Catch(&err)
-	if s.Model.Space != nil {
-		s.chooseMotion()
-		return nil
-	}
-	s.chooseNorms(deformation, detail)
-	s.chooseDeformations(deformation)
-	return nil
 }
 
 // chooseNorms chooses norms and noise of the objects.

@@ -49,6 +49,7 @@ type Study struct {
 	// FreeVertices says that all vertices of a template of surfaces move. Otherwise it is a population.Model.Hypertemplate: it moves by smooth
 	// fields only. Set it before Start.
 	FreeVertices bool
+	Aligned      bool   // the subjects are aligned already, as when Start did so in another process: Start only chooses the model
 	Save         string // a folder where Start, Estimate and Place keep their searches: see population.Model
 
 	columns   *morpho.Dataset               // the names with covariates; nil without a table

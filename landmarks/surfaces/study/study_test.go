@@ -401,8 +401,8 @@ func TestStartFromFar(t *testing.T) {
 	expect.Abs(t, "the far one", s.Subjects[1][0].Vertices, want.Objects[0].Vertices, 1e-2)
 
 	// Where subjects are aligned, the model is the same.
-	again := &study.Study{Names: s.Names, Subjects: s.Subjects}
-	if err := again.StartAligned(0.5, 0.2); err != nil {
+	again := &study.Study{Names: s.Names, Subjects: s.Subjects, Aligned: true}
+	if err := again.Start(0.5, 0.2, false); err != nil {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(again.Model.Objects) != fmt.Sprint(s.Model.Objects) || fmt.Sprint(again.Model.Space.Manifold) != fmt.Sprint(s.Model.Space.Manifold) {

@@ -63,11 +63,11 @@ func TestPlacements(t *testing.T) {
 // bodies are ellipsoids with different triangles, and the model that study chooses for them.
 func bodies(t *testing.T, shapes ...*mesh.Mesh) *study.Study {
 	t.Helper()
-	s := &study.Study{Subjects: population.Single(shapes)}
+	s := &study.Study{Subjects: population.Single(shapes), Aligned: true}
 	for i := range shapes {
 		s.Names = append(s.Names, string(rune('a'+i)))
 	}
-	if err := s.StartAligned(0.8, 0.3); err != nil {
+	if err := s.Start(0.8, 0.3, false); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -192,9 +192,9 @@ func TestPlacementOfCurves(t *testing.T) {
 	bend := func(x []float64) []float64 {
 		return []float64{x[0] + 0.1*math.Sin(1.5*x[0]), 1.1*x[1] + 0.15*math.Cos(1.5*x[0])}
 	}
-	s := &study.Study{Names: []string{"a", "b"}, Subjects: [][]*mesh.Mesh{pair(60, slices.Clone[[]float64]), pair(71, bend)}}
+	s := &study.Study{Names: []string{"a", "b"}, Subjects: [][]*mesh.Mesh{pair(60, slices.Clone[[]float64]), pair(71, bend)}, Aligned: true}
 	s.Model.Objects = []population.Object{{ID: "outer"}, {ID: "inner"}}
-	if err := s.StartAligned(0.5, 0.2); err != nil {
+	if err := s.Start(0.5, 0.2, false); err != nil {
 		t.Fatal(err)
 	}
 	var marks [][]float64
