@@ -85,34 +85,28 @@ func merged(met []region, share func(a, b int)) (regions []*region) {
 // groups parts images into those that share memory.
 func groups(images []*image) (all [][]int) {
 	var met []region
-	first := make([]int, len(images))
+	of := make([]int, len(images)) // the first image with which each shares memory
 	for i, m := range images {
-		first[i] = i
+		of[i] = i
 		for _, r := range m.met {
 			r.owner = i
 			met = append(met, r)
 		}
 	}
-	find := func(i int) int {
-		for first[i] != i {
-			i = first[i]
-		}
-		return i
-	}
 	merged(met, func(a, b int) {
-		a, b = find(a), find(b)
-		first[max(a, b)] = min(a, b)
-	})
-	at := map[int]int{}
-	for i := range first {
-		k, known := at[find(i)]
-		if !known {
-			k = len(all)
-			at[find(i)], all = k, append(all, nil)
+		if from, to := max(of[a], of[b]), min(of[a], of[b]); from != to {
+			for i := range of {
+				if of[i] == from {
+					of[i] = to
+				}
+			}
 		}
+	})
+	all = make([][]int, len(images))
+	for i, k := range of {
 		all[k] = append(all[k], i)
 	}
-	return all
+	return slices.DeleteFunc(all, func(group []int) bool { return group == nil })
 }
 
 // layout lists the types that values of the image may have, and hashes how they lie in memory.
