@@ -210,17 +210,22 @@ type lexeme struct {
 }
 
 // lexemes are the tokens and comments of a source.
-func lexemes(source string) (all []lexeme) {
-	var errs scanner.ErrorList
+func lexemes(source string) []lexeme {
+	all, _ := scanned(source)
+	return all
+}
+
+// scanned are the lexemes of a source, and what is wrong with the last that are wrong.
+func scanned(source string) (all []lexeme, wrong string) {
 	var s scanner.Scanner
 	src := []byte(source)
 	set := token.NewFileSet()
 	file := set.AddFile("", set.Base(), len(src))
-	s.Init(file, src, errs.Add, scanner.ScanComments)
+	s.Init(file, src, func(_ token.Position, message string) { wrong = message }, scanner.ScanComments)
 	for {
 		pos, tok, lit := s.Scan()
 		if tok == token.EOF {
-			return all
+			return all, wrong
 		}
 		text := lit
 		if !tok.IsLiteral() && tok != token.COMMENT && tok != token.SEMICOLON {
