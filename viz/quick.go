@@ -12,8 +12,7 @@ import (
 // letter ("red", "steelblue", "g"), "--" for dashes, "o" for dots in place of the line, or these together ("r--"). Lists are []float64 or []int.
 // Blue, red, green, orange, purple and grey are those of this package.
 func Plot(first any, more ...any) *Layer {
-	var lists [][]float64
-	var how []string
+	lists, how, err := [][]float64{}, []string{}, error(nil)
 	for _, a := range append([]any{first}, more...) {
 		switch a := a.(type) {
 		case []float64:
@@ -23,18 +22,21 @@ func Plot(first any, more ...any) *Layer {
 		case string:
 			how = append(how, a)
 		default:
-			return styled(Series(nil, nil), nil, fmt.Errorf("Plot takes lists of numbers, []float64 or []int, and texts such as \"red\"; this is a %T", a))
+			err = fmt.Errorf("Plot takes lists of numbers, []float64 or []int, and texts such as \"red\"; this is a %T", a)
 		}
 	}
-	switch len(lists) {
-	case 1:
-		lists = [][]float64{make([]float64, len(lists[0])), lists[0]}
-		for i := range lists[0] {
-			lists[0][i] = float64(i)
+	if len(lists) == 1 {
+		steps := make([]float64, len(lists[0]))
+		for i := range steps {
+			steps[i] = float64(i)
 		}
-	case 2:
-	default:
-		return styled(Series(nil, nil), nil, fmt.Errorf("Plot takes y, or x and y; these are %d lists: draw several lines by viz.Fig(viz.Plot(x, y), viz.Plot(x, z))", len(lists)))
+		lists = [][]float64{steps, lists[0]}
+	}
+	if len(lists) != 2 && err == nil {
+		err = fmt.Errorf("Plot takes y, or x and y; these are %d lists: draw several lines by viz.Fig(viz.Plot(x, y), viz.Plot(x, z))", len(lists))
+	}
+	if err != nil {
+		return styled(Series(nil, nil), nil, err)
 	}
 	draw := Series
 	for i, h := range how {

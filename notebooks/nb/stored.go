@@ -118,6 +118,7 @@ func (m *image) layout() (all []reflect.Type, number map[reflect.Type]int, hash 
 	for _, name := range m.names() {
 		of = append(of, m.dynamic[name])
 	}
+	of = append(of, reflect.TypeFor[remembered]())
 	all, number = types(of...)
 	h := sha256.New()
 	for _, t := range all {
