@@ -87,3 +87,9 @@ func styled(l *Layer, how []string, err error) *Layer {
 	}
 	return l
 }
+
+// Show shows the layer, as it does where it is the last line of a cell; so do the other drawings.
+func (l *Layer) Show()  { Show(l) }
+func (f *Figure) Show() { Show(f) }
+func (p *Panels) Show() { Show(p) }
+func (s *slider) Show() { Show(s) }

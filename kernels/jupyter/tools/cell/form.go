@@ -34,7 +34,6 @@ type live struct {
 
 	reached   map[ast.Node]bool
 	queue     []ast.Node      // reached, and not looked at yet
-	draws     bool            // the last value may be a figure
 	needed    map[string]bool // variables of the notebook that are declared; true: and read
 	recipes   map[string]bool
 	edits     []edit
@@ -183,7 +182,6 @@ func (l *live) insert(at int, text string) { l.edits = append(l.edits, edit{at, 
 
 // reach finds the declarations that the cell comes to, and the variables of earlier cells that it names.
 func (l *live) reach() {
-	l.draws = false
 	l.reached, l.needed, l.recipes = map[ast.Node]bool{}, map[string]bool{}, map[string]bool{}
 	l.queue = nil
 	for _, d := range l.file.Decls {
@@ -321,8 +319,6 @@ func (l *live) prune() {
 		name, path := imported(s)
 		if l.unused[path] || name != "_" && name != "." && !used[name] || name == "." && !bare {
 			l.blank(l.src, s)
-		} else if path == figurePath {
-			l.draws = bytes.Contains(l.src, []byte(displayOpen))
 		}
 	}
 }
@@ -374,14 +370,6 @@ func (l *live) head() {
 		r := l.x.Recipes[id]
 		maps.Copy(imports, r.Imports)
 		add(r.Name, l.making(id))
-	}
-	for _, path := range imports {
-		l.draws = l.draws || path == figurePath && bytes.Contains(l.src, []byte(displayOpen))
-	}
-	if l.draws { // others need not link the package
-		viz := packageName(figurePath)
-		imports[viz] = figurePath
-		add("", fmt.Sprintf("var _ = %s.Draw(func(x any) bool { d, ok := x.(%s.Drawing); if ok { %s.Show(d) }; return ok })", displayAlias, viz, viz))
 	}
 	first = vars + first
 	header := ""

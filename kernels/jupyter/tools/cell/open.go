@@ -365,5 +365,4 @@ const (
 	displayClose = ") // shown"
 	displayAlias = "nb_"
 	displayPath  = "anatomy/notebooks/nb"
-	figurePath   = "anatomy/viz"
 )
