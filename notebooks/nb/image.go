@@ -61,7 +61,8 @@ type target struct {
 
 // reach walks over what some roots reach. The error says what of it is no data.
 func reach(digest bool, roots ...root) (*image, error) {
-	m := &image{digest: digest, roots: roots, dynamic: map[string]reflect.Type{}, imports: typeNames{}, ids: map[unsafe.Pointer]int{}, seen: map[spot]int{}}
+	m := &image{digest: digest, roots: roots, dynamic: map[string]reflect.Type{}, imports: typeNames{}, ids: map[unsafe.Pointer]int{},
+		seen: map[spot]int{}}
 	for i, r := range roots {
 		if r.typ.Size() > 0 {
 			m.reference(region{spot: spot{r.at, r.typ}, count: 1, root: i + 1})

@@ -213,7 +213,8 @@ func (m *image) read(all []reflect.Type, behind []byte) {
 
 var errBroken = errors.New("the file is broken")
 
-// load reads roots from a file, whose name is the checksum of what it holds: those of the group that was written, and the types that its values have in interfaces.
+// load reads roots from a file, whose name is the checksum of what it holds: those of the group that was written, and the types that its values
+// have in interfaces.
 func load(file string, roots []root, dynamic []reflect.Type) (err error) {
 	f, err := opened.Regular(file)
 	if err != nil {

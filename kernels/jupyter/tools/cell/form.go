@@ -275,20 +275,6 @@ func (l *live) needRecipe(id string) {
 	}
 }
 
-// identifiers passes on those of a piece of source, but for what stands behind a dot.
-func identifiers(n ast.Node, see func(id *ast.Ident)) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.SelectorExpr:
-			identifiers(n.X, see)
-			return false
-		case *ast.Ident:
-			see(n)
-		}
-		return true
-	})
-}
-
 // prune leaves out the functions that the cell does not come to, and imports that nothing names.
 func (l *live) prune() {
 	for _, d := range l.file.Decls {
@@ -391,44 +377,6 @@ func (l *live) head() {
 	l.insert(len(l.src), last.String()+"\n")
 }
 
-// targets lists the variables that a statement at the top level of main, or a declaration, gives values, and what they are computed from.
-func targets(n ast.Node) (names []*ast.Ident, values []ast.Expr) {
-	switch n := n.(type) {
-	case *ast.AssignStmt:
-		if n.Tok != token.DEFINE && n.Tok != token.ASSIGN {
-			return nil, nil
-		}
-		for _, x := range n.Lhs {
-			id, ok := x.(*ast.Ident)
-			if !ok {
-				return nil, nil
-			}
-			names = append(names, id)
-		}
-		values = n.Rhs
-	case *ast.DeclStmt:
-		return targets(n.Decl)
-	case *ast.GenDecl:
-		if n.Tok == token.VAR {
-			for _, s := range n.Specs {
-				names, values = append(names, s.(*ast.ValueSpec).Names...), append(values, s.(*ast.ValueSpec).Values...)
-			}
-		}
-	}
-	return named(names), values
-}
-
-// named are those of the names that are not blank.
-func named(names []*ast.Ident) []*ast.Ident {
-	return slices.DeleteFunc(slices.Clone(names), func(id *ast.Ident) bool { return id.Name == "_" })
-}
-
-// declares says whether a statement declares the variables that it gives values.
-func declares(s ast.Node) bool {
-	assign, is := s.(*ast.AssignStmt)
-	return !is || assign.Tok == token.DEFINE
-}
-
 // body is that of main.
 func (l *live) body() []ast.Stmt {
 	if l.main == nil {
@@ -469,11 +417,6 @@ func (l *live) statements() {
 		}
 		l.insert(l.offset(s.End()), after+"; "+l.bind(s, names, values))
 	}
-}
-
-func isVar(n ast.Node) bool {
-	_, is := n.(*ast.ValueSpec)
-	return is
 }
 
 // variables describes variables as notebooks/nb wants it.
