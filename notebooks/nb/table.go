@@ -9,7 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/morpho/files"
 )
 
 // Frame is a table: rows of texts, in columns that have names.
@@ -24,13 +24,20 @@ type Row struct {
 	cells []string
 }
 
-// Table reads a table from a file of text or of Excel, as morpho.ReadTable does. What it is not given ends the cell with a message, as Must does:
+// Table reads a table from a file of text or of Excel, as files.ReadTable does. What it is not given ends the cell with a message, as Must does:
 //
 //	t := nb.Table("fish.csv")
 //	viz.Scatter(t.Numbers("length"), t.Numbers("weight"))
 func Table(path string) *Frame {
-	names, rows := Must2(morpho.ReadTable(path))
-	return &Frame{names, rows}
+	t := Must(files.ReadTable(path))
+	f := &Frame{names: t.Header}
+	for _, row := range t.Rows {
+		if len(row.Cells) > len(f.names) {
+			fail("error: %s:%d: %d cells under %d names of columns: write the same number of cells in each line", path, row.Line, len(row.Cells), len(f.names))
+		}
+		f.rows = append(f.rows, row.Cells)
+	}
+	return f
 }
 
 // Names are the names of the columns.
