@@ -14,35 +14,33 @@ import (
 func Plot(first any, more ...any) *Layer {
 	var lists [][]float64
 	var how []string
+	draw, wrong := Series, ""
 	for _, a := range append([]any{first}, more...) {
 		switch a := a.(type) {
 		case []float64:
 			lists = append(lists, a)
 		case []int:
-			lists = append(lists, decimals(a))
+			lists = append(lists, numbers(len(a), func(i int) int { return a[i] }))
 		case string:
+			if rest, dots := strings.CutSuffix(a, "o"); dots && len(rest) <= 1 {
+				draw, a = Scatter, rest
+			}
 			how = append(how, a)
 		default:
-			return styled(Series(nil, nil), nil, fmt.Errorf("Plot takes lists of numbers, []float64 or []int, and texts such as \"red\"; this is a %T", a))
+			wrong = fmt.Sprintf(" and a %T", a)
 		}
 	}
-	switch len(lists) {
-	case 1:
-		lists = [][]float64{make([]float64, len(lists[0])), lists[0]}
-		for i := range lists[0] {
-			lists[0][i] = float64(i)
-		}
-	case 2:
-	default:
-		return styled(Series(nil, nil), nil, fmt.Errorf("Plot takes y, or x and y; these are %d lists: draw several lines by viz.Fig(viz.Plot(x, y), viz.Plot(x, z))", len(lists)))
+	given := len(lists)
+	if given == 1 {
+		lists = [][]float64{numbers(len(lists[0]), func(i int) int { return i }), lists[0]}
 	}
-	draw := Series
-	for i, h := range how {
-		if rest, dots := strings.CutSuffix(h, "o"); dots && (rest == "" || len(rest) == 1) {
-			draw, how[i] = Scatter, rest
-		}
+	if len(lists) == 2 && wrong == "" {
+		return draw(lists[0], lists[1]).styled(how)
 	}
-	return styled(draw(lists[0], lists[1]), how, nil)
+	l := Series(nil, nil)
+	l.fail("Plot takes y, or x and y, as []float64 or []int, and texts such as \"red\", and not %d lists%s: "+
+		"draw several lines by viz.Fig(viz.Plot(x, y), viz.Plot(x, z))", given, wrong)
+	return l
 }
 
 // Hist draws the distribution of values as Histogram does, with a number of bars that follows from the values unless it is given.
@@ -50,38 +48,40 @@ func Hist(values []float64, bins ...int) *Layer {
 	return Histogram(values, append(bins, 0)[0])
 }
 
-func decimals(values []int) []float64 {
-	out := make([]float64, len(values))
-	for i, v := range values {
-		out[i] = float64(v)
+// numbers lists n whole numbers.
+func numbers(n int, at func(i int) int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = float64(at(i))
 	}
 	return out
 }
 
 // everyday are the colours of this package by the names that people give them.
-var everyday = map[string]color.NRGBA{"b": Blue, "blue": Blue, "r": Vermilion, "red": Vermilion, "g": Green, "green": Green, "k": Black, "orange": Orange,
-	"purple": Purple, "pink": Purple, "m": Purple, "c": Sky, "y": Orange, "grey": Grey, "gray": Grey}
+var everyday = map[string]color.NRGBA{"b": Blue, "blue": Blue, "r": Vermilion, "red": Vermilion, "g": Green, "green": Green, "k": Black,
+	"orange": Orange, "purple": Purple, "pink": Purple, "m": Purple, "c": Sky, "y": Orange, "grey": Grey, "gray": Grey}
 
-// styled gives a layer a colour and dashes by words, or an error.
-func styled(l *Layer, how []string, err error) *Layer {
-	if err != nil {
-		l.fail("%w", err)
-	}
+// styled gives a layer a colour and dashes by words.
+func (l *Layer) styled(how []string) *Layer {
 	for _, h := range how {
-		name, dashed := strings.CutSuffix(h, "--")
-		if dashed {
-			l.Dashed()
-		}
-		if name = strings.ToLower(strings.TrimSuffix(name, "-")); name == "" {
-			continue
-		}
-		if c, ok := everyday[name]; ok {
-			l.Color(c)
-		} else if c, ok := colornames.Map[name]; ok {
-			l.Color(c)
-		} else {
+		name, dashed := strings.CutSuffix(strings.ToLower(h), "--")
+		l.dashed = l.dashed || dashed
+		own, known := everyday[name]
+		css, is := colornames.Map[name]
+		switch {
+		case known:
+			l.Color(own)
+		case is:
+			l.Color(css)
+		case strings.Trim(name, "-") != "":
 			l.fail("there is no colour %q: write \"red\" or another name of CSS, or viz.Vermilion behind .Color", name)
 		}
 	}
 	return l
 }
+
+// Show shows the layer, as it does where it is the last line of a cell; so do the other drawings.
+func (l *Layer) Show()  { Show(l) }
+func (f *Figure) Show() { Show(f) }
+func (p *Panels) Show() { Show(p) }
+func (s *slider) Show() { Show(s) }

@@ -15,7 +15,7 @@ func TestPlot(t *testing.T) {
 		{Plot(y), "x from 0 to 2; y from 1 to 3"}, {Plot(x, y), "x from 1 to 4; y from 1 to 3"}, {Plot([]int{1, 5}, []int{2, 3}), "x from 1 to 5; y from 2 to 3"},
 		{Plot(x, y, "red"), "vermilion"}, {Plot(x, y, "r--"), "vermilion"}, {Plot(x, y, "ro"), "3 points, vermilion"}, {Plot(y, "o", "Green"), "3 points, green"},
 		{Plot(x, y, "steelblue"), "curve"}, {Plot(x, y, "--"), "curve"},
-		{Plot(x, y, "reddish"), `there is no colour "reddish"`}, {Plot(x, y, y), "3 lists"}, {Plot("red"), "0 lists"}, {Plot(x, 3), "this is a int"},
+		{Plot(x, y, "reddish"), `there is no colour "reddish"`}, {Plot(x, y, y), "3 lists"}, {Plot("red"), "not 0 lists"}, {Plot(x, 3), "1 lists and a int"},
 		{Plot(x, x[:2]), "3"}, {Hist(y), "x from 1"}, {Hist(y, 2), "y from 0"}, {Hist(nil), "no values"},
 	} {
 		got, err := alt(c.drawing)

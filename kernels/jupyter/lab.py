@@ -145,11 +145,27 @@ def checks(page):
     page.shot("launcher")
     assert page.page.locator(".jp-Notification-Toast-Icon, .Toastify__toast").count() == 0
 
-    print("the page that `make lab` opens")
-    page.page.goto(f"{page.address}/lab/tree/README.md?token={TOKEN}&reset")
-    expect(page.page.locator(".jp-MarkdownViewer h1")).to_have_text(re.compile("The course"), timeout=60_000)
-    expect(page.page.locator(".jp-MarkdownViewer img").first).to_be_visible()
+    print("the notebook that `make lab` opens, and its report")
+    page.open("ten_minutes.ipynb")
     page.shot("welcome")
+    page.page.locator(".lm-MenuBar-item", has_text=re.compile("^File$")).click()
+    page.page.locator(".lm-Menu-itemLabel", has_text="Save and Export Notebook As").hover()
+    expect(page.page.locator(".lm-Menu-itemLabel", has_text=re.compile("^HTML$"))).to_be_visible(timeout=20_000)
+    assert page.page.locator(".lm-Menu-itemLabel", has_text=re.compile("^(Qt|Web)?pdf$", re.I)).count() == 0
+    page.shot("menu")
+    page.page.keyboard.press("Escape")
+    page.page.keyboard.press("Escape")
+    start = time.monotonic()
+    page.menu("File", r"Report of this notebook \(HTML and PDF\)")
+    said = page.page.locator(".Toastify__toast")
+    expect(said).to_contain_text(re.compile(r"is \S+/ten_minutes\S*\.html; the PDF lies beside it|cannot be made"), timeout=300_000)
+    print(f"  the report took {time.monotonic() - start:.1f} s")
+    page.shot("report")
+    made = pathlib.Path(re.search(r"is (\S+\.html); ", said.inner_text())[1])
+    assert made.is_file() and made.with_suffix(".pdf").is_file() and "The anatomy authors" in made.read_text(encoding="utf-8")
+    for file in made, made.with_suffix(".pdf"):
+        file.unlink()
+    shutil.rmtree(made.with_suffix(""))
 
     print("run all of the second notebook")
     page.open("02_geodesics.ipynb")
@@ -269,8 +285,7 @@ def main():
         for name in ("nb", "report", "data"):
             (notebooks / name).mkdir()
         shutil.copy(ROOT / "notebooks" / "02_geodesics.ipynb", notebooks)
-        shutil.copy(ROOT / "notebooks" / "README.md", notebooks)
-        shutil.copytree(ROOT / "notebooks" / "gallery", notebooks / "gallery")
+        shutil.copy(ROOT / "notebooks" / "ten_minutes.ipynb", notebooks)
         (notebooks / "try.ipynb").write_text(notebook(
             '%%\nfmt.Println("first")', '%%\ncallosum := morpho.CorpusCallosum().Shape("jhu_atlas")',
             "%%\ncallosum := morpho.CorpusCallosum().Shape(\"jhu_atlas\")\nviz.Show(\n\tviz.Outline(callosum).Color(viz.Vermillion),\n)",

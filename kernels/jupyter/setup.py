@@ -242,6 +242,7 @@ def python(lab, test, cuda):
             write(VENV / "share" / "jupyter" / "labextensions" / "anatomy-figures" / name, (HERE / "labextension" / name).read_text())
         write(VENV / "share" / "jupyter" / "lab" / "settings" / "overrides.json", {
             "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+            "@jupyterlab/mainmenu-extension:plugin": {"menus": [{"id": "jp-mainmenu-file", "items": [{"command": "anatomy:report", "rank": 9}]}]},
             # pages are read
             "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
         })

@@ -14,7 +14,7 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
-// Display shows values under the cell: a figure as a picture, what has a method String by it, anything else as fmt prints
+// Display shows values under the cell: what has a method Show as a picture, what has a method String by it, anything else as fmt prints
 // it, long values cut. A last value that is an error is not shown: it ends the cell like Must. The kernel calls Display
 // with the last expression of a cell, unless a semicolon follows it.
 func Display(values ...any) {
@@ -28,7 +28,9 @@ func Display(values ...any) {
 	}
 	var lines []string
 	for _, v := range values {
-		if !draw(v) {
+		if figure, is := v.(interface{ Show() }); is {
+			figure.Show()
+		} else {
 			lines = append(lines, text(v))
 		}
 	}
@@ -42,16 +44,6 @@ func Display(values ...any) {
 	}
 	gonbui.SendData(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextPlain: plain}})
 	gonbui.Sync()
-}
-
-// draw shows a picture of a value, or returns false.
-var draw = func(any) bool { return false }
-
-// Draw gives Display the function that shows the values which are figures, and returns false for all others. Cells that
-// use a package of figures contain the call, so that others need not link the package.
-func Draw(show func(any) bool) any {
-	draw = show
-	return nil
 }
 
 // Report shows a document of package supplement below the cell: paragraphs, tables, figures, and claims as True.

@@ -61,7 +61,8 @@ type target struct {
 
 // reach walks over what some roots reach. The error says what of it is no data.
 func reach(digest bool, roots ...root) (*image, error) {
-	m := &image{digest: digest, roots: roots, dynamic: map[string]reflect.Type{}, imports: typeNames{}, ids: map[unsafe.Pointer]int{}, seen: map[spot]int{}}
+	m := &image{digest: digest, roots: roots, dynamic: map[string]reflect.Type{}, imports: typeNames{}, ids: map[unsafe.Pointer]int{},
+		seen: map[spot]int{}}
 	for i, r := range roots {
 		if r.typ.Size() > 0 {
 			m.reference(region{spot: spot{r.at, r.typ}, count: 1, root: i + 1})
@@ -294,35 +295,32 @@ func (m *image) entries(v reflect.Value) {
 	}
 }
 
-// What an interface holds.
-const (
-	nothing = iota
-	words   // of an error
-	typed   // a value after the name of its type
-)
-
+// held passes on what an interface holds, behind the name of its type; an error that no other program can make by its words and causes.
 func (m *image) held(v reflect.Value, depth int) {
-	kind, name, x := nothing, "", v.Elem()
-	if !v.IsNil() {
-		if kind = typed; worded(x) {
-			kind = words
-		} else {
-			name = m.named(x.Type())
-		}
+	name, x := "", v.Elem()
+	switch {
+	case v.IsNil():
+	case worded(x):
+		err := x.Interface().(error)
+		name, x = "error", reflect.ValueOf(remembered{err.Error(), causes(err), slices.Index(sentinels, err) + 1})
+	default:
+		name = m.named(x.Type())
 	}
-	switch m.uint(kind) {
-	case words:
-		var err error
-		if !m.reads {
-			err = x.Interface().(error)
-		}
-		if err = m.error(err); m.reads {
-			v.Set(reflect.ValueOf(err))
-		}
-	case typed:
-		if x = m.elsewhere(m.dynamic[m.text(name)], x, depth); m.reads {
-			v.Set(x)
-		}
+	if name = m.text(name); name == "" {
+		return
+	}
+	t := m.dynamic[name]
+	if name == "error" {
+		t = reflect.TypeFor[remembered]()
+	}
+	x = m.elsewhere(t, x, depth)
+	if r, is := x.Interface().(remembered); is && r.known > 0 {
+		x = reflect.ValueOf(sentinels[r.known-1])
+	} else if is {
+		x = reflect.ValueOf(&r)
+	}
+	if m.reads {
+		v.Set(x)
 	}
 }
 
@@ -362,6 +360,7 @@ func worded(x reflect.Value) bool {
 type remembered struct {
 	words  string
 	causes []error
+	known  int // 1 + the number of the one of sentinels that it is, or 0
 }
 
 func (r *remembered) Error() string   { return r.words }
@@ -376,27 +375,6 @@ func causes(err error) []error {
 		return []error{cause}
 	}
 	return nil
-}
-
-// error passes on an error by its words and causes.
-func (m *image) error(err error) error {
-	if known := m.uint(slices.Index(sentinels, err) + 1); known > 0 {
-		return sentinels[known-1]
-	}
-	e := &remembered{}
-	if !m.reads {
-		e.words, e.causes = err.Error(), causes(err)
-	}
-	e.words = m.text(e.words)
-	if n := m.uint(len(e.causes)); m.reads {
-		e.causes = make([]error, n)
-	}
-	for i, cause := range e.causes {
-		if cause = m.error(cause); m.reads {
-			e.causes[i] = cause
-		}
-	}
-	return e
 }
 
 // names lists the types of the values in interfaces by their names.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	old "math/rand"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -285,16 +286,20 @@ func TestDigest(t *testing.T) {
 func TestTypeNames(t *testing.T) {
 	names := typeNames{}
 	for v, want := range map[any]string{
-		(*map[string][]int)(nil):                          "*map[string][]int",
-		(*morpho.Dataset)(nil):                            "*nb_X.Dataset",
-		(*func(int, ...string) (float64, error))(nil):     "*func(int, ...string) (float64, error)",
-		(*struct{ A, B int })(nil):                        "*struct { A int; B int; }",
-		(*interface{ F(int) string })(nil):                "*interface { F(int) (string); }",
-		(*any)(nil):                                       "*interface { }",
+		(*map[string][]int)(nil):                      "*map[string][]int",
+		(*morpho.Dataset)(nil):                        "*nb_X.Dataset",
+		(*func(int, ...string) (float64, error))(nil): "*func(int, ...string) (float64, error)",
+		(*struct{ A, B int })(nil):                    "*struct { A int; B int }",
+		(*interface{ F(int) string })(nil):            "*interface { F(int) string }",
+		(*any)(nil):                                   "*interface {}",
+		(*func(...morpho.Dataset))(nil):               "*func(...nb_X.Dataset)",
+		(*struct {
+			When time.Time `json:"when"`
+		})(nil): "*struct { When nb_X.Time \"json:\\\"when\\\"\" }",
 		(*<-chan [3]bool)(nil):                            "*<-chan [3]bool",
 		(*fs.FileMode)(nil):                               "*nb_X.FileMode",
 		(*atomic.Pointer[map[string]morpho.Dataset])(nil): "*nb_X.Pointer[map[string]nb_X.Dataset]",
-		(*struct{ *morpho.Dataset })(nil):                 "*struct { *nb_X.Dataset; }",
+		(*struct{ *morpho.Dataset })(nil):                 "*struct { *nb_X.Dataset }",
 	} {
 		got, err := names.of(reflect.TypeOf(v))
 		for alias := range names {
@@ -304,8 +309,11 @@ func TestTypeNames(t *testing.T) {
 			t.Errorf("%T: got %s, want %s, error %v", v, got, want, err)
 		}
 	}
-	if _, err := names.of(reflect.TypeFor[*node]()); err == nil {
-		t.Error("the name of a type that is not exported is written")
+	for _, hidden := range []reflect.Type{reflect.TypeFor[*node](), reflect.TypeFor[func(...node)](), reflect.TypeFor[struct{ a int }](), reflect.TypeFor[interface{ f() }](),
+		reflect.TypeFor[map[*rand.Rand]old.Source](), reflect.TypeFor[atomic.Pointer[node]]()} {
+		if text, err := names.of(hidden); err == nil {
+			t.Errorf("%v is written as %s", hidden, text)
+		}
 	}
 }
 

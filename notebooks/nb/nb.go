@@ -14,6 +14,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -100,9 +101,8 @@ func Printf(format string, args ...any) {
 	if gonbui.IsNotebook {
 		args = slices.Clone(args)
 		for i, a := range args {
-			switch a.(type) {
-			case Markdown, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128:
-			default:
+			t := reflect.TypeOf(a)
+			if _, is := a.(Markdown); !is && (t == nil || t.PkgPath() != "" || !plain(t)) {
 				args[i] = data{a}
 			}
 		}

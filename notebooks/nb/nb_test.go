@@ -89,7 +89,7 @@ func TestCells(t *testing.T) {
 		"display fields":   {out: "{A:1 B:2}\n"},
 		"display matrix":   {out: "[1 2]\n[3 4]\n"},
 		"display long":     {out: strings.Repeat("é", longest) + "… (5 characters more)\n"},
-		"display figure":   {out: "drawn true\n"},
+		"display figure":   {out: "drawn\n1\n"},
 		"display missing":  {err: "error: open nothing.csv: no such file or directory (in the folder " + folder + ")\n"},
 		"must missing":     {err: "error: open /nothing.csv: no such file or directory\n"},
 	} {

@@ -85,34 +85,28 @@ func merged(met []region, share func(a, b int)) (regions []*region) {
 // groups parts images into those that share memory.
 func groups(images []*image) (all [][]int) {
 	var met []region
-	first := make([]int, len(images))
+	of := make([]int, len(images)) // the first image with which each shares memory
 	for i, m := range images {
-		first[i] = i
+		of[i] = i
 		for _, r := range m.met {
 			r.owner = i
 			met = append(met, r)
 		}
 	}
-	find := func(i int) int {
-		for first[i] != i {
-			i = first[i]
-		}
-		return i
-	}
 	merged(met, func(a, b int) {
-		a, b = find(a), find(b)
-		first[max(a, b)] = min(a, b)
-	})
-	at := map[int]int{}
-	for i := range first {
-		k, known := at[find(i)]
-		if !known {
-			k = len(all)
-			at[find(i)], all = k, append(all, nil)
+		if from, to := max(of[a], of[b]), min(of[a], of[b]); from != to {
+			for i := range of {
+				if of[i] == from {
+					of[i] = to
+				}
+			}
 		}
+	})
+	all = make([][]int, len(images))
+	for i, k := range of {
 		all[k] = append(all[k], i)
 	}
-	return all
+	return slices.DeleteFunc(all, func(group []int) bool { return group == nil })
 }
 
 // layout lists the types that values of the image may have, and hashes how they lie in memory.
@@ -124,6 +118,7 @@ func (m *image) layout() (all []reflect.Type, number map[reflect.Type]int, hash 
 	for _, name := range m.names() {
 		of = append(of, m.dynamic[name])
 	}
+	of = append(of, reflect.TypeFor[remembered]())
 	all, number = types(of...)
 	h := sha256.New()
 	for _, t := range all {
@@ -218,7 +213,8 @@ func (m *image) read(all []reflect.Type, behind []byte) {
 
 var errBroken = errors.New("the file is broken")
 
-// load reads roots from a file, whose name is the checksum of what it holds: those of the group that was written, and the types that its values have in interfaces.
+// load reads roots from a file, whose name is the checksum of what it holds: those of the group that was written, and the types that its values
+// have in interfaces.
 func load(file string, roots []root, dynamic []reflect.Type) (err error) {
 	f, err := opened.Regular(file)
 	if err != nil {

@@ -46,17 +46,6 @@ func (f *Frame) Names() []string { return slices.Clone(f.names) }
 // Len is the number of rows.
 func (f *Frame) Len() int { return len(f.rows) }
 
-// Rows are the rows from the first to the last.
-func (f *Frame) Rows() iter.Seq[Row] {
-	return func(yield func(Row) bool) {
-		for _, cells := range f.rows {
-			if !yield(Row{f, cells}) {
-				return
-			}
-		}
-	}
-}
-
 // Text is the cell in the column of that name; "" where nothing stands.
 func (r Row) Text(name string) string {
 	c := slices.Index(r.of.names, name)
@@ -90,8 +79,8 @@ func (r Row) Number(name string) float64 {
 // column lists what every row has.
 func column[T any](f *Frame, of func(Row) T) []T {
 	out := make([]T, 0, len(f.rows))
-	for r := range f.Rows() {
-		out = append(out, of(r))
+	for _, cells := range f.rows {
+		out = append(out, of(Row{f, cells}))
 	}
 	return out
 }
@@ -111,9 +100,9 @@ func (f *Frame) Numbers(name string) []float64 {
 //	t.Filter(func(r nb.Row) bool { return r.Text("sex") == "F" && r.Number("age") > 3 })
 func (f *Frame) Filter(keep func(Row) bool) *Frame {
 	out := &Frame{names: f.names}
-	for r := range f.Rows() {
-		if keep(r) {
-			out.rows = append(out.rows, r.cells)
+	for _, cells := range f.rows {
+		if keep(Row{f, cells}) {
+			out.rows = append(out.rows, cells)
 		}
 	}
 	return out
@@ -133,19 +122,11 @@ func (f *Frame) Complete(names ...string) *Frame {
 //		fmt.Println(sex, stat.Mean(rows.Numbers("weight"), nil))
 //	}
 func (f *Frame) Group(name string) iter.Seq2[string, *Frame] {
-	groups := map[string]*Frame{}
-	var order []string
-	for r := range f.Rows() {
-		text := r.Text(name)
-		if groups[text] == nil {
-			groups[text] = &Frame{names: f.names}
-			order = append(order, text)
-		}
-		groups[text].rows = append(groups[text].rows, r.cells)
-	}
+	texts := f.Texts(name)
 	return func(yield func(string, *Frame) bool) {
-		for _, text := range order {
-			if !yield(text, groups[text]) {
+		for i, text := range texts {
+			first := !slices.Contains(texts[:i], text)
+			if first && !yield(text, f.Filter(func(r Row) bool { return r.Text(name) == text })) {
 				return
 			}
 		}

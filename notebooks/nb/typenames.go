@@ -5,108 +5,79 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"go/ast"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // typeNames writes types as Go source; it holds the packages of the types by the names that they have there.
 type typeNames map[string]string
 
-var qualified = regexp.MustCompile(`[\w./~-]+\.\w+`)
+// qualified is a name with its package: where it stands in the arguments of a generic type, with the whole path.
+var qualified = regexp.MustCompile(`[\pL_][\pL\pN_./~-]*\.[\pL\pN_]+`)
 
-// of returns the source of a type, or an error if no cell can write it.
+// of returns the source of a type, or an error if no cell can write it: it or one that it is made of is not exported, is internal, or is of one of
+// two packages of the same name. Reflect writes it with the names of packages.
 func (names typeNames) of(t reflect.Type) (text string, err error) {
-	var write func(t reflect.Type) string
-	hidden := func(of reflect.Type, path string) { // what only the package at a path may name
-		if path != "" && path != "main" {
-			err = cmp.Or(err, error(unnamed{of}))
+	paths := map[string]string{} // of packages, by their names
+	hidden := false
+	var walk func(t reflect.Type)
+	walk = func(t reflect.Type) {
+		if t.Name() != "" {
+			if pkg, _, found := strings.Cut(t.String(), "."); found {
+				hidden = hidden || paths[pkg] != "" && paths[pkg] != t.PkgPath()
+				paths[pkg] = t.PkgPath()
+			}
+			return
+		}
+		hidden = hidden || t.Kind() == reflect.UnsafePointer
+		for _, p := range structure(t) {
+			hidden = hidden || p.PkgPath != "" && p.PkgPath != "main"
+			walk(p.Type)
 		}
 	}
-	list := func(n int, at func(i int) reflect.Type) string {
-		all := make([]string, n)
-		for i := range all {
-			all[i] = write(at(i))
-		}
-		return strings.Join(all, ", ")
-	}
-	write = func(t reflect.Type) string {
-		switch {
-		case t.PkgPath() != "":
-			return names.named(t, hidden)
-		case t.Name() != "":
-			return t.Name()
-		}
-		switch t.Kind() {
-		case reflect.Pointer:
-			return "*" + write(t.Elem())
-		case reflect.Slice:
-			return "[]" + write(t.Elem())
-		case reflect.Array:
-			return fmt.Sprintf("[%d]%s", t.Len(), write(t.Elem()))
-		case reflect.Chan:
-			return map[reflect.ChanDir]string{reflect.RecvDir: "<-chan ", reflect.SendDir: "chan<- ", reflect.BothDir: "chan "}[t.ChanDir()] + write(t.Elem())
-		case reflect.Map:
-			return "map[" + write(t.Key()) + "]" + write(t.Elem())
-		case reflect.Func:
-			in := list(t.NumIn(), t.In)
-			if t.IsVariadic() {
-				last := write(t.In(t.NumIn() - 1).Elem())
-				in = strings.TrimSuffix(in, "[]"+last) + "..." + last
-			}
-			return "func(" + in + ") (" + list(t.NumOut(), t.Out) + ")"
-		case reflect.Struct:
-			text := "struct {"
-			for f := range t.Fields() {
-				hidden(t, f.PkgPath)
-				if text += " "; !f.Anonymous {
-					text += f.Name + " "
-				}
-				if text += write(f.Type); f.Tag != "" {
-					text += fmt.Sprintf(" %q", f.Tag)
-				}
-				text += ";"
-			}
-			return text + " }"
-		case reflect.Interface:
-			text := "interface {"
-			for i := range t.NumMethod() {
-				m := t.Method(i)
-				hidden(t, m.PkgPath)
-				text += " " + m.Name + strings.TrimPrefix(write(m.Type), "func") + ";"
-			}
-			return text + " }"
-		}
-		hidden(t, "unsafe")
-		return ""
-	}
-	text = write(t)
-	return text, err
-}
-
-// unnamed is the error of a type that no cell can write.
-type unnamed struct{ reflect.Type }
-
-func (u unnamed) Error() string {
-	return fmt.Sprintf("no cell can write the name of its type, %v", u.Type)
-}
-
-// named writes the name of a type with that of its package. The arguments of a generic type stand in its name, with the paths
-// of their packages.
-func (names typeNames) named(t reflect.Type, hidden func(of reflect.Type, path string)) string {
-	return qualified.ReplaceAllStringFunc(t.PkgPath()+"."+t.Name(), func(s string) string {
+	walk(t)
+	text = qualified.ReplaceAllStringFunc(t.String(), func(s string) string {
 		dot := strings.LastIndexByte(s, '.')
 		path, name := s[:dot], s[dot+1:]
-		if path == "main" {
+		if path = cmp.Or(paths[path], path); path == "main" {
 			return name
 		}
-		if c := name[0]; c < 'A' || c > 'Z' || strings.Contains("/"+path+"/", "/internal/") {
-			hidden(t, path)
-		}
+		hidden = hidden || !ast.IsExported(name) || strings.Contains("/"+path+"/", "/internal/")
 		alias := packageName(path)
 		names[alias] = path
 		return alias + "." + name
 	})
+	if hidden {
+		return "", fmt.Errorf("no cell can write the name of its type, %v", t)
+	}
+	return text, nil
+}
+
+// structure are the types that the source of a type without a name names.
+func structure(t reflect.Type) (all []reflect.StructField) {
+	switch t.Kind() {
+	case reflect.Func:
+		for p := range t.Ins() {
+			all = append(all, reflect.StructField{Type: p})
+		}
+		for p := range t.Outs() {
+			all = append(all, reflect.StructField{Type: p})
+		}
+	case reflect.Interface:
+		for m := range t.Methods() {
+			all = append(all, reflect.StructField{Type: m.Type, PkgPath: m.PkgPath})
+		}
+	case reflect.Chan:
+		return []reflect.StructField{{Type: t.Elem()}}
+	case reflect.Struct:
+		return slices.Collect(t.Fields())
+	default:
+		return parts(t)
+	}
+	return all
 }
 
 // packageName is the name by which the kernel imports a package for its own ends.

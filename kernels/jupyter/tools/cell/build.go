@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -86,26 +87,23 @@ func (w *Workspace) compiling(kernel string, show func(id, html string)) (end fu
 			}
 		}
 	}
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		seconds := time.NewTicker(time.Second)
-		defer seconds.Stop()
-		for n := 1; ; n++ {
+	done, n := make(chan struct{}), 0
+	var running sync.WaitGroup
+	running.Go(func() {
+		for seconds := time.Tick(time.Second); ; n++ {
 			select {
-			case <-seconds.C:
-				show(id, fmt.Sprintf("<code>compiling the cell and what it imports, %d s</code>", n))
 			case <-done:
-				if n > 1 {
-					show(id, "")
-				}
 				return
+			case <-seconds:
+				show(id, fmt.Sprintf("<code>compiling the cell and what it imports, %d s</code>", n+1))
 			}
 		}
-	}()
+	})
 	return func() {
 		close(done)
-		<-ended
+		if running.Wait(); n > 0 {
+			show(id, "")
+		}
 	}
 }
 

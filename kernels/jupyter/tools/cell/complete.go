@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"go/scanner"
 	"go/token"
 	"os"
 	"slices"
@@ -67,42 +66,32 @@ func Status(code string) string {
 			lines[i] = ""
 		}
 	}
-	src := []byte(strings.Join(lines, "\n"))
-
-	status := "complete"
-	fail := func(_ token.Position, message string) {
-		switch message {
-		case "raw string literal not terminated", "comment not terminated":
-			status = "incomplete"
-		default:
-			status = "invalid"
-		}
-	}
-	var s scanner.Scanner
-	set := token.NewFileSet()
-	s.Init(set.AddFile("", set.Base(), len(src)), src, fail, 0)
+	all, wrong := scanned(strings.Join(lines, "\n"))
 	var open []token.Token
 	last := token.SEMICOLON
-	for status == "complete" {
-		_, tok, _ := s.Scan()
-		if tok == token.EOF {
-			break
+	for _, l := range all {
+		if l.tok == token.COMMENT {
+			continue
 		}
-		switch tok {
-		case token.LPAREN, token.LBRACK, token.LBRACE:
-			open = append(open, closing[tok])
-		case token.RPAREN, token.RBRACK, token.RBRACE:
-			if len(open) == 0 || open[len(open)-1] != tok {
+		if close := closing[l.tok]; close != token.ILLEGAL {
+			open = append(open, close)
+		} else if l.tok == token.RPAREN || l.tok == token.RBRACK || l.tok == token.RBRACE {
+			if len(open) == 0 || open[len(open)-1] != l.tok {
 				return "invalid"
 			}
 			open = open[:len(open)-1]
 		}
-		last = tok
+		last = l.tok
 	}
-	if status == "complete" && (len(open) > 0 || last != token.SEMICOLON) {
-		status = "incomplete"
+	switch {
+	case wrong == "raw string literal not terminated" || wrong == "comment not terminated":
+		return "incomplete"
+	case wrong != "":
+		return "invalid"
+	case len(open) > 0 || last != token.SEMICOLON:
+		return "incomplete"
 	}
-	return status
+	return "complete"
 }
 
 // Starting is what Tab offers until gopls has read the packages: comments, which do no harm where one is taken. A single one would be

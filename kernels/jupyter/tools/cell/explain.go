@@ -127,8 +127,8 @@ func (w *Workspace) notPackage(m []string, line string) string {
 	w.read()
 	names := append(slices.Collect(maps.Keys(w.own)), slices.Collect(maps.Keys(w.used))...)
 	w.mu.Unlock()
-	return cmp.Or(meant("", m[1], names), ": no variable and no package has this name; packages of Go, of this project and of the modules that it uses are "+
-		"found by their names, others after `!*go get path@version`")
+	return cmp.Or(meant("", m[1], names), ": no variable and no package has this name; packages of Go, of this project and of the modules that it uses "+
+		"are found by their names, others after `!*go get path@version`")
 }
 
 // Part cuts what a program wrote before a place in a file of its source, file:line, that may go on with what it writes next, unless
@@ -243,25 +243,6 @@ func (w *Workspace) members(from, name string) (names []string) {
 		})
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
-}
-
-// typeName is the name of a type, without its parameters, and that of its package where it is another one.
-func typeName(t ast.Expr) (from, name string) {
-	switch t := t.(type) {
-	case *ast.StarExpr:
-		return typeName(t.X)
-	case *ast.IndexExpr:
-		return typeName(t.X)
-	case *ast.SelectorExpr:
-		from, _ := t.X.(*ast.Ident)
-		if from == nil {
-			return "", ""
-		}
-		return from.Name, t.Sel.Name
-	case *ast.Ident:
-		return "", t.Name
-	}
-	return "", ""
 }
 
 // exported lists the exported names of a package.

@@ -24,9 +24,6 @@ func MakeFolder(path string) error {
 		}
 	}
 	// It gets its name once it is locked: until then it is none of those that others remove.
-	if _, err := os.Lstat(path); err == nil {
-		return &os.PathError{Op: "mkdir", Path: path, Err: os.ErrExist}
-	}
 	unnamed, err := os.MkdirTemp(filepath.Dir(path), ".new-")
 	if err != nil {
 		return err

@@ -34,7 +34,6 @@ type live struct {
 
 	reached   map[ast.Node]bool
 	queue     []ast.Node      // reached, and not looked at yet
-	draws     bool            // the last value may be a figure
 	needed    map[string]bool // variables of the notebook that are declared; true: and read
 	recipes   map[string]bool
 	edits     []edit
@@ -183,7 +182,6 @@ func (l *live) insert(at int, text string) { l.edits = append(l.edits, edit{at, 
 
 // reach finds the declarations that the cell comes to, and the variables of earlier cells that it names.
 func (l *live) reach() {
-	l.draws = false
 	l.reached, l.needed, l.recipes = map[ast.Node]bool{}, map[string]bool{}, map[string]bool{}
 	l.queue = nil
 	for _, d := range l.file.Decls {
@@ -277,20 +275,6 @@ func (l *live) needRecipe(id string) {
 	}
 }
 
-// identifiers passes on those of a piece of source, but for what stands behind a dot.
-func identifiers(n ast.Node, see func(id *ast.Ident)) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.SelectorExpr:
-			identifiers(n.X, see)
-			return false
-		case *ast.Ident:
-			see(n)
-		}
-		return true
-	})
-}
-
 // prune leaves out the functions that the cell does not come to, and imports that nothing names.
 func (l *live) prune() {
 	for _, d := range l.file.Decls {
@@ -321,8 +305,6 @@ func (l *live) prune() {
 		name, path := imported(s)
 		if l.unused[path] || name != "_" && name != "." && !used[name] || name == "." && !bare {
 			l.blank(l.src, s)
-		} else if path == figurePath {
-			l.draws = bytes.Contains(l.src, []byte(displayOpen))
 		}
 	}
 }
@@ -375,14 +357,6 @@ func (l *live) head() {
 		maps.Copy(imports, r.Imports)
 		add(r.Name, l.making(id))
 	}
-	for _, path := range imports {
-		l.draws = l.draws || path == figurePath && bytes.Contains(l.src, []byte(displayOpen))
-	}
-	if l.draws { // others need not link the package
-		viz := packageName(figurePath)
-		imports[viz] = figurePath
-		add("", fmt.Sprintf("var _ = %s.Draw(func(x any) bool { d, ok := x.(%s.Drawing); if ok { %s.Show(d) }; return ok })", displayAlias, viz, viz))
-	}
 	first = vars + first
 	header := ""
 	for _, alias := range slices.Sorted(maps.Keys(imports)) {
@@ -401,44 +375,6 @@ func (l *live) head() {
 	l.insert(at, first)
 	l.first = bytes.Count(l.src[:at], []byte("\n")) + 1
 	l.insert(len(l.src), last.String()+"\n")
-}
-
-// targets lists the variables that a statement at the top level of main, or a declaration, gives values, and what they are computed from.
-func targets(n ast.Node) (names []*ast.Ident, values []ast.Expr) {
-	switch n := n.(type) {
-	case *ast.AssignStmt:
-		if n.Tok != token.DEFINE && n.Tok != token.ASSIGN {
-			return nil, nil
-		}
-		for _, x := range n.Lhs {
-			id, ok := x.(*ast.Ident)
-			if !ok {
-				return nil, nil
-			}
-			names = append(names, id)
-		}
-		values = n.Rhs
-	case *ast.DeclStmt:
-		return targets(n.Decl)
-	case *ast.GenDecl:
-		if n.Tok == token.VAR {
-			for _, s := range n.Specs {
-				names, values = append(names, s.(*ast.ValueSpec).Names...), append(values, s.(*ast.ValueSpec).Values...)
-			}
-		}
-	}
-	return named(names), values
-}
-
-// named are those of the names that are not blank.
-func named(names []*ast.Ident) []*ast.Ident {
-	return slices.DeleteFunc(slices.Clone(names), func(id *ast.Ident) bool { return id.Name == "_" })
-}
-
-// declares says whether a statement declares the variables that it gives values.
-func declares(s ast.Node) bool {
-	assign, is := s.(*ast.AssignStmt)
-	return !is || assign.Tok == token.DEFINE
 }
 
 // body is that of main.
@@ -481,11 +417,6 @@ func (l *live) statements() {
 		}
 		l.insert(l.offset(s.End()), after+"; "+l.bind(s, names, values))
 	}
-}
-
-func isVar(n ast.Node) bool {
-	_, is := n.(*ast.ValueSpec)
-	return is
 }
 
 // variables describes variables as notebooks/nb wants it.

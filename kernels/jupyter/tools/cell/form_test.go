@@ -42,8 +42,6 @@ func TestForm(t *testing.T) {
 		{"set, not read", "func main() {\nq = nil\n}", "var q []float64", "nb_.Load"},
 		{"a function that is not called", "func main() {\n}\nfunc g() { print(q) }", "", "print"},
 		{"a function before a variable", "func main() {\nprint(f)\n}\nfunc f() {}", `nb_.Load("two"`, "func f"},
-		{"a figure", "import \"anatomy/viz\"\nfunc main() {\nnb_.Display(\nviz.Fig(),\n) // shown\n}", "nb_.Draw(", ""},
-		{"a value that is no figure", "func main() {\nnb_.Display(\n1,\n) // shown\n}", "", "nb_.Draw("},
 		{"an argument", "func main() {\nfunc(q int) { print(q) }(1)\n}", "", "nb_.Load"},
 		{"a field", "func main() {\nvar a struct{ q int }\nprint(a.q)\n}", "", "nb_.Load"},
 		{"a global", "var (\n\ty = 2\n)\nfunc main() {\n}", "); var _ = nb_.Bind(nb_.By(\"var y = 2\", \"\", \"\"), nb_.Var(\"y\", &y))", "nb_.Load"},

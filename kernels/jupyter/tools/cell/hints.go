@@ -40,9 +40,18 @@ var hints = []hint{
 	writtenAs("", `^\s*for\s+(\w+)\s+in\s+range\((.*)\)\s*:`, "in Go `for $1 := range $2 { … }`"),
 	writtenAs("", `^\s*for\s+(\w+)\s+in\s+(.+?)\s*:`, "in Go `for _, $1 := range $2 { … }`"),
 	writtenAs("", `^\s*while\s+(.+?)\s*:`, "in Go `for $1 { … }`"),
-	writtenAs("", `\[.*\bfor\s+(\w+)\s+in\s+(.+?)\]`,
+	writtenAs("", `\[.*\bfor\s+(\w+)\s+in\s+(.+?)(?:\s+if\b.*)?\]`,
 		"in Go a loop: `for _, $1 := range $2 { ys = append(ys, $1) }`, with `var ys []float64` before it"),
-	writtenAs("", `^\s*if\s+(\w+)\s+in\s+(\w+)`, "in Go `if slices.Contains($2, $1) { … }`, of a map `if _, ok := $2[$1]; ok { … }`"),
+	writtenAs(syntax, `(\w+|"[^"]*"|'[^']*')\s+(?:not\s+)?in\s+(\w+)`, "in Go `slices.Contains($2, $1)`, of a map `_, ok := $2[$1]`"),
+	writtenAs(syntax, `^[^{]*\bif\b.*\belse\b[^{]*$`, "in Go `if x > 0 { y = 1 } else { y = 2 }`: no value depends on a condition"),
+	writtenAs(syntax, `(\w+)\s+is\s+(?:not\s+)?(\w+)`, "in Go `$1 == $2` and `$1 != $2`, and `nil` for None"),
+	writtenAs(syntax, `^\s*range\((.*)\)`, "in Go `for i := range $1 { … }`"),
+	writtenAs(syntax, `^\s*raise\b`, "in Go a function returns an error: `return errors.New(\"why\")`"),
+	writtenAs(`^undefined: pass$`, "", "in Go an empty block is `{ }`"),
+	writtenAs(`cannot be ordered`, `\b(?:max|min)\((\w+)\)`, "of a list in Go slices.Max($1), slices.Min($1)"),
+	writtenAs(`^cannot index (\w+) \(variable of type \*nb\.Frame\)`, "", "columns of a table are $1.Numbers(\"name\") and $1.Texts(\"name\")"),
+	writtenAs(`^(\w+)\.(\w+) undefined \(type \*nb\.Frame `, "", "columns of a table are $1.Numbers(\"$2\") and $1.Texts(\"$2\")"),
+	writtenAs(`^undefined: csv\.Read`, "", "nb.Table(\"my.csv\") reads a table"),
 	writtenAs("", `^\s*(?:if|elif|else)\b[^{]*:[^={]*$`, "in Go a block stands in braces: `if x > 0 { … } else { … }`"),
 	writtenAs("", `^\s*(?:try|except\b.*|finally|with\b.*)\s*:`,
 		"in Go a function returns its error: `x := nb.Must(f())` ends the cell with it, `x, err := f()` keeps it"),
@@ -82,7 +91,7 @@ var hints = []hint{
 
 	writtenAs(`invalid operation: .*mismatched types .*string|cannot convert .* to type string`, "", "fmt.Sprint(\"a\", 1) makes a text of several values"),
 
-	writtenAs(`cannot use "\w+" \(untyped string constant\) as (?:viz\.)?(?:Colour|color\.\w+) value`, "", "colours are viz.Blue, viz.Vermilion, viz.Green, …"),
+	writtenAs(`^cannot use "\w+" \(.*\) as color\.Color value`, "", "colours are viz.Blue, viz.Vermilion, viz.Green, …; viz.Plot takes words: viz.Plot(x, y, \"red\")"),
 
 	// Commands of IPython.
 	writtenAs(`^no command %%?time`, "",

@@ -33,10 +33,7 @@ func (o *Opened) Back(lines []int) {
 func Statement(line string) string {
 	code, found := strings.CutPrefix(line, "%% ")
 	code = strings.TrimSpace(code)
-	if !found || code == "" || strings.HasPrefix(code, "-") {
-		return line
-	}
-	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p; func f() {"+code+"\n}", 0); err != nil {
+	if _, none := (piece{text: code}).node().(*ast.EmptyStmt); none || !found || strings.HasPrefix(code, "-") {
 		return line
 	}
 	return "   " + line[3:]
@@ -210,17 +207,22 @@ type lexeme struct {
 }
 
 // lexemes are the tokens and comments of a source.
-func lexemes(source string) (all []lexeme) {
-	var errs scanner.ErrorList
+func lexemes(source string) []lexeme {
+	all, _ := scanned(source)
+	return all
+}
+
+// scanned are the lexemes of a source, and what is wrong with the last that are wrong.
+func scanned(source string) (all []lexeme, wrong string) {
 	var s scanner.Scanner
 	src := []byte(source)
 	set := token.NewFileSet()
 	file := set.AddFile("", set.Base(), len(src))
-	s.Init(file, src, errs.Add, scanner.ScanComments)
+	s.Init(file, src, func(_ token.Position, message string) { wrong = message }, scanner.ScanComments)
 	for {
 		pos, tok, lit := s.Scan()
 		if tok == token.EOF {
-			return all
+			return all, wrong
 		}
 		text := lit
 		if !tok.IsLiteral() && tok != token.COMMENT && tok != token.SEMICOLON {
@@ -303,38 +305,6 @@ func (w *Workspace) remember(id int, lines []string, declarations, statements []
 	}
 }
 
-// declarations passes on what a declaration declares, but for methods: the name, and the function, the specification of a type or of variables,
-// or all of the constants, which may depend on those before them.
-func declarations(d ast.Node, see func(id *ast.Ident, of ast.Node)) {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Recv == nil {
-			see(d.Name, d)
-		}
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			switch s := s.(type) {
-			case *ast.ValueSpec:
-				of := ast.Node(s)
-				if d.Tok == token.CONST {
-					of = d
-				}
-				for _, id := range s.Names {
-					see(id, of)
-				}
-			case *ast.TypeSpec:
-				see(s.Name, s)
-			}
-		}
-	}
-}
-
-// declaredBy lists the names that a declaration declares, but for methods.
-func declaredBy(d ast.Node) (names []string) {
-	declarations(d, func(id *ast.Ident, _ ast.Node) { names = append(names, id.Name) })
-	return names
-}
-
 // valueless finds what a compiler says of an expression without value.
 var valueless = regexp.MustCompile(`\(no value\) used as value`)
 
@@ -360,5 +330,4 @@ const (
 	displayClose = ") // shown"
 	displayAlias = "nb_"
 	displayPath  = "anatomy/notebooks/nb"
-	figurePath   = "anatomy/viz"
 )

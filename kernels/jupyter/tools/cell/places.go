@@ -17,15 +17,8 @@ var declaration = regexp.MustCompile(`; var ([\pL_][\pL\pN_]*) `)
 
 // place returns where a place of the form is in the program.
 func (l *live) place(out []byte, line, column int) int {
-	at := 0
-	for range line - 1 {
-		next := bytes.IndexByte(out[at:], '\n')
-		if next < 0 {
-			return column
-		}
-		at += next + 1
-	}
-	at += column - 1
+	lines := bytes.SplitAfter(out, []byte("\n"))
+	at := len(bytes.Join(lines[:min(line-1, len(lines))], nil)) + column - 1
 	shift := 0
 	for _, e := range l.edits {
 		if e.at+shift+len(e.text) > at {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/format"
-	"go/parser"
 	"go/token"
 	"maps"
 	"regexp"
@@ -39,11 +38,14 @@ var complaint = regexp.MustCompile(`main\.go:(\d+):\d+: (?:cannot use|.*` + valu
 var mark = regexp.MustCompile(`[ \t]*// nb:(\S+)(?:\n|$)`)
 
 // Program returns the program that does what the cells of a notebook do from the first to the last; lines of commands other than %env are
-// left out. If a kernel is to execute it, each cell begins with a call of nb.Cell. Compile returns what the compiler says of a program, nil if nothing.
+// left out. If a kernel is to execute it, each cell begins with a call of nb.Cell. Compile returns what the compiler says of a program, nil if
+// nothing.
 func (w *Workspace) Program(cells []string, kernel bool, compile func(source []byte) (output []byte, err error)) ([]byte, error) {
 	n := &notebook{w: w, closure: map[string]bool{}, other: map[string]bool{}, kernel: kernel}
 	for _, source := range cells {
-		code, marker := plainCode(strings.Split(source, "\n"), func(i int, line string) bool { return strings.HasPrefix(line, "%") || strings.HasPrefix(line, "!") })
+		code, marker := plainCode(strings.Split(source, "\n"), func(_ int, line string) bool {
+			return strings.HasPrefix(line, "%") || strings.HasPrefix(line, "!")
+		})
 		declarations, statements := divide(code, marker)
 		n.cells = append(n.cells, cellParts{environment.FindAllStringSubmatch(source, -1), ordered(declarations), statements})
 	}
@@ -104,17 +106,6 @@ func (n *notebook) close() {
 	}
 }
 
-// unresolved are the names that a piece of source takes from outside.
-func unresolved(node ast.Node) map[string]bool {
-	found := map[string]bool{}
-	identifiers(node, func(id *ast.Ident) {
-		if id.Obj == nil {
-			found[id.Name] = true
-		}
-	})
-	return found
-}
-
 // source is the program as it is known to be so far.
 func (n *notebook) source() string {
 	a := &assembly{notebook: n, known: map[string]token.Token{}, imported: map[string]bool{}}
@@ -149,8 +140,8 @@ type assembly struct {
 	imported            map[string]bool
 }
 
-// declare notes names that a piece declares, behind a new block where they are known or if is says so, and then writes it. The compiler takes
-// variables for used.
+// declare writes a piece, at the beginning of a fresh block if it needs one, and notes the names that it declares. The compiler takes variables
+// for used.
 func (a *assembly) declare(id, text string, as token.Token, fresh bool, names []string) {
 	if fresh {
 		a.main.WriteString("\n{")
@@ -219,14 +210,6 @@ func (a *assembly) add(id string, p piece) {
 	}
 }
 
-// idents are the names of identifiers.
-func idents(ids []*ast.Ident) (names []string) {
-	for _, id := range ids {
-		names = append(names, id.Name)
-	}
-	return names
-}
-
 // single are the variables of a group each by itself.
 func single(p piece) (out []piece) {
 	d, ok := p.node().(*ast.GenDecl)
@@ -271,22 +254,4 @@ func ordered(grouped []piece) (out []piece) {
 		visit(i)
 	}
 	return out
-}
-
-// pieceBefore stands before a declaration where it is parsed.
-const pieceBefore = "package p; "
-
-// node is the declaration or the statement that a piece is, or an empty statement.
-func (p piece) node() ast.Node {
-	file, err := parser.ParseFile(token.NewFileSet(), "", pieceBefore+p.text, 0)
-	if err == nil && len(file.Decls) == 1 {
-		return file.Decls[0]
-	}
-	file, err = parser.ParseFile(token.NewFileSet(), "", "package p; func _() {\n"+p.text+"\n}", 0)
-	if err == nil && len(file.Decls) == 1 {
-		if all := file.Decls[0].(*ast.FuncDecl).Body.List; len(all) == 1 {
-			return all[0]
-		}
-	}
-	return &ast.EmptyStmt{}
 }

@@ -36,8 +36,8 @@ func (l *live) making(id string) string {
 	return out.String()
 }
 
-// by describes a statement or a declaration, which gives names values, as notebooks/nb wants it: its source, the packages that it names, the variables
-// that functions read which it calls, and the variables that it names.
+// by describes a statement or a declaration, which gives names values, as notebooks/nb wants it: its source, the packages that it names, the
+// variables that functions read which it calls, and the variables that it names.
 func (l *live) by(s ast.Node, names []*ast.Ident, values []ast.Expr) string {
 	if len(values) == 0 {
 		return displayAlias + ".By(``, ``, ``)"

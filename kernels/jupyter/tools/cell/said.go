@@ -40,24 +40,14 @@ func ends(line []byte) bool {
 func (s *Said) Pass(written []byte) (through []byte) {
 	text := append(s.held, written...)
 	at := 0
-	if s.within {
-		at = bytes.IndexByte(text, '\n') + 1
-		if at == 0 {
-			at = len(text)
-		}
-	}
-	for at < len(text) && !ends(text[at:]) {
+	for at < len(text) && (s.within || !ends(text[at:])) {
 		line := bytes.IndexByte(text[at:], '\n') + 1
-		if line == 0 {
-			at = len(text)
-			break
+		if s.within = line == 0; s.within {
+			line = len(text) - at
 		}
 		at += line
 	}
 	through, s.held = text[:at:at], bytes.Clone(text[at:])
-	if at > 0 {
-		s.within = text[at-1] != '\n'
-	}
 	return through
 }
 
