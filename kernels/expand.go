@@ -15,6 +15,7 @@ import (
 	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 	"anatomy/kernels/native"
+	"gonum.org/v1/gonum/floats"
 )
 
 // maxModes bounds the core of an expansion: 2m + 1 waves along each of the axes give at most this many of them.
@@ -144,11 +145,8 @@ func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 		if s.profile != nil { // waves as short as a thin layer would have to cancel: its slopes are to be those of the kernel
 			extent = math.Max(extent, 1/s.scale[a])
 		}
-		const far = 40 // extents: images reach no farther
-		t := make([]float64, batch)
-		for i := range t {
-			t[i] = far * extent * math.Pow(float64(i)/(batch-1), 3) // kernels may be narrow
-		}
+		const far = 40                                                                                          // extents: images reach no farther
+		t := lists.Make(batch, func(i int) float64 { return far * extent * math.Pow(float64(i)/(batch-1), 3) }) // kernels may be narrow
 		v, slope, err := s.line(a, t)
 		if err != nil {
 			return nil, err
@@ -226,12 +224,7 @@ func (s *sampler) modes(a int, periodic axis, top, steepest, tolerance float64) 
 			values[owner[j]] += k[j] * f[j]
 		}
 		w := 2 * math.Pi / periodic.period
-		coefficient := fourier.NewDCT(half+1).Transform(nil, values)
-		for m := range coefficient {
-			if coefficient[m] /= float64(2 * half); m > 0 && m < half {
-				coefficient[m] *= 2
-			}
-		}
+		coefficient := cosines(values, []int{half + 1}, 0, half)
 		tail, m := 0.0, half
 		for ; m > 0; m-- {
 			if c := math.Abs(coefficient[m]); c > 1e-16*values[0] { // the rest is rounding
@@ -374,20 +367,13 @@ func newSampler(k Kernel, d int) *sampler {
 
 // widths are those of a radial kernel along the axes.
 func (s *sampler) widths() []float64 {
-	out := make([]float64, s.d)
-	for a, c := range s.scale {
-		out[a] = 1 / c
-	}
-	return out
+	return lists.Each(s.scale, func(c float64) float64 { return 1 / c })
 }
 
 // sample is the kernel at the coordinates along each axis times their factors, added up in the cells, so many along each axis, of their
 // owners, which ascend.
 func (s *sampler) sample(coordinates, factors [][]float64, owner [][]int, dims []int) ([]float64, error) {
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
+	n := lists.Product(dims...)
 	values := make([]float64, n)
 	if s.profile == nil {
 		return values, tensor(coordinates, func(points [][]float64, at [][]int) error {
@@ -486,10 +472,7 @@ func (s *sampler) reach(tolerance float64) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		steepest := 0.0
-		for _, g := range slope {
-			steepest = math.Max(steepest, math.Abs(g))
-		}
+		steepest := floats.Norm(slope, math.Inf(1))
 		last := len(v) - 1
 		for ; last >= 0 && math.Abs(v[last]) <= tolerance*v[0] && math.Abs(slope[last]) <= tolerance*steepest; last-- {
 		}
@@ -562,10 +545,7 @@ func cosines(v []float64, dims []int, a, m int) []float64 {
 	if n == 1 {
 		return v
 	}
-	inner := 1
-	for _, d := range dims[a+1:] {
-		inner *= d
-	}
+	inner := lists.Product(dims[a+1:]...)
 	lines := len(v) / n
 	out := make([]float64, lines*(m+1))
 	inParts(lines, func(from, to int) {
@@ -599,20 +579,10 @@ func inParts(n int, f func(from, to int)) {
 
 // apply multiplies axis a of a tensor with a matrix.
 func apply(v []float64, dims []int, a int, mat [][]float64) []float64 {
-	inner, outer := 1, 1
-	for b, d := range dims {
-		if b < a {
-			outer *= d
-		} else if b > a {
-			inner *= d
-		}
-	}
+	outer, inner := lists.Product(dims[:a]...), lists.Product(dims[a+1:]...)
 	n, m := dims[a], len(mat)
 	out := make([]float64, outer*m*inner)
-	by := blas64.General{Rows: m, Cols: n, Stride: n}
-	for _, row := range mat {
-		by.Data = append(by.Data, row...)
-	}
+	by := blas64.General{Rows: m, Cols: n, Stride: n, Data: slices.Concat(mat...)}
 	if inner == 1 {
 		blas64.Gemm(blas.NoTrans, blas.Trans, 1, blas64.General{Rows: outer, Cols: n, Stride: n, Data: v}, by, 0, blas64.General{Rows: outer, Cols: m, Stride: m, Data: out})
 		return out

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -301,11 +302,7 @@ func (k *Gridded) covered(axis int) float64 {
 
 // cells is the number of cells of the grid.
 func (k *Gridded) cells() float64 {
-	n := 1.0
-	for _, c := range k.Cells {
-		n *= float64(c)
-	}
-	return n
+	return float64(lists.Product(k.Cells...))
 }
 
 func (k *Gridded) String() string {
@@ -336,29 +333,19 @@ func goodLength(n, bin int) int {
 const bumpFloor = 1e-4
 
 // Sum spreads b from y and reads off at x.
-func (k *Gridded) Sum(x, y, b *Node) *Node {
-	if c, ok := k.inC(x, y, b); ok {
-		return c.Sum(x, y, b)
-	}
-	return k.sumOnGraph(x, y, b)
-}
+func (k *Gridded) Sum(x, y, b *Node) *Node { return k.sums(x, y, b).Sum(x, y, b) }
 
 // Hamilton has the convolved grid G of p, the velocities φ(x_i)·G and the forces −Σ_c p_ic ∇φ(x_i)·G_c.
-func (k *Gridded) Hamilton(x, p *Node) (dx, dp *Node) {
-	if c, ok := k.inC(x, x, p); ok {
-		return c.Hamilton(x, p)
-	}
-	return k.hamiltonOnGraph(x, p)
-}
+func (k *Gridded) Hamilton(x, p *Node) (dx, dp *Node) { return k.sums(x, x, p).Hamilton(x, p) }
 
-func (k *Gridded) inC(x, y, b *Node) (pairwise, bool) {
+func (k *Gridded) sums(x, y, b *Node) sums {
 	if !inC(native.Grid, x, y, b) || x.Shape().Dim(-1) != len(k.Cells) {
-		return pairwise{}, false
+		return written{k}
 	}
 	axes := lists.Make(len(k.Cells), func(a int) native.GridAxis {
 		return native.GridAxis{Cells: k.Cells[a], Modes: k.Modes[a], PerLength: float64(k.Cells[a]) / k.Period[a]}
 	})
-	return pairwise{k, native.Grid, native.DescribeGrid(axes, k.pieces, k.core)}, true
+	return pairwise{k, native.Grid, native.DescribeGrid(axes, k.pieces, k.core)}
 }
 
 func (k *Gridded) sumOnGraph(x, y, b *Node) *Node {
@@ -446,11 +433,7 @@ func (k *Gridded) sort(x, low *Node) binned {
 		count: ReduceAllSum(ConvertDType(starts, dtypes.Int32)),
 		sizeX: func(v *Node) []int { return []int{pointsInChunk, v.Shape().Dim(1)} },
 		sizeY: func(v *Node) []int {
-			size := []int{v.Shape().Dim(0)}
-			for range d {
-				size = append(size, k.patch())
-			}
-			return size
+			return append([]int{v.Shape().Dim(0)}, slices.Repeat([]int{k.patch()}, d)...)
 		},
 		at: func(c *Node) (startX, startY, about []*Node) {
 			from, to := autodiff.At(list, c), autodiff.At(list, AddScalar(c, 1))
@@ -484,17 +467,15 @@ func (k *Gridded) patch() int { return k.bins + k.bump.width + 1 }
 
 // bumps are φ of every point of a chunk at the cells of its patch, [pointsInChunk, patch] for each axis.
 func (k *Gridded) bumps(x *Node, about []*Node) []*Node {
-	out := make([]*Node, len(k.Cells))
 	half := float64(k.bump.width) / 2
-	for a := range out {
+	return lists.Make(len(k.Cells), func(a int) *Node {
 		cell := Iota(x.Graph(), shapes.Make(x.DType(), 1, k.patch()), 1)
 		at := AddScalar(Sub(SliceAxis(x, 1, AxisRange(a, a+1)), about[1+a]), half)
 		t := MulScalar(Sub(at, cell), 1/half)
 		rest := OneMinus(Square(t))
 		root := Sqrt(MaxScalar(rest, bumpFloor))
-		out[a] = Mul(MaxScalar(rest, 0), Exp(MulScalar(AddScalar(root, -1), k.bump.beta)))
-	}
-	return out
+		return Mul(MaxScalar(rest, 0), Exp(MulScalar(AddScalar(root, -1), k.bump.beta)))
+	})
 }
 
 // read is Σ_cells φ(x_i)·grid_c, [pointsInChunk, C], of a patch [C, patch, …].
@@ -532,10 +513,7 @@ func (k *Gridded) spread(at binned, b *Node) *Node {
 		d := len(w)
 		weights := Mul(x[1], about[0])
 		left := rowProduct(weights, w[0])
-		shape := []int{c}
-		for range d {
-			shape = append(shape, k.patch())
-		}
+		shape := append([]int{c}, slices.Repeat([]int{k.patch()}, d)...)
 		if d == 1 {
 			return nil, []*Node{Reshape(ReduceSum(left, 0), shape...)}
 		}
@@ -561,14 +539,9 @@ func (k *Gridded) convolve(grid *Node) *Node {
 	c := engine.Setting(grid.Graph(), grid.DType(), k.core, k.coreDims()...)
 	for a, m := range k.Modes {
 		n := k.Cells[a]
-		mirror := a < d-1 // of the last axis a real transform keeps half
-		length := n/2 + 1
-		if mirror {
-			length = n
-		}
-		gap := length - (m + 1)
-		if mirror {
-			gap -= m
+		mirror, gap := a < d-1, n-1-2*m
+		if !mirror { // of the last axis a real transform keeps half
+			gap = n/2 - m
 		}
 		dims := append([]int{}, c.Shape().Dimensions...)
 		dims[a] = gap
