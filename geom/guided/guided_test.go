@@ -179,27 +179,17 @@ func given(mean []float64, cov *mat.Dense, at []int, seen []float64, noise float
 // unguided is a sampler whose messages say next to nothing.
 func unguided[P geom.Point](t *testing.T, p stochastic.Process[P], tr *tree.Tree, seen Observations[P], o Options) *sampler[P] {
 	t.Helper()
-	s, err := newSampler(p, tr, []Observations[P]{seen}, o)
-	if err == nil {
-		s.origin()
-		err = s.guide(nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(newSampler(p, tr, []Observations[P]{seen}, o))
+	s.origin()
+	s.guide(nil)
 	return s
 }
 
 // prepared is a sampler with its guides.
 func prepared[P geom.Point](t *testing.T, p stochastic.Process[P], tr *tree.Tree, seen Observations[P], o Options) *sampler[P] {
 	t.Helper()
-	s, err := newSampler(p, tr, []Observations[P]{seen}, o)
-	if err == nil {
-		err = s.begin()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(newSampler(p, tr, []Observations[P]{seen}, o))
+	s.begin()
 	return s
 }
 
@@ -318,9 +308,7 @@ func TestLinear(t *testing.T) {
 		}
 		// Guides of the same visits, after the scale of the unknowns was learned, are those of the new places.
 		s.mean[0][0], s.scale[0][0][0] = s.mean[0][0]+0.2, 0.6
-		if err := s.guide(s.learned); err != nil {
-			t.Fatal(err)
-		}
+		s.guide(s.learned)
 		check([]float64{1, 0})
 	}
 }
@@ -485,12 +473,8 @@ func TestTwoGuides(t *testing.T) {
 		if k == 2 {
 			s.mean[0][0] = math.Log(0.6)
 			var a visits
-			if err := s.look(&a); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.guide(a); err != nil {
-				t.Fatal(err)
-			}
+			s.look(&a)
+			s.guide(a)
 			for c := range s.y {
 				s.y[c][0] = math.Log(0.4/0.6) / s.scale[0][0][0]
 			}
