@@ -23,6 +23,10 @@ require (
 	github.com/spf13/pflag v1.0.6
 )
 
+require github.com/therootcompany/xz v1.0.1
+
+require github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect

@@ -127,13 +127,6 @@ func ChristoffelSymbols(m Manifold, x *Node) *Node {
 	d := m.Dim()
 	batch := x.Shape().Dimensions[:x.Rank()-1]
 	shaped := func(a *Node, dims ...int) *Node { return Reshape(a, append(slices.Clone(batch), dims...)...) }
-	derivative := func(matrix func(x *Node) *Node) *Node { // ∂_l a_mk, [..., m, k, l]
-		return shaped(autodiff.Jacobian(func(x *Node) *Node {
-			dims := slices.Clone(x.Shape().Dimensions)
-			dims[len(dims)-1] = d * d
-			return Reshape(matrix(x), dims...)
-		}, fresh(x)), d, d, d)
-	}
 	if _, closed := m.(ClosedChristoffel); closed {
 		basis := basisAt(x)
 		gamma := NewConnection(m, x).Gamma(ExpandAxes(basis, 1), ExpandAxes(basis, 0)) // [k, l, ..., i]
@@ -144,7 +137,7 @@ func ChristoffelSymbols(m Manifold, x *Node) *Node {
 		return TransposeAllDims(gamma, append(perm, 0, 1)...)
 	}
 	if metric, ok := m.(Metric); ok {
-		dg := derivative(metric.G)
+		dg := autodiff.Jacobian(metric.G, fresh(x)) // ∂_l g_mk, [..., m, k, l]
 		lower := Sub(Add(dg, align(dg, "mlk", "mkl")), align(dg, "klm", "mkl"))
 		upper := linalg.Solve(metric.G(x), shaped(lower, d, d*d))
 		return MulScalar(shaped(upper, d, d, d), 0.5)
@@ -156,7 +149,7 @@ func ChristoffelSymbols(m Manifold, x *Node) *Node {
 	k := CometricMatrix(m, x)
 	f := linalg.Factor(k)
 	lowered := func(a *Node) *Node { return shaped(f.Solve(shaped(a, d, d*d)), d, d, d) }
-	c := derivative(func(x *Node) *Node { return CometricMatrix(m, x) })
+	c := autodiff.Jacobian(func(x *Node) *Node { return CometricMatrix(m, x) }, fresh(x))
 	mixed := lowered(c)                          // g_lb C^bi_k, [l, i, k]
 	lower := lowered(align(mixed, "lak", "alk")) // g_ka C^ab_m g_bl, [k, l, m]
 	last := linalg.MatMul(k, shaped(align(lower, "klm", "mkl"), d, d*d))

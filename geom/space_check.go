@@ -8,6 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -173,7 +174,7 @@ func (s *space) checkAll(name string, x []any) error {
 // says that its cometric is singular, and where the metric of MetricFunc is not symmetric. A function that needs v♭ calls it before it
 // computes; users of a Space need not.
 func (s *Space[P]) CheckRegular(name string, x ...P) error {
-	return s.checkRegular(name, s.Vectors(x)...)
+	return s.checkRegular(name, shape.FlatAll(x)...)
 }
 
 func (s *space) checkRegular(name string, x ...Vec) error {
@@ -223,7 +224,7 @@ func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) 
 	var p Vec
 	var t []Vec
 	if err == nil {
-		p, t, _, err = s.project(s.Vector(z), s.Vectors(vectors))
+		p, t, _, err = s.project(shape.Flat(z), shape.FlatAll(vectors))
 	}
 	return s.Point(p), s.Points(t), about("Project", err)
 }

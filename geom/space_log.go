@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/internal/shortest"
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -85,7 +86,7 @@ func (s *Space[P]) LogAll(x, y []P) ([]*Geodesic[P], error) { return s.LogFrom(x
 // LogFrom is LogAll with an initial guess of the velocity for each pair; nil means no guesses. A guess is used if its geodesic
 // ends closer to y_i than that of velocity 0. With guesses, Log does not look for other, shorter geodesics.
 func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
-	gs, err := s.logFrom(given(x), given(y), s.Vectors(guess))
+	gs, err := s.logFrom(given(x), given(y), shape.FlatAll(guess))
 	return lists.Each(gs, func(g *Geodesic[Vec]) *Geodesic[P] {
 		if g == nil {
 			return nil

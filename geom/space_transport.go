@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -73,7 +74,7 @@ func (s *Space[P]) TransportGeodesic(g, along *Geodesic[P]) (*Geodesic[P], error
 	if g == nil || along == nil {
 		return nil, fmt.Errorf("%s: no geodesic", what)
 	}
-	if !floats.EqualApprox(s.Vector(g.Start), s.Vector(along.Start), 1e-9) {
+	if !floats.EqualApprox(shape.Flat(g.Start), shape.Flat(along.Start), 1e-9) {
 		return nil, fmt.Errorf("%s: the geodesics start at different points: give two that start at the same subject", what)
 	}
 	moved, err := s.Transport(along, g.Velocity)

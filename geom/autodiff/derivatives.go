@@ -77,10 +77,18 @@ func Hessian(f func(x []*Node) *Node, x ...*Node) (gradients []*Node, hessian *N
 }
 
 // Jacobian returns J[..., i, j] = ∂f_i/∂x_j, [..., k, d]: f takes x, [..., d], to [..., k] and treats the leading axes
-// as a batch. One batched pass, in reverse mode where k ≤ d, else in forward mode.
+// as a batch. The result of f may have more axes, [..., k, l]: J is then [..., k, l, d]. One batched pass, in reverse mode where f has at most d
+// numbers, else in forward mode.
 func Jacobian(f func(x *Node) *Node, x *Node) *Node {
 	y := f(x)
 	d, k := x.Shape().Dim(-1), y.Shape().Dim(-1)
+	if y.Rank() > x.Rank() {
+		list := func(x *Node) *Node {
+			y, lead := f(x), x.Shape().Dimensions[:x.Rank()-1]
+			return Reshape(y, append(slices.Clone(lead), y.Shape().Size()/x.Shape().Size()*d)...)
+		}
+		return Reshape(Jacobian(list, x), append(slices.Clone(y.Shape().Dimensions), d)...)
+	}
 	if k <= d {
 		xs := BroadcastPrefix(x, k)
 		return rows(f(xs), xs)

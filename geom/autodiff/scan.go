@@ -50,6 +50,23 @@ func Scan(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	return checkpointed(n, step, carry, xs)
 }
 
+// Loop is Scan without inputs and outputs. It runs step n times, compiles it once, and returns the last state:
+//
+//	for range n { state = step(state...) }
+//
+// The step has a parameter and a result for each node of the state. One with a parameter more is given the number of the iteration first, an int32
+// scalar; with it At takes a row of a node from outside.
+func Loop[F ExecGraphFn](n int, step F, state ...*Node) []*Node {
+	numbered := engine.Takes(step) == len(state)+1
+	final, _ := Scan(n, func(i *Node, now, _ []*Node) (next, _ []*Node) {
+		if numbered {
+			now = append([]*Node{i}, now...)
+		}
+		return engine.Apply(step, now...), nil
+	}, state, nil)
+	return final
+}
+
 // checkpointed is a scan of scans: the reverse pass of the outer one stores only the states between stretches, and
 // takes the inner one again, which stores its own.
 func checkpointed(n int, step Step, carry, xs []*Node) (final, ys []*Node) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
@@ -93,6 +94,12 @@ func flatten(a any) (flat []float64, dims []int, err error) {
 	case []float64:
 		return slices.Clone(a), []int{len(a)}, nil
 	case [][]float64:
+		return flattenRows(a)
+	case shape.Shape:
+		return flattenRows(a)
+	case []shape.Shape:
+		return flattenRows(a)
+	case [][]shape.Shape:
 		return flattenRows(a)
 	case [][][]float64:
 		return flattenRows(a)

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
@@ -77,7 +78,7 @@ func Estimate[P geom.Point](base *geom.Space[P], of Estimation) (_ *Mean[P], err
 	defer try.Catch(&err)
 	m := (&estimation{Estimation: of, space: Over(base.OnNumbers())}).mean()
 	out := &Mean[P]{Point: base.Point(m.Point), Frame: base.Points(m.Frame), Variances: m.Variances, Noise: m.Noise, Deviations: m.Deviations,
-		Objective: m.Objective, Imbalance: m.Imbalance, Residual: m.Residual, Lost: m.Lost, Iterations: m.Iterations, Evaluations: m.Evaluations, Status: m.Status}
+		Objective: m.Objective, Imbalance: m.Imbalance, Residual: m.Residual, Unmatched: m.Unmatched, Iterations: m.Iterations, Evaluations: m.Evaluations, Status: m.Status}
 	for _, g := range m.Paths {
 		out.Paths = append(out.Paths, shaped(base, g))
 	}
@@ -154,10 +155,10 @@ func (e *estimation) certify(m *Mean[geom.Vec]) {
 	}
 	for i, g := range m.Paths {
 		if found := g.Residual*e.sigma*math.Sqrt(float64(len(e.at.X))) <= endTolerance*farthest; !found && m.Status != geom.Cancelled {
-			m.Lost = append(m.Lost, i)
+			m.Unmatched = append(m.Unmatched, i)
 		}
 	}
-	if m.Status == geom.Converged && !(m.Lost == nil && m.Imbalance <= e.Tolerance) {
+	if m.Status == geom.Converged && !(m.Unmatched == nil && m.Imbalance <= e.Tolerance) {
 		m.Status = geom.Stalled
 	}
 }
@@ -319,7 +320,7 @@ func (e *estimation) stiffness() float64 {
 // spread is the sum of the squares of a frame's numbers.
 func (u Point[P]) spread() (sum float64) {
 	for _, v := range u.Frame {
-		nu := geom.Numbers(v)
+		nu := shape.Flat(v)
 		sum += floats.Dot(nu, nu)
 	}
 	return sum

@@ -31,7 +31,7 @@ type Mean[P geom.Point] struct {
 	// ‖s_i‖²), in the norm of the inverse Hessian: the derivative of the objective in standard errors. Residual is the largest of the paths, in units
 	// of Noise: see Geodesic.
 	Imbalance, Residual float64
-	Lost                []int // the samples to which no most probable path was found; the Reason of a path says why
+	Unmatched           []int // the samples to which no most probable path was found; the Reason of a path says why
 	Iterations          int   // steps of mean and frame
 	Evaluations         int   // how often a path was computed
 	Status              geom.Status
@@ -47,8 +47,8 @@ const (
 // String says what the mean is in one line.
 func (m *Mean[P]) String() string {
 	line := fmt.Sprintf("frame bundle mean of %d samples, rank %d, noise %.3g, %s after %d iterations", len(m.Paths), len(m.Frame), m.Noise, m.Status, m.Iterations)
-	if len(m.Lost) > 0 {
-		line += fmt.Sprintf("; no most probable path found to the samples %v, counted from 0: leave them out, or take a larger Noise or rank", m.Lost)
+	if len(m.Unmatched) > 0 {
+		line += fmt.Sprintf("; no most probable path found to the samples %v, counted from 0: leave them out, or take a larger Noise or rank", m.Unmatched)
 	}
 	return line
 }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
 )
@@ -60,7 +61,7 @@ func (s *Space[P]) MostProbablePath(u Point[P], y P, sigma float64) (_ *Geodesic
 	case sigma == 0 && rank < d:
 		return nil, fmt.Errorf("%d frame vectors in dimension %d reach no given point: use a full frame or noise σ > 0", rank, d)
 	}
-	p := newPaths(Over(s.Base.OnNumbers()), [][]float64{s.Base.Vector(y)})
+	p := newPaths(Over(s.Base.OnNumbers()), [][]float64{shape.Flat(y)})
 	p.task = s.Base.Begin(what)
 	defer p.task.End()
 	g := p.certified(s.flat(u), sigma, persistence)[0]

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
@@ -49,12 +50,12 @@ func At[P geom.Point](x P, frame ...P) Point[P] { return Point[P]{x, frame} }
 // Covariance returns the matrix Σ_α ν_α ν_αᵀ, [n][n], for points of n numbers: coordinates or ambient vectors, the rows of shapes one
 // after the other.
 func (u Point[P]) Covariance() [][]float64 {
-	n := len(geom.Numbers(u.X))
+	n := len(shape.Flat(u.X))
 	out := make([][]float64, n)
 	for i := range out {
 		out[i] = make([]float64, n)
 		for _, v := range u.Frame {
-			nu := geom.Numbers(v)
+			nu := shape.Flat(v)
 			floats.AddScaled(out[i], nu[i], nu)
 		}
 	}
@@ -63,7 +64,7 @@ func (u Point[P]) Covariance() [][]float64 {
 
 // flat is u as lists of numbers, and point its inverse.
 func (s *Space[P]) flat(u Point[P]) Point[geom.Vec] {
-	return Point[geom.Vec]{s.Base.Vector(u.X), s.Base.Vectors(u.Frame)}
+	return Point[geom.Vec]{shape.Flat(u.X), shape.FlatAll(u.Frame)}
 }
 
 func (s *Space[P]) point(u Point[geom.Vec]) Point[P] {
@@ -177,7 +178,7 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 	try.Do(s.check(u))
 	v := s.flat(u)
 	try.Do(s.Base.CheckNumbers("horizontal momentum", p.Horizontal))
-	vertical := s.Base.Vectors(p.Vertical)
+	vertical := shape.FlatAll(p.Vertical)
 	if vertical == nil {
 		vertical = slices.Repeat([][]float64{make([]float64, len(v.X))}, len(v.Frame))
 	}
@@ -185,7 +186,7 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 	for k, p := range p.Vertical {
 		try.Do(s.Base.CheckNumbers(fmt.Sprintf("vertical momentum %d", k), p))
 	}
-	out := s.shoot(v, Momentum[geom.Vec]{s.Base.Vector(p.Horizontal), vertical})
+	out := s.shoot(v, Momentum[geom.Vec]{shape.Flat(p.Horizontal), vertical})
 	path := out.Matrix(0)
 	diverges(path)
 	g := &Geodesic[P]{Start: u, Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Velocities: out.Matrix(4)}

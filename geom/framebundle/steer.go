@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
@@ -164,9 +165,9 @@ func (s *Space[P]) logVolume(u Point[geom.Vec]) (float64, Momentum[geom.Vec]) {
 
 // list is the horizontal part and then the vertical ones in a row.
 func (p Momentum[P]) list() []float64 {
-	out := slices.Clone(geom.Numbers(p.Horizontal))
+	out := slices.Clone(shape.Flat(p.Horizontal))
 	for _, v := range p.Vertical {
-		out = append(out, geom.Numbers(v)...)
+		out = append(out, shape.Flat(v)...)
 	}
 	return out
 }

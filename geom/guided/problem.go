@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
@@ -168,11 +169,11 @@ func (s *sampler[P]) enter(g int) {
 	all := make([]seen, len(s.stands))
 	for leaf, point := range o.Leaves {
 		name := "the observation of " + s.tree.Label(leaves[leaf])
-		shape, _ := any(point).(geom.Shape)
-		for i, row := range shape {
+		inRows, _ := any(point).(geom.Shape)
+		for i, row := range inRows {
 			try.FailIf(len(row) != columns, "row %d of %s has %d numbers, want %d", i, name, len(row), columns)
 		}
-		flat := geom.Numbers(point)
+		flat := shape.Flat(point)
 		try.FailIf(len(flat) != rows*columns, "%s has %d numbers, want %d", name, len(flat), rows*columns)
 		values, count := s.rows(flat, name)
 		at := &all[s.stands[leaves[leaf]]]

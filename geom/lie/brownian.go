@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
@@ -119,7 +120,7 @@ func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) (_ 
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, s.Vectors(points), conserved)
+	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, shape.FlatAll(points), conserved)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +148,7 @@ func (m *metric) carried(z, conserved *Node) *Node {
 // process is a motion with noise along fixed vectors, which are the first parameter.
 func process[P geom.Point](s *geom.Space[P], start P, name string, noise [][]float64, params []any, d stochastic.Dynamics) stochastic.Process[P] {
 	return stochastic.Process[P]{Space: s, Name: name, Scheme: ode.EulerHeun, Noise: len(noise), Start: geom.Clone(start),
-		Params: append([]any{geom.Clone(noise)}, params...), Dynamics: d}
+		Params: append([]any{geom.Clone(geom.Shape(noise))}, params...), Dynamics: d}
 }
 
 // driven are the dynamics of motions with the velocity ξ(g) dt + Σ_i σ_i ∘dW^i.

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
@@ -132,7 +133,7 @@ func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n
 			to = m.Inverse(z)
 		}
 		return []*Node{z, m.velocity(mu), mu, m.Coadjoint(to, mu)}
-	}, s.Vector(start), velocity, T)
+	}, shape.Flat(start), velocity, T)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
@@ -402,7 +403,7 @@ func ONeill[P geom.Point](over geom.Of[P], z, u, v P) (group, fibre float64, err
 		area := Sub(squares, Square(inner(xi, eta)))
 		along := linalg.MatVec(constant(xi, q.dual[q.Dim():]), q.m.Bracket(xi, eta))
 		return []*Node{geom.SectionalCurvature(q.total, in[0], in[1], in[2]), Div(MulScalar(ReduceSum(Square(along), -1), 0.75), area), Div(area, squares)}
-	}, s.Vector(z), s.Vector(u), s.Vector(v))
+	}, shape.Flat(z), shape.Flat(u), shape.Flat(v))
 	if err != nil {
 		return 0, 0, err
 	}

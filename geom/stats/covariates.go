@@ -14,8 +14,8 @@ import (
 // may be no known ones. P is (1 + n)/(1 + N), where n of the N permutations have a partial R² at least as large as that of the samples. This partial
 // R² is the Statistic.
 //
-// A Factor of two categories is tested by the distance of the groups, as by TangentMeanDistance. With Mismatch the e_i below are the v of
-// the minimum in d_σ, and norms are those of (g* + σ²)⁻¹ at p. The options Weights, Start, Mismatch, Tolerance and MaxIterations are
+// A Factor of two categories is tested by the distance of the groups, as by TangentMeanDistance. With RelativeNoise the e_i below are the v of
+// the minimum in d_σ, and norms are those of (g* + σ²)⁻¹ at p. The options Weights, Start, RelativeNoise, Tolerance and MaxIterations are
 // those of Regress.
 //
 // # Algorithm

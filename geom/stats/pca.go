@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
@@ -38,8 +39,8 @@ type PCA[P geom.Point] struct {
 func TangentPCA[P geom.Point](m *Mean[P]) (_ *PCA[P], err error) {
 	defer try.Catch(&err)
 	try.FailIf(m == nil, "tangent PCA: the mean is nil: give the result of FrechetMean")
-	p := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: lists.Each(m.Velocities, geom.Numbers), Momenta: lists.Each(m.Momenta, geom.Numbers), Status: m.Status})
-	return pcaOf(p, func(v geom.Vec) P { return geom.Like(m.Point, v) }), nil
+	p := tangentPCA(&Mean[geom.Vec]{Point: shape.Flat(m.Point), Weights: m.Weights, Velocities: shape.FlatAll(m.Velocities), Momenta: shape.FlatAll(m.Momenta), Status: m.Status})
+	return pcaOf(p, func(v geom.Vec) P { return shape.Like(m.Point, v) }), nil
 }
 
 // pcaOf turns components of lists of numbers into those of points.
@@ -176,11 +177,11 @@ func (p *PCA[P]) At(on geom.Of[P], scores ...float64) (point P, err error) {
 	if len(scores) > len(p.Modes) {
 		return point, fmt.Errorf("PCA: %d scores for %d modes", len(scores), len(p.Modes))
 	}
-	a := make([]float64, len(geom.Numbers(p.Point)))
+	a := make([]float64, len(shape.Flat(p.Point)))
 	for k, s := range scores {
-		floats.AddScaled(a, s, geom.Numbers(p.Momenta[k]))
+		floats.AddScaled(a, s, shape.Flat(p.Momenta[k]))
 	}
-	g, err := on.Geometry().Shoot(p.Point, geom.Like(p.Point, a))
+	g, err := on.Geometry().Shoot(p.Point, shape.Like(p.Point, a))
 	if err != nil {
 		return point, err
 	}

@@ -34,7 +34,7 @@ var (
 	// A permutation exchanges not the samples but the residuals (Anderson, Biometrics 62, 2006): the vectors from the mean of a
 	// group to its samples, moved to the mean of another where they meet, and scaled by √(n/(n − 1)). D of a permuted group is the mean
 	// distance of its vectors from their mean, times √(n/(n − 1)). The distances alone are not exchangeable, because those of a small
-	// group are shorter and depend on each other. With Mismatch distances are the lengths ‖v‖_g of the geodesics, without the
+	// group are shorter and depend on each other. With RelativeNoise distances are the lengths ‖v‖_g of the geodesics, without the
 	// noise. The command notebooks/lab/calibrate measures how often the test rejects equal groups.
 	Dispersion = Statistic{"difference of dispersions", (*grouping).dispersion}
 )
@@ -74,7 +74,7 @@ func (c *Comparison[P]) Err() error { return solve.NotNil(c).Test.Err() }
 //
 // A test that is cancelled has the permutations computed so far.
 //
-// It takes Mismatch, Tolerance and MaxIterations; all three are those of FrechetMean, for the means.
+// It takes RelativeNoise, Tolerance and MaxIterations; all three are those of FrechetMean, for the means.
 func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Term, statistic Statistic, p linear.Permutations, opts ...TestOption) (_ *Comparison[P], err error) {
 	s := on.Geometry()
 	r := newRun("permutation test", s, 0)

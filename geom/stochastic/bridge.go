@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
@@ -39,7 +40,7 @@ const (
 )
 
 // Bridges are weighted paths of Brownian motion that start at one point and are at another at time T. A weighted mean over the
-// paths estimates the mean over Brownian motion that is conditioned to end there. Paths that diverge are left out: see Likelihood.Lost.
+// paths estimates the mean over Brownian motion that is conditioned to end there. Paths that diverge are left out: see Likelihood.Diverged.
 type Bridges[P geom.Point] struct {
 	Times  []float64 // T s(2 − s) at s = 0, 1/n, …, 1: steps are shorter near the end, where the drift to the end is strong
 	Points [][]P     // Points[k][i] is path k at Times[i]
@@ -53,7 +54,7 @@ type Bridges[P geom.Point] struct {
 
 // String says what the bridges are in one line.
 func (b *Bridges[P]) String() string {
-	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g%s", len(b.Points), b.EffectiveSize, b.Log, b.StandardError, sayLost(b.Lost))
+	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g%s", len(b.Points), b.EffectiveSize, b.Log, b.StandardError, sayLost(b.Diverged))
 }
 
 // Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.
@@ -63,7 +64,7 @@ func (b *Bridges[P]) String() string {
 // comes round to v in another way than it would by itself does not arrive: it leaves out a share of the density of about Wound.
 type Likelihood struct {
 	Log float64 // log p_T(x, v)
-	// StandardError of Log has in it the spread of the weights, Wound, Lost and StepError: +Inf where the weights spread too far, or have too
+	// StandardError of Log has in it the spread of the weights, Wound, Diverged and StepError: +Inf where the weights spread too far, or have too
 	// long a tail, to tell, NaN of one path or one step. The share of two standard errors that hold log p was counted: see the table of make calibrate.
 	StandardError float64
 	// StepError estimates the error of the time step in Log, which falls with 1/Run.Steps: Log of the same paths with half as many
@@ -71,9 +72,9 @@ type Likelihood struct {
 	StepError     float64
 	EffectiveSize float64 // (Σ w)²/Σ w²: how many paths of equal weight these are worth
 	Wound         float64 // the share that paths which passed the cut locus of v have in the weights; 0 where windings are summed
-	// Lost is how many paths diverged, where they left the chart of v or steps were too long. They have the weight 0, and their share is in
+	// Diverged is how many paths diverged, where they left the chart of v or steps were too long. They have the weight 0, and their share is in
 	// StandardError. It is an error if they are more than a tenth.
-	Lost int
+	Diverged int
 }
 
 // Bridge simulates Brownian motion from x, conditioned to be at v at the time r.Time: r.Paths weighted paths of r.Steps steps.
@@ -237,7 +238,7 @@ func (b *weighted) estimate(first, end, steps int) Likelihood {
 		StepError:     step,
 		EffectiveSize: size,
 		Wound:         share,
-		Lost:          lost,
+		Diverged:      lost,
 	}
 }
 
@@ -262,7 +263,7 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 	defer task.End()
 	xi := r.bridging(rows, d)
 	ends := make([][]float64, rows)
-	for k, end := range s.Vectors(v) {
+	for k, end := range shape.FlatAll(v) {
 		for i := range r.Paths {
 			ends[k*r.Paths+i] = end
 		}
@@ -287,7 +288,7 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 				out = append(out, Slice(law, fine), Transpose(SliceAxis(path, 1, fine), 0, 1))
 			}
 			return out
-		}, s.Vector(x), ends[first:first+size], r.Time, noise))
+		}, shape.Flat(x), ends[first:first+size], r.Time, noise))
 		again := done - first
 		out.logWeights = append(out.logWeights, values.Vector(0)[again:]...)
 		out.coarse = append(out.coarse, values.Vector(1)[again:]...)

@@ -7,6 +7,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 )
 
@@ -39,7 +40,7 @@ func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64
 		values := linalg.NaNWhere(LogicalNot(LogicalAll(IsFinite(g), -1, -2)), ReduceSum(terms, 0))
 		norm := MulScalar(Pow(MulScalar(Square(h), 2*math.Pi), Scalar(h.Graph(), h.DType(), 0.5*float64(d))), float64(n))
 		return []*Node{Div(values, norm)}
-	}, s.Vectors(samples), s.Vectors(points), bandwidth))
+	}, shape.FlatAll(samples), shape.FlatAll(points), bandwidth))
 	values := out.Vector(0)
 	for i, v := range values {
 		try.FailIf(math.IsNaN(v), "the metric is singular at point %d: take a point where it is finite", i)

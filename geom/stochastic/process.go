@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
@@ -84,14 +85,14 @@ func (r *Run) bridging(paths, m int) [][][]float64 {
 
 // Paths are simulated paths at the times 0, T/n, …, T.
 type Paths[P geom.Point] struct {
-	Points [][]P         // Points[k][i] is path k at time iT/n
-	Noise  [][][]float64 // Noise[k][i] is W at that time, the Brownian motion in R^m that drives path k
-	Lost   int           // paths that diverged: they are not among the others, and their law is not in that of the others
+	Points   [][]P         // Points[k][i] is path k at time iT/n
+	Noise    [][][]float64 // Noise[k][i] is W at that time, the Brownian motion in R^m that drives path k
+	Diverged int           // paths that diverged: they are not among the others, and their law is not in that of the others
 }
 
 // String says what the paths are in one line.
 func (p *Paths[P]) String() string {
-	return fmt.Sprintf("%d paths of %d steps with noise in R^%d%s", len(p.Points), len(p.Points[0])-1, len(p.Noise[0][0]), sayLost(p.Lost))
+	return fmt.Sprintf("%d paths of %d steps with noise in R^%d%s", len(p.Points), len(p.Points[0])-1, len(p.Noise[0][0]), sayLost(p.Diverged))
 }
 
 // sayLost is the end of a line about paths.
@@ -102,12 +103,12 @@ func sayLost(lost int) string {
 	return fmt.Sprintf(", %d lost", lost)
 }
 
-// Paths simulates r.Paths paths. Those that diverge are left out, and counted as Lost; it is an error if they are more than 1 %, which names the
+// Paths simulates r.Paths paths. Those that diverge are left out, and counted as Diverged; it is an error if they are more than 1 %, which names the
 // first of them and its step.
 func (p Process[P]) Paths(r Run) (_ *Paths[P], err error) {
 	defer try.Named(&err, "%s", p.Name)
 	out, kept, dw := p.run(&r, true)
-	paths := &Paths[P]{Lost: r.Paths - len(kept)}
+	paths := &Paths[P]{Diverged: r.Paths - len(kept)}
 	all := out.Array3(0)
 	for _, k := range kept {
 		w := make([]float64, p.Noise)
@@ -144,9 +145,9 @@ func (s simulation) String() string { return fmt.Sprintf("simulation of %T", s.d
 func (p Process[P]) run(r *Run, paths bool) (out engine.Values, kept []int, dw [][][]float64) {
 	p.check(r, paths)
 	dw = ode.Increments(r.Seed, r.Steps, r.Paths, p.Noise, r.Time)
-	start := []any{p.Space.Vector(p.Start)}
+	start := []any{shape.Flat(p.Start)}
 	for _, part := range p.Parts {
-		start = append(start, p.Space.Vectors(part.Vectors))
+		start = append(start, shape.FlatAll(part.Vectors))
 	}
 	out, kept = p.simulate(dw, 0, r.Time, start, false, paths)
 	return out, kept, dw

@@ -5,6 +5,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
@@ -27,10 +28,10 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 	for _, q := range t.Parent[1:] {
 		left[q]++
 	}
-	points := lists.Make(r.Paths, func(_ int) []float64 { return p.Space.Vector(p.Start) })
+	points := lists.Make(r.Paths, func(_ int) []float64 { return shape.Flat(p.Start) })
 	states[0] = []any{points}
 	for _, part := range p.Parts {
-		vectors := p.Space.Vectors(part.Vectors)
+		vectors := shape.FlatAll(part.Vectors)
 		repeated := make([][][]float64, len(vectors))
 		for j, v := range vectors {
 			for range r.Paths {

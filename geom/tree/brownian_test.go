@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stats/linear"
-	"anatomy/internal/lists"
 )
 
 // randomTree has n nodes, polytomies and nodes of one child among them; some inner edges have length 0.
@@ -88,7 +88,7 @@ func (g gls) predict(y []float64) (mean, variance []float64, squares float64) {
 	return mean, variance, mat.Inner(off, g.inverse, off)
 }
 
-// Pruning equals generalised least squares with matrices: predictions, their variances, rates, determinants, weights, K; also where some
+// Pruning equals generalised least squares with matrices: predictions, their variances, rates, likelihood, weights, K; also where some
 // values were not observed.
 func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -96,7 +96,7 @@ func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 		tree := randomTree(rng, 12+trial)
 		leaves := tree.Leaves()
 		const k = 3
-		values := lists.Zeros(len(leaves), k)
+		values := grid(len(leaves), k)
 		observed := make([][]int, k)
 		for a := range values {
 			for j := range values[a] {
@@ -109,7 +109,9 @@ func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 			}
 		}
 		got := expect.Must(tree.Prune(values))
-		sum, squares := 0.0, 0.0
+		logLikelihood, sum, squares := 0.0, 0.0, 0.0
+		const rate = 0.7
+		at := []float64{2.5, 3, 3.5}
 		for j := range k {
 			g := newGLS(tree, observed[j])
 			var y []float64
@@ -127,9 +129,13 @@ func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 			expect.Abs(t, "variance", column(got.Variance), variance, 1e-10)
 			expect.Rel(t, "rate", got.Rate[j], ss/float64(len(y)-1), 1e-10)
 			expect.Abs(t, "standard error", got.StandardError(1)[j], math.Sqrt(math.Max(0, variance[1])*got.Rate[j]), 1e-10)
-			logDet, _ := mat.LogDet(g.v)
-			expect.Abs(t, "log det V", got.logDet[j], logDet, 1e-10)
-			expect.Rel(t, "Σ u²", got.squares[j], ss, 1e-10)
+			var scaled mat.SymDense
+			scaled.ScaleSym(rate, g.v)
+			normal, ok := distmv.NewNormal(slices.Repeat(at[j:j+1], len(y)), &scaled, nil)
+			if !ok {
+				t.Fatal("V is singular")
+			}
+			logLikelihood += normal.LogProb(y)
 			if j < 2 {
 				squares += ss
 				for _, x := range y {
@@ -148,6 +154,7 @@ func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 				}
 			}
 		}
+		expect.Abs(t, "log likelihood", got.LogLikelihood(at, rate), logLikelihood, 1e-10)
 		whole := newGLS(tree, observed[0])
 		n := float64(len(leaves))
 		want := sum / squares / ((mat.Trace(whole.v) - n/whole.total) / (n - 1))
@@ -244,7 +251,7 @@ func TestSignalOfSimulations(t *testing.T) {
 	var above, below, ps []float64
 	n := len(tree.Leaves())
 	for range 400 {
-		state := lists.Zeros(len(tree.Parent), 6)
+		state := grid(len(tree.Parent), 6)
 		for i, p := range tree.Parent[1:] {
 			for j := range state[i+1] {
 				state[i+1][j] = state[p][j] + math.Sqrt(tree.Length[i+1])*rng.NormFloat64()
@@ -262,13 +269,13 @@ func TestSignalOfSimulations(t *testing.T) {
 			}
 		}
 		above, below = append(above, sum/6), append(below, a.Rate[0])
-		white := lists.Zeros(n, 1)
+		white := grid(n, 1)
 		for i := range white {
 			white[i][0] = rng.NormFloat64()
 		}
 		ps = append(ps, expect.Must(tree.Signal(white, linear.Permutations{N: 39, Seed: rng.Uint64()})).P)
 	}
-	trace, variance := 4.0*float64(n), expect.Must(tree.Prune(lists.Zeros(n, 1))).Variance[0][0]
+	trace, variance := 4.0*float64(n), expect.Must(tree.Prune(grid(n, 1))).Variance[0][0]
 	expect.Mean(t, "Σ|y − â|²", above, trace-float64(n)*variance)
 	expect.Mean(t, "rate", below, 1)
 	low := make([]float64, len(ps))
@@ -298,5 +305,6 @@ func TestCovarianceOfMissing(t *testing.T) {
 		f()
 	}
 	panics("covariance of coordinates of different leaves", func() { a.Covariance(0, 0, 1) })
+	panics("a root of one coordinate", func() { a.LogLikelihood([]float64{1}, 1) })
 	expect.Rel(t, "variance", a.Covariance(0, 0)[0][0], a.Variance[0][0]*a.Rate[0], 1e-14)
 }

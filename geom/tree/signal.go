@@ -228,7 +228,7 @@ func (c *clade) rates(groups ...*clade) (rate []*mat.SymDense, err error) {
 	}
 	// Values that have given contrasts are V Cᵀ times these, as C V Cᵀ = 1.
 	n, most := len(c.leaves), slices.Max(c.leaves)+1
-	unit, made := lists.Zeros(most, n), lists.Zeros(most, n-1)
+	unit, made := grid(most, n), grid(most, n-1)
 	for k, a := range c.leaves {
 		unit[a][k] = 1
 	}

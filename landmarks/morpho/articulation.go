@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/landmarks/internal/pointset"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -173,7 +175,7 @@ func (d *Dataset) turns(points []*mat.Dense) ([]*mat.Dense, error) {
 	for range 1000 {
 		mean, change := weightedMean(weights, turned), 0.0
 		for i, x := range points {
-			r, _, err := rotationTo(x, mean)
+			r, _, err := pointset.Rotation(x, mean)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", d.specimen(i), err)
 			}
@@ -187,7 +189,7 @@ func (d *Dataset) turns(points []*mat.Dense) ([]*mat.Dense, error) {
 		}
 		ones := make([]float64, len(out))
 		floats.AddConst(1, ones)
-		common, _, err := rotationTo(mat.DenseCopyOf(weightedMean(ones, out).T()), mat.DenseCopyOf(mat.NewDiagDense(3, []float64{1, 1, 1})))
+		common, _, err := pointset.Rotation(mat.DenseCopyOf(weightedMean(ones, out).T()), mat.DenseCopyOf(mat.NewDiagDense(3, []float64{1, 1, 1})))
 		if err != nil {
 			return nil, err
 		}

@@ -7,19 +7,12 @@ import (
 	"strings"
 
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho/files"
 )
 
 // Landmark is what the user calls landmark l: its label, or else its number, which counts from 0 if the file does (FromZero) and else from 1. All
 // messages, tables, figures and options call landmarks so; ParseLandmarks reads it.
-func (d *Dataset) Landmark(l int) string {
-	switch {
-	case l >= 0 && l < len(d.Labels) && d.Labels[l] != "":
-		return d.Labels[l]
-	case d.FromZero:
-		return strconv.Itoa(l)
-	}
-	return strconv.Itoa(l + 1)
-}
+func (d *Dataset) Landmark(l int) string { return (*files.Data)(d).Landmark(l) }
 
 // landmarkNames are all of n landmarks.
 func (d *Dataset) landmarkNames(n int) []string {
@@ -42,13 +35,13 @@ func (d *Dataset) Called(landmarks ...int) string {
 	case last < 20:
 		return "landmarks " + strings.Join(names[:last], ", ") + " and " + names[last]
 	}
-	return "landmarks " + listed(names)
+	return "landmarks " + text.Listed(names)
 }
 
 // Counting says how Landmark calls the landmarks.
 func (d *Dataset) Counting() string {
 	switch {
-	case d.Labels != nil && slices.ContainsFunc(d.Labels, func(s string) bool { return !wholeNumber.MatchString(s) }):
+	case d.Labels != nil && slices.ContainsFunc(d.Labels, func(s string) bool { return !files.WholeNumber.MatchString(s) }):
 		return "landmarks have their labels"
 	case d.Labels != nil:
 		return "landmarks have the numbers that they had before some were left out"
@@ -115,7 +108,7 @@ func (d *Dataset) takeLandmark(line string, n int) (landmark int, after string) 
 		if after, is := strings.CutPrefix(line, label); is && len(label) > length && ends(after) {
 			landmark, length = l, len(label)
 		}
-		numbered = numbered || wholeNumber.MatchString(label)
+		numbered = numbered || files.WholeNumber.MatchString(label)
 	}
 	if length == 0 && !numbered {
 		for length < len(line) && '0' <= line[length] && line[length] <= '9' {

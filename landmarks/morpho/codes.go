@@ -10,7 +10,9 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho/files"
 )
 
 // Missing returns a copy in which the landmarks that a program marked as missing by a code are: those all of whose coordinates are the
@@ -31,7 +33,7 @@ func (d *Dataset) MissingAt(code float64) (*Dataset, error) {
 	found := false
 	for _, s := range out.Specimens {
 		for _, p := range s.Points {
-			if isCode(p, code) {
+			if files.IsCode(p, code) {
 				found = true
 				for c := range p {
 					p[c] = math.NaN()
@@ -46,20 +48,9 @@ func (d *Dataset) MissingAt(code float64) (*Dataset, error) {
 	return out, nil
 }
 
-func isCode(point []float64, code float64) bool {
-	return len(point) > 0 && !slices.ContainsFunc(point, func(v float64) bool { return v != code })
-}
-
-// codes of missing landmarks in the files of many programs.
-var codes = []float64{-999, -9999, -99999, 9999}
-
-func atCode(point []float64) bool {
-	return slices.ContainsFunc(codes, func(code float64) bool { return isCode(point, code) })
-}
-
 // checkCode returns an error where a landmark is at a usual code of a missing one.
 func checkCode(l int, point []float64, called func(l int) string) error {
-	if !atCode(point) {
+	if !files.AtCode(point) {
 		return nil
 	}
 	return text.Advise(fmt.Sprintf("write NA in the file, or name the code (--missing %g; in Go Missing or Complete)", point[0]),
@@ -69,6 +60,9 @@ func checkCode(l int, point []float64, called func(l int) string) error {
 // CheckCodes returns an error where all coordinates of a landmark are a usual code of a missing one (−999, −9999, −99999, 9999), which
 // would be taken for its place.
 func (d *Dataset) CheckCodes() error {
+	if d.Flat { // their numbers mean nothing else
+		return nil
+	}
 	for _, s := range d.Specimens {
 		for l, p := range s.Points {
 			if err := checkCode(l, p, d.Landmark); err != nil {
@@ -107,7 +101,7 @@ func (d *Dataset) Coded() (found []Finding) {
 		radii := radiiOf(s.Points)
 		median := quantile(radii, 0.5)
 		for l, p := range s.Points {
-			if atCode(p) {
+			if files.AtCode(p) {
 				take(place{i, l})
 			} else if radii[l] > outlying*median && median > 0 {
 				outer[l] = append(outer[l], place{i, l})
@@ -141,7 +135,7 @@ func (d *Dataset) Coded() (found []Finding) {
 			verb = "are"
 		}
 		point := strings.NewReplacer("[", "(", "]", ")", " ", ", ", "-", "−").Replace(key)
-		found = append(found, Finding{Specimen: listed(names), All: names, Index: -1, Fault: Coded, Landmarks: landmarks, Severity: float64(len(names)),
+		found = append(found, Finding{Specimen: text.Listed(names), All: names, Index: -1, Fault: Coded, Landmarks: landmarks, Severity: float64(len(names)),
 			About:  fmt.Sprintf("%s %s at %s", d.Called(landmarks...), verb, point),
 			advice: "taken for a code of missing landmarks, and not used (--measured takes such landmarks as they are)", places: at[key]})
 	}
@@ -179,9 +173,9 @@ func (d *Dataset) misplacedTogether(known map[string][]place) (out []place) {
 	if len(shared) == 0 {
 		return nil
 	}
-	var whole [][][]float64
+	var whole []shape.Shape
 	for _, s := range d.Specimens {
-		if len(whole) < judges && !slices.ContainsFunc(s.Points, func(p []float64) bool { return floats.HasNaN(p) || atCode(p) }) {
+		if len(whole) < judges && !slices.ContainsFunc(s.Points, func(p []float64) bool { return floats.HasNaN(p) || files.AtCode(p) }) {
 			whole = append(whole, s.Points)
 		}
 	}
@@ -208,7 +202,7 @@ func (d *Dataset) misplacedTogether(known map[string][]place) (out []place) {
 			}
 			var without []int
 			for l := range x {
-				if floats.HasNaN(x[l]) || atCode(x[l]) || slices.Contains(places, place{p.i, l}) {
+				if floats.HasNaN(x[l]) || files.AtCode(x[l]) || slices.Contains(places, place{p.i, l}) {
 					without = append(without, l)
 				}
 			}
@@ -247,7 +241,7 @@ func (d *Dataset) sharedPlaces(known map[string][]place) (shared [][]place) {
 	type key [3]float64
 	keyOf := func(p []float64) (k key, ok bool) {
 		copy(k[:], p)
-		return k, !floats.HasNaN(p) && !atCode(p)
+		return k, !floats.HasNaN(p) && !files.AtCode(p)
 	}
 	first, again := map[key]place{}, map[key][]place{}
 	for i, s := range d.Specimens {
@@ -276,13 +270,16 @@ func (d *Dataset) sharedPlaces(known map[string][]place) (shared [][]place) {
 // (EstimateMissing). Notes say so, and which landmarks are estimated in more than a fifth of the specimens. Data without any are returned as they
 // are. It has the errors of EstimateMissing.
 func (d *Dataset) Complete() (*Dataset, error) {
+	if d.Flat {
+		return d, nil
+	}
 	out := *d
 	out.Specimens = slices.Clone(d.Specimens)
 	for _, f := range d.Coded() {
 		for _, p := range f.places {
 			s := &out.Specimens[p.i]
 			s.Points = slices.Clone(s.Points)
-			s.Points[p.l] = missingPoint()[:len(s.Points[p.l])]
+			s.Points[p.l] = slices.Repeat([]float64{math.NaN()}, len(s.Points[p.l]))
 		}
 		out.note("%s", f)
 	}

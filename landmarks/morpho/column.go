@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho/files"
 )
 
 // Kind is what the values of a column are.
@@ -34,7 +35,7 @@ func (r *Variable) String() string {
 	if r.Kind == Categories {
 		what, other, ask = "categories", "numbers", "number"
 	}
-	return fmt.Sprintf("%s has the values %s and is taken for %s; %s(%s) takes it for %s", r.Name, listed(r.Values), what, ask, r.Name, other)
+	return fmt.Sprintf("%s has the values %s and is taken for %s; %s(%s) takes it for %s", r.Name, text.Listed(r.Values), what, ask, r.Name, other)
 }
 
 // Variable says what a column is taken for: "group" for categories, one of numbers for these, and any other one for categories. It is an error if most
@@ -48,7 +49,7 @@ func (d *Dataset) Variable(name string) (*Variable, error) {
 	var cells, names []string
 	numbers := 0
 	for i, value := range column {
-		v, err := parseCoordinate(value)
+		v, err := files.Number(value)
 		if err != nil || math.IsNaN(v) {
 			cells, names = append(cells, fmt.Sprintf("%s has %s", text.Clip(d.Specimens[i].Name), text.Clip(value))), append(names, d.Specimens[i].Name)
 		} else {
@@ -67,7 +68,7 @@ func (d *Dataset) Variable(name string) (*Variable, error) {
 		r.Kind = Categories
 	case 2*numbers > len(column) && cells != nil:
 		return nil, text.Advise(fmt.Sprintf("correct the cells, or leave the specimens out (--without %s); factor(%s) takes all values for categories", quoted(strings.Join(names, "; ")), name),
-			"most values of %s are numbers, but %s", name, listed(cells))
+			"most values of %s are numbers, but %s", name, text.Listed(cells))
 	case cells != nil:
 		r.Kind = Categories
 	}

@@ -3,6 +3,7 @@ package morpho
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,4 +76,15 @@ func TestReadCovariates(t *testing.T) {
 	expect.Refused(t, err, "skulls.ods", "save the spreadsheet as CSV")
 	_, err = covariatesOf(t, dated, "specimen,when (days since 2024-02-28)\nskull 01,7\nskull_02,2\nskull 03.v2,1\n")
 	expect.Refused(t, err, "line 2: when", `of the specimen "skull 01" is "7", in the landmark file it is "0"`)
+}
+
+// A table that is no UTF-8 is read as files of landmarks are, with the same note.
+func TestCovariatesOfWindows(t *testing.T) {
+	d := GorillaSkulls()
+	d.Specimens = d.Specimens[:2]
+	d.Specimens[0].Name, d.Specimens[1].Name = "Köln 1", "Köln 2"
+	got := expect.Must(covariatesOf(t, d, "specimen,place\nK\xf6ln 1,Bucht\nK\xf6ln 2,H\xfctte\n"))
+	if got.Specimens[1].Covariates["place"] != "Hütte" || !slices.Contains(got.Notes, "covariates.csv: the text is no UTF-8: it was taken for Windows-1252") {
+		t.Error(got.Specimens[1].Covariates, got.Notes)
+	}
 }

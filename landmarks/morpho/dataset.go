@@ -2,24 +2,17 @@ package morpho
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"anatomy/internal/input"
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho/files"
 )
 
-// Specimen is one shape of a Dataset: n landmarks in 2 or 3 coordinates.
-type Specimen struct {
-	Name   string
-	Group  string      // sex, treatment, species, …; empty where there is none
-	Points [][]float64 // [n][2 or 3]; the coordinates of a missing landmark are NaN
-
-	Covariates map[string]string // what else is known, by name: species, site, age, …; see Dataset.Column and Dataset.Numbers
-}
+// Specimen is one shape of a Dataset, whose fields package files has: its Name and Group, its Points, n landmarks in 2 or 3 coordinates, and its Covariates.
+type Specimen = files.Specimen
 
 // Dataset holds shapes whose landmarks correspond: landmark i of one specimen is landmark i of every other.
 // Landmarks are counted from 0 in Go, as in Points. Messages and files call them as Landmark does.
@@ -28,29 +21,17 @@ type Dataset struct {
 	Unit      string   // unit of the coordinates, such as "mm"; empty if not known
 	Source    string   // citation, or the path of the file or folder read
 	Unscaled  bool     // lengths of one specimen are not those of another: there are no sizes
+	Forms     bool     // shapes are compared with their sizes: see TangentShapes
 	Closed    bool     // the landmarks follow a closed outline, the last joined to the first
 	Labels    []string // of the landmarks, in their order; nil if not known
 	FromZero  bool     // the file counts its landmarks from 0, and so do messages; else from 1
+	Flat      bool     // the only point of each specimen is its coordinates in a flat space, as scores of deformations are: nothing is aligned or scaled
 	Measured  bool     // landmarks in unlikely places are there: none is taken for a code of a missing one (see Complete)
 	Curves    [][2]int // landmarks that are points of curves, in their order: from, and to before; nil if not known
 	Links     [][2]int // pairs of landmarks that lines join in figures; nil if not known
 	Sliders   [][3]int // semi-landmarks between the two landmarks along whose line they slide: before, sliding, after; nil if not known
 	Specimens []Specimen
 	Notes     []string // what a reader passed over or took for granted, and what was done to the data since, in words
-}
-
-// noteEnd notes that a file whose format does not say how long it is may have been cut off.
-func (d *Dataset) noteEnd(in *text.Reader) {
-	if in.Unended {
-		d.note("the last line has no line break: if the file was cut off, its end is missing")
-	}
-}
-
-// noteEncoding notes that a file was no UTF-8.
-func (d *Dataset) noteEncoding(in *text.Reader) {
-	if in.Windows {
-		d.note("the text is no UTF-8: it was taken for Windows-1252")
-	}
 }
 
 func (d *Dataset) note(format string, args ...any) {
@@ -86,13 +67,13 @@ func (d *Dataset) String() string {
 		for _, g := range groups {
 			words = append(words, fmt.Sprintf("%s (%d)", clipped(g), count[g]))
 		}
-		about += "; groups " + listed(words)
+		about += "; groups " + text.Listed(words)
 	}
 	if names := d.Covariates(); len(names) > 0 {
 		for i := range names {
 			names[i] = clipped(names[i])
 		}
-		about += "; covariates " + listed(names)
+		about += "; covariates " + text.Listed(names)
 	}
 	return about
 }
@@ -108,7 +89,7 @@ func (d *Dataset) Names() []string {
 
 // Find returns the points of the specimen called name (not a copy).
 // It is an error if there is none or more than one.
-func (d *Dataset) Find(name string) ([][]float64, error) {
+func (d *Dataset) Find(name string) (shape.Shape, error) {
 	var found [][]float64
 	count := 0
 	for _, s := range d.Specimens {
@@ -128,7 +109,7 @@ func (d *Dataset) Find(name string) ([][]float64, error) {
 
 // none is the error of a name that is not there.
 func (d *Dataset) none(what, name string, names []string) error {
-	advice := "there are: " + listNames(names)
+	advice := "there are: " + text.Names(names)
 	if like := nearest(name, names[:min(len(names), 1000)]); like != "" {
 		advice = "perhaps " + text.Clip(like) + "; " + advice
 	}
@@ -136,7 +117,7 @@ func (d *Dataset) none(what, name string, names []string) error {
 }
 
 // Shape is Find for a notebook: it panics with Find's error, which lists the names that there are.
-func (d *Dataset) Shape(name string) [][]float64 {
+func (d *Dataset) Shape(name string) shape.Shape {
 	points, err := d.Find(name)
 	if err != nil {
 		panic(err)
@@ -145,8 +126,8 @@ func (d *Dataset) Shape(name string) [][]float64 {
 }
 
 // Shapes returns the points of every specimen in order (not copies).
-func (d *Dataset) Shapes() [][][]float64 {
-	shapes := make([][][]float64, len(d.Specimens))
+func (d *Dataset) Shapes() []shape.Shape {
+	shapes := make([]shape.Shape, len(d.Specimens))
 	for i, s := range d.Specimens {
 		shapes[i] = s.Points
 	}
@@ -208,7 +189,7 @@ func (d *Dataset) Numbers(name string) ([]float64, error) {
 	}
 	numbers := make([]float64, len(column))
 	for i, value := range column {
-		if numbers[i], err = parseCoordinate(value); err != nil {
+		if numbers[i], err = files.Number(value); err != nil {
 			return nil, fmt.Errorf("%s: specimen %q: %s is no number: %w", d.Name, d.Specimens[i].Name, name, err)
 		}
 	}
@@ -216,15 +197,7 @@ func (d *Dataset) Numbers(name string) ([]float64, error) {
 }
 
 // Covariates returns the names of the covariates in alphabetical order.
-func (d *Dataset) Covariates() []string {
-	names := map[string]bool{}
-	for _, s := range d.Specimens {
-		for name := range s.Covariates {
-			names[name] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
+func (d *Dataset) Covariates() []string { return (*files.Data)(d).Covariates() }
 
 // GroupBy returns a copy in which the group of a specimen is its covariates of these names, with spaces between them. It panics,
 // listing the covariates that there are, if one is not there; the points are shared.
@@ -289,7 +262,7 @@ func (d *Dataset) Validate() error {
 			return err
 		}
 		for l, p := range s.Points {
-			if len(p) != 2 && len(p) != 3 {
+			if len(p) != 2 && len(p) != 3 && !d.Flat {
 				return fail("give it 2 or 3", "landmark %s has %d coordinates", d.Landmark(l), len(p))
 			}
 			if len(p) != len(first.Points[0]) {
@@ -300,9 +273,9 @@ func (d *Dataset) Validate() error {
 				switch {
 				case math.IsNaN(v):
 					return fail("leave the landmark or the specimen out, or estimate it (in Go by Complete)",
-						"landmark %s is missing (%s is NaN)", d.Landmark(l), axis(c))
+						"landmark %s is missing (%s is NaN)", d.Landmark(l), d.axis(c))
 				case math.IsInf(v, 0):
-					return fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.Landmark(l), axis(c))
+					return fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.Landmark(l), d.axis(c))
 				}
 			}
 		}
@@ -322,15 +295,11 @@ func (d *Dataset) allMissing(i int, points [][]float64) error {
 func (d *Dataset) specimen(i int) string { return fmt.Sprintf("specimen %q", d.Specimens[i].Name) }
 
 // axis names coordinate c.
-func axis(c int) string { return "xyz"[c : c+1] }
-
-// listNames joins names in quotes for a message.
-func listNames(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = text.Clip(n)
+func (d *Dataset) axis(c int) string {
+	if d.Flat {
+		return fmt.Sprintf("coordinate %d", c)
 	}
-	return listed(quoted)
+	return text.Axis(c)
 }
 
 // clipped is a name for a message, without quotation marks as long as it is short.
@@ -339,128 +308,4 @@ func clipped(name string) string {
 		return text.Clip(name)
 	}
 	return name
-}
-
-// listed joins words, at most twenty of them.
-func listed(words []string) string {
-	const most = 20
-	if len(words) > most {
-		return strings.Join(words[:most], ", ") + fmt.Sprintf(", … (%d in all)", len(words))
-	}
-	return strings.Join(words, ", ")
-}
-
-// newDataset starts the data set of the file called source.
-func newDataset(source string) *Dataset {
-	return &Dataset{Name: filepath.Base(source), Source: source}
-}
-
-// numbered gives every specimen without a name its number, counted from 1, as a name.
-func (d *Dataset) numbered() *Dataset {
-	for i := range d.Specimens {
-		if d.Specimens[i].Name == "" {
-			d.Specimens[i].Name = fmt.Sprintf("specimen%02d", i+1)
-		}
-	}
-	d.numberRepeats()
-	var odd []string
-	look := func(words ...string) {
-		for _, word := range words {
-			if input.Printable(word) != word {
-				odd = append(odd, text.Clip(word))
-			}
-		}
-	}
-	for _, s := range d.Specimens {
-		look(s.Name, s.Group)
-		for _, value := range s.Covariates {
-			look(value)
-		}
-	}
-	look(d.Labels...)
-	look(d.Covariates()...)
-	slices.Sort(odd)
-	if odd = slices.Compact(odd); len(odd) > 0 {
-		d.note("control characters, or bytes that are no UTF-8, are in names, which pages and pictures show with � in their place: %s", listed(odd))
-	}
-	return d
-}
-
-// numberRepeats puts numbers behind names that several specimens have.
-func (d *Dataset) numberRepeats() {
-	count, seen := map[string]int{}, map[string]int{}
-	for _, s := range d.Specimens {
-		count[s.Name]++
-	}
-	for i := range d.Specimens {
-		s := &d.Specimens[i]
-		name := s.Name
-		if count[name] == 1 {
-			continue
-		}
-		if seen[name]++; seen[name] == 1 {
-			d.note("%d specimens are called %s: they have the names %s to %s", count[name], text.Clip(name), text.Clip(repeated(name, 1)), text.Clip(repeated(name, count[name])))
-		}
-		s.Name = repeated(name, seen[name])
-	}
-}
-
-// checkWritable reports what no text format could hold: names that a line cannot carry, infinite coordinates,
-// ragged points. Missing landmarks are fine.
-func (d *Dataset) checkWritable() error {
-	if len(d.Specimens) == 0 {
-		return fmt.Errorf("%s: %w", d.Name, text.Advise("see what was left out", "no specimens to write"))
-	}
-	for i, s := range d.Specimens {
-		if s.Name == "" {
-			return fmt.Errorf("%s: %w", d.Name, text.Advise("give it one", "specimen number %d has no name", i))
-		}
-		for what, word := range map[string]string{"name": s.Name, "group": s.Group} {
-			if !fitsInLine(word) {
-				return fmt.Errorf("%s: specimen number %d: %w", d.Name, i, text.Advise("remove them",
-					"the %s %s has a line break, a NUL or spaces around it, which a file would lose", what, text.Clip(word)))
-			}
-		}
-		for l, p := range s.Points {
-			if len(p) != 2 && len(p) != 3 {
-				return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, text.Advise("give it 2 or 3", "landmark %d has %d coordinates", l, len(p)))
-			}
-			if len(p) != len(s.Points[0]) {
-				return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, text.Advise("give all landmarks as many",
-					"landmark %d has %d coordinates, landmark 0 has %d", l, len(p), len(s.Points[0])))
-			}
-			for c, v := range p {
-				if math.IsInf(v, 0) {
-					return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, text.Advise("correct it, or let it be NaN if it is missing",
-						"landmark %d: %s is infinite", l, axis(c)))
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// fitsInLine says whether a line of a file gives a word back as it is.
-func fitsInLine(word string) bool {
-	return !strings.ContainsAny(word, "\r\n\x00") && strings.TrimSpace(word) == word
-}
-
-// checkRectangular is checkWritable for the formats that are one array: it also asks for the same count and
-// dimension everywhere, and returns them.
-func (d *Dataset) checkRectangular() (n, dim int, err error) {
-	if err := d.checkWritable(); err != nil {
-		return 0, 0, err
-	}
-	n = len(d.Specimens[0].Points)
-	if n == 0 {
-		return 0, 0, fmt.Errorf("%s: %w", d.Name, text.Advise("leave it out", "specimen %q has no landmarks", d.Specimens[0].Name))
-	}
-	dim = len(d.Specimens[0].Points[0])
-	for _, s := range d.Specimens {
-		if len(s.Points) != n || len(s.Points[0]) != dim {
-			return 0, 0, fmt.Errorf("%s: %w", d.Name, text.Advise("write .tps, or let missing landmarks be NaN",
-				"specimen %q does not have the %d landmarks in %d dimensions of %q, which this file format asks for", s.Name, n, dim, d.Specimens[0].Name))
-		}
-	}
-	return n, dim, nil
 }

@@ -1,87 +1,20 @@
 package morpho
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
 	"io"
-	"math"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 
-	"anatomy/geom/try"
-	"anatomy/internal/input"
-	"anatomy/internal/replace"
-	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho/files"
 )
 
-// fileFormat is one file format of landmark data.
-type fileFormat struct {
-	name       string
-	extensions []string
-	recognise  func(head []byte) bool // by the first bytes of a file whose extension says nothing
-	read       func(as Reading, r io.Reader, name string) (*Dataset, error)
-	write      func(w io.Writer, d *Dataset) error // nil if the format is read only
-}
-
-var (
-	tpsHead = regexp.MustCompile(`(?im)^[ \t]*LM3?[ \t]*=`)
-	ntsHead = regexp.MustCompile(`(?im)^[ \t]*1[ \t]+\d.*\bDIM[ \t]*=`)
-)
-
-// containing recognises files by a text near their beginning.
-func containing(text string) func([]byte) bool {
-	return func(head []byte) bool { return bytes.Contains(head, []byte(text)) }
-}
-
-// beginning recognises files by the text that they begin with, spaces aside.
-func beginning(text string) func([]byte) bool {
-	return func(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte(text)) }
-}
-
-// plainly is a format of which a Reading has nothing to say.
-func plainly(read func(io.Reader, string) (*Dataset, error)) func(Reading, io.Reader, string) (*Dataset, error) {
-	return func(_ Reading, r io.Reader, name string) (*Dataset, error) { return read(r, name) }
-}
-
-// fileFormats in the order in which contents are tried.
-var fileFormats = []fileFormat{
-	{"FCSV", []string{".fcsv"}, fcsvHead.Match, plainly(readFCSV), writeFCSV},
-	{"Markups", []string{".json"}, beginning("{"), plainly(readMarkups), writeMarkups},
-	{"NPY", []string{".npy"}, beginning(npyMagic), plainly(readNPY), writeNPY},
-	{"Checkpoint", []string{".ckpt"}, containing("Stratovan Checkpoint"), plainly(readCheckpoint), nil},
-	{"Amira", []string{".landmarkascii", ".landmark"}, amiraHead.Match, plainly(readAmira), nil},
-	{"MeshLab", []string{".pp"}, containing("<PickedPoints"), plainly(readPickedPoints), nil},
-	{"StereoMorph", nil, stereoHead.Match, Reading.stereo, nil},
-	{"Excel", []string{".xlsx"}, func([]byte) bool { return false }, Reading.workbook, nil},
-	{"R", []string{".rds", ".rda", ".rdata"}, rHead.Match, Reading.rdata, nil},
-	{"MITK", []string{".mps"}, containing("<point_set_file"), plainly(readMITK), nil},
-	{"MorphoJ", []string{".morphoj.txt"}, func([]byte) bool { return false }, Reading.csv, writeMorphoJ}, // before .txt
-	{"Morphologika", []string{".txt", ".morphologika"}, beginning("["), plainly(readMorphologika), writeMorphologika},
-	{"TPS", []string{".tps"}, tpsHead.Match, Reading.tps, writeTPS},
-	{"NTS", []string{".nts", ".dta"}, ntsHead.Match, plainly(readNTS), writeNTS},
-	{"CSV", []string{".csv", ".tsv"}, isTable, Reading.csv, WriteCSV},
-	{"table without a header", []string{".pts", ".xyz"}, isTable, Reading.csv, nil},
+// Reading says how a file is read where nothing in it tells. The zero value leaves everything to the file.
+type Reading struct {
+	Dimensions int            // 2 or 3, of a table whose columns are numbered throughout
+	Resample   map[string]int // how many points each curve is to have, by its name, or by its number from 1
 }
 
 // Extensions are those of the files that Read reads by their names; a folder may hold more, whose contents tell.
-func Extensions() []string { return extensionsOf(func(fileFormat) bool { return true }) }
-
-// extensionsOf lists the extensions of formats.
-func extensionsOf(which func(fileFormat) bool) (all []string) {
-	for _, f := range fileFormats {
-		if which(f) {
-			all = append(all, f.extensions...)
-		}
-	}
-	return all
-}
-
-// unnamed are extensions that say nothing of the contents: many programs write them.
-var unnamed = []string{"", ".txt", ".dat", ".asc"}
+func Extensions() []string { return files.Extensions() }
 
 // Read returns the landmarks in a file, in a .zip of files, or in a folder. Coordinates keep the unit of the file. A missing
 // landmark has the coordinates NaN; see Dataset.Validate. Unit and Closed are known from some formats only: set them after reading
@@ -102,66 +35,44 @@ func Read(path string) (*Dataset, error) { return Reading{}.Read(path) }
 
 // Read is the function Read, as the Reading says.
 func (as Reading) Read(path string) (*Dataset, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return as.readFolder(path)
-	}
-	if strings.EqualFold(filepath.Ext(path), archive) {
-		return as.readArchive(path)
-	}
-	return as.readFile(path, new(input.Budget))
+	d, err := files.Reading(as).Read(path)
+	return (*Dataset)(d), err
 }
 
 // ErrNotLandmarks is what the error of a file of something else is: of another kind, or of a table without coordinates.
-var ErrNotLandmarks = errors.New("neither the extension nor the contents are those of landmarks")
+var ErrNotLandmarks = files.ErrNotLandmarks
 
-// notLandmarks is an ErrNotLandmarks in other words.
-type notLandmarks string
-
-func (e notLandmarks) Error() string { return string(e) }
-
-func (e notLandmarks) Is(target error) bool { return target == ErrNotLandmarks }
-
-func (as Reading) readFile(path string, within *input.Budget) (*Dataset, error) {
-	f, err := input.Open(path, within)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	in := text.Decode(f)
-	head, err := in.Peek(4096)
-	if len(head) == 0 && err != io.EOF {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	name := strings.ToLower(path)
-	if trimmed, packed := strings.CutSuffix(name, ".gz"); packed {
-		name = trimmed
-	}
-	extension := filepath.Ext(name)
-	if strings.HasSuffix(name, ".morphoj.txt") {
-		extension = ".morphoj.txt"
-	}
-	for _, byContents := range []bool{false, true} {
-		for _, f := range fileFormats {
-			if byContents && f.recognise(head) || !byContents && slices.Contains(f.extensions, extension) && !slices.Contains(unnamed, extension) {
-				return f.read(as, in, path)
-			}
-		}
-	}
-	if len(head) == 0 {
-		return nil, fmt.Errorf("%s: %w", path, text.Advise("save it again by the program that made it", "the file is empty"))
-	}
-	do := "read one of " + strings.Join(Extensions(), ", ")
-	if spreadsheet(path) {
-		do = saveAsCSV
-	}
-	return nil, fmt.Errorf("%s: %w", path, text.Advise(do, "%w", ErrNotLandmarks))
-}
-
-const saveAsCSV = "save the spreadsheet as CSV"
-
-// spreadsheet says whether a file is one of a spreadsheet program, by its name.
-func spreadsheet(path string) bool {
-	return slices.Contains([]string{".xls", ".ods", ".numbers"}, strings.ToLower(filepath.Ext(path)))
+// ReadCSV reads a table in text, whose columns are separated by commas, semicolons, tabs or spaces, in either of two layouts:
+//
+//	long: a row for each landmark: specimen, group, landmark, x, y[, z]
+//	wide: a row for each specimen: specimen, group, x1, y1[, z1], x2, y2[, z2], …
+//
+// The columns stand in any order. The letter of an axis stands before or behind the name or number of the landmark, on one side in the whole
+// table: x1, 1.x, x_1, "LM1 x (mm)", LM1_X, nasion_x, Sx; or x, y, x, y, … stand below a row with the names of the landmarks. Names are the
+// data set's Labels. Columns that are numbered throughout (V1, V2, …) are coordinates if the shapes agree in pairs or triples of them.
+//
+// Specimens are named by the column "specimen", "name" or "id" and the like, in a long table also "individual", "subject" and "sample",
+// unless its values cannot be names and those of another can: in a long table the column that is constant over each run of landmarks, in a
+// wide one the first, whose words differ. Names that repeat are numbered. Without names, a specimen of a long table begins where the first
+// landmark comes again, else all rows are one; those of a wide table are numbered. R's header may be one title shorter than the rows. Group
+// and landmark may be left out (landmarks come in order). Other columns with a title are Covariates, unless they differ between the
+// landmarks of a specimen. Landmarks are numbered from 0 or from 1; those of a long table may have names, the same in each specimen. A
+// blank, NA or NaN is a missing coordinate; z that are all missing are left out. A first line sep=; names the separator. Notes say what
+// values decided, and where the shapes would agree much better in another order than in that of the titles.
+//
+// Passed over, with a note in Notes, are lines above the header, rows without text, lines below the table, and columns without a title. A
+// row below the header, or brackets in it, may have the unit of length.
+//
+// A table without a header is one specimen where each row holds two or three coordinates, at least three rows of them, behind a name or a
+// number of the landmark or not; Notes say so. Lines that begin with #, the heads of Landmark Editor (Version 1.0 and a count; 9999 is
+// missing) and of files with n_points:, and lines without numbers above and below are passed over.
+//
+// Where columns are not separated by commas, a number may have a decimal comma (2,5), as spreadsheets write it in many
+// countries. It is an error if others of the file have a decimal point, or if all those with a comma may be thousands (2,500).
+// name is that of the file, for Name, Source and errors.
+func ReadCSV(r io.Reader, name string) (*Dataset, error) {
+	d, err := files.Reading{}.ReadAs("CSV", r, name)
+	return (*Dataset)(d), err
 }
 
 // Write writes a data set in the format that the extension of path names:
@@ -176,109 +87,47 @@ func spreadsheet(path string) bool {
 // coordinate to the last bit. What a format cannot hold, by this list, is not written.
 //
 // It is an error if the extension names no format that can be written, if the data set has no specimens, if a format of one specimen
-// is given several, if a name has a line break or spaces around it, or if a coordinate is infinite; NaN is written as missing. Write writes a file beside path and renames it, so
-// that after an error an earlier file is as it was.
-func Write(path string, d *Dataset) error {
-	name, packed := strings.ToLower(filepath.Base(path)), false
-	if name, packed = strings.CutSuffix(name, archive); packed {
-		return writeArchive(path, d)
-	}
-	for _, f := range fileFormats {
-		extension := slices.IndexFunc(f.extensions, func(e string) bool { return strings.HasSuffix(name, e) })
-		if f.write == nil || extension < 0 {
-			continue
-		}
-		write := f.write
-		if f.extensions[extension] == ".tsv" {
-			write = func(w io.Writer, d *Dataset) error { return writeCSV(w, d, '\t') }
-		}
-		return replace.File(path, func(w io.Writer) error { return write(w, d) })
-	}
-	extension := filepath.Ext(name)
-	written := extensionsOf(func(f fileFormat) bool { return f.write != nil })
-	return fmt.Errorf("%s: %w", path, text.Advise("use one of "+strings.Join(written, ", "),
-		"the extension %q names no format of landmarks that is written", extension))
-}
+// is given several, if a name has a line break or spaces around it, or if a coordinate is infinite; NaN is written as missing. Write writes a file
+// beside path and renames it, so that after an error an earlier file is as it was.
+func Write(path string, d *Dataset) error { return files.Write(path, (*files.Data)(d)) }
 
-// lineReader reads a text file line by line, without blank lines and outer spaces.
-type lineReader struct {
-	*text.Reader
-	numerals
-	text string
-}
+// WriteCSV writes the long layout of ReadCSV: specimen, group, covariates, landmark (as Dataset.Landmark calls it), x, y[, z]; NA where a landmark is
+// missing. Counts may differ between specimens, dimensions may not.
+func WriteCSV(w io.Writer, d *Dataset) error { return files.WriteAs("CSV", w, (*files.Data)(d)) }
 
-// specimen takes one more of the budget.
-func (l *lineReader) specimen() { try.Do(l.Specimens(1)) }
-
-// readLines reads a file of lines. An error is one at the line that was read last.
-func readLines(r io.Reader, file string, read func(in *lineReader) *Dataset) (*Dataset, error) {
-	in := &lineReader{Reader: text.NewReader(r, file)}
-	return reading(file, func() int { return max(in.Number, 1) }, func() *Dataset {
-		d := read(in)
-		in.decimals(file)
-		d.noteEncoding(in.Reader)
-		return d
-	})
-}
-
-// reading reads a file. An error that ends it and does not say where it is, is one at this line, or in the whole file if that is 0.
-func reading(file string, line func() int, read func() *Dataset) (d *Dataset, err error) {
-	err = try.Run(func() { d = read().flat().numbered() })
-	if said := (*placed)(nil); err != nil && !errors.As(err, &said) {
-		err = at(file, line(), err)
-	}
-	if err != nil {
+// ReadSliders returns the data set with the sliding semi-landmarks of a table, see Dataset.Sliders: a row for each, of the landmarks before, sliding and after,
+// counted from 1, or from 0 if one is 0; two in each row are Links.
+func (d *Dataset) ReadSliders(path string) (*Dataset, error) {
+	out := *d
+	if err := (*files.Data)(&out).AddChains(path); err != nil {
 		return nil, err
 	}
-	return d, nil
+	return &out, nil
 }
 
-// flat leaves out a third coordinate that no landmark has.
-func (d *Dataset) flat() *Dataset {
-	points := slices.Concat(d.Shapes()...)
-	if len(points) == 0 || slices.ContainsFunc(points, func(p []float64) bool { return len(p) != 3 || !math.IsNaN(p[2]) }) ||
-		!slices.ContainsFunc(points, func(p []float64) bool { return !math.IsNaN(p[0]) }) {
-		return d
+// dropChains leaves out links and sliders that have one of the landmarks, and counts the others anew.
+func (d *Dataset) dropChains(landmarks []int) {
+	landmarks = slices.Compact(slices.Sorted(slices.Values(landmarks)))
+	anew := func(chain []int) bool { // false if one is left out
+		for k, l := range chain {
+			before, is := slices.BinarySearch(landmarks, l)
+			if is {
+				return false
+			}
+			chain[k] -= before
+		}
+		return true
 	}
-	for i := range d.Specimens {
-		for l, p := range d.Specimens[i].Points {
-			d.Specimens[i].Points[l] = p[:2]
+	links, sliders := d.Links, d.Sliders
+	d.Links, d.Sliders = nil, nil
+	for _, l := range links {
+		if anew(l[:]) {
+			d.Links = append(d.Links, l)
 		}
 	}
-	d.note("no landmark has z: they were taken for landmarks in the plane")
-	return d
-}
-
-// placed is an error that says where it is.
-type placed struct{ error }
-
-func (p *placed) Unwrap() error { return p.error }
-
-// refuse ends a read: what to do, and what is wrong.
-func refuse(do, format string, args ...any) { try.Do(text.Advise(do, format, args...)) }
-
-// refuseAt ends a read by an error at a line of a file, or in the whole of it, which is line 0.
-func refuseAt(file string, line int, do, format string, args ...any) {
-	try.Do(&placed{at(file, line, text.Advise(do, format, args...))})
-}
-
-func at(file string, line int, err error) error {
-	if line > 0 {
-		return fmt.Errorf("%s:%d: %w", file, line, err)
-	}
-	return fmt.Errorf("%s: %w", file, err)
-}
-
-// next moves to the next line that is not blank; false at the end.
-func (l *lineReader) next() bool {
-	for {
-		line, err := l.Line()
-		if err == io.EOF {
-			l.text = ""
-			return false
-		}
-		if l.text = strings.TrimSpace(try.Get(line, err)); l.text != "" {
-			return true
+	for _, s := range sliders {
+		if anew(s[:]) {
+			d.Sliders = append(d.Sliders, s)
 		}
 	}
 }

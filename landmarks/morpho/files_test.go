@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho/files"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -32,11 +33,28 @@ type codec struct {
 var codecs = []codec{
 	{"CSV", ReadCSV, WriteCSV},
 	{"wide CSV", ReadCSV, writeWideCSV},
-	{"TPS", readTPS, writeTPS},
-	{"NTS", readNTS, writeNTS},
-	{"Morphologika", readMorphologika, writeMorphologika},
-	{"NPY", readNPY, writeNPY},
+	{"TPS", readTPS, writes("TPS")},
+	{"NTS", reads("NTS"), writes("NTS")},
+	{"Morphologika", reads("Morphologika"), writes("Morphologika")},
+	{"NPY", reads("NPY"), writes("NPY")},
 }
+
+// reads is the reader of a format, and writes its writer.
+func reads(format string) func(io.Reader, string) (*Dataset, error) {
+	return func(r io.Reader, name string) (*Dataset, error) {
+		d, err := files.Reading{}.ReadAs(format, r, name)
+		return (*Dataset)(d), err
+	}
+}
+
+func writes(format string) func(io.Writer, *Dataset) error {
+	return func(w io.Writer, d *Dataset) error { return files.WriteAs(format, w, (*files.Data)(d)) }
+}
+
+var (
+	readTPS, readFCSV, readMarkups = reads("TPS"), reads("FCSV"), reads("Markups")
+	readCheckpoint, readMITK       = reads("Checkpoint"), reads("MITK")
+)
 
 // same compares specimens, NaN with NaN and −0 apart from 0.
 var same = cmp.Options{cmpopts.EquateEmpty(), cmp.Comparer(func(a, b float64) bool {
@@ -59,7 +77,7 @@ var datasets = rapid.Custom(func(t *rapid.T) *Dataset {
 			s.Group = "g" + name.Draw(t, "group") + rapid.SampledFrom([]string{"", " two"}).Draw(t, "second word")
 		}
 		for range n {
-			point := rapid.SliceOfN(coordinate, dim, dim).Filter(func(p []float64) bool { return !isCode(p, -1) }) // which TPS has for a missing one
+			point := rapid.SliceOfN(coordinate, dim, dim).Filter(func(p []float64) bool { return !files.IsCode(p, -1) }) // which TPS has for a missing one
 			s.Points = append(s.Points, point.Draw(t, "point"))
 		}
 		s.Covariates = rapid.MapOfN(rapid.SampledFrom([]string{"age", "Site, old", "é=\"1\"", "xy"}), rapid.StringMatching(`[A-Za-z0-9"',;é]{1,5}`), 0, 3).Draw(t, "covariates")
@@ -197,8 +215,8 @@ func TestWriteReplacesWholly(t *testing.T) {
 // What a format cannot hold is an error before a byte is written.
 func TestWriteRefuses(t *testing.T) {
 	points := [][]float64{{0, 0}, {1, 0}}
-	all := []string{"CSV", "wide CSV", "TPS", "NTS", "Morphologika", "NPY"}
-	rectangular := []string{"wide CSV", "NTS", "Morphologika", "NPY"}
+	all := []string{"CSV", "TPS", "NTS", "Morphologika", "NPY"}
+	rectangular := []string{"NTS", "Morphologika", "NPY"}
 	for name, c := range map[string]struct {
 		specimens []Specimen
 		formats   []string
@@ -214,13 +232,12 @@ func TestWriteRefuses(t *testing.T) {
 		"counts":        {[]Specimen{{Name: "a", Points: points}, {Name: "b", Points: points[:1]}}, rectangular, `specimen "b" does not have the 2 landmarks`},
 		"no landmarks":  {[]Specimen{{Name: "a"}}, append(rectangular, "CSV"), "no landmarks"},
 		"dimensions":    {[]Specimen{{Name: "a", Points: points}, {Name: "b", Points: [][]float64{{0, 0, 0}, {1, 0, 0}}}}, append(rectangular, "CSV"), `"b"`},
-		"name twice":    {[]Specimen{{Name: "a", Points: points}, {Name: "a", Points: points}}, []string{"CSV", "wide CSV"}, `two specimens "a"`},
+		"name twice":    {[]Specimen{{Name: "a", Points: points}, {Name: "a", Points: points}}, []string{"CSV"}, `two specimens "a"`},
 		"space":         {[]Specimen{{Name: "a b", Points: points}}, []string{"NTS"}, "no spaces"},
 		"one landmark":  {[]Specimen{{Name: "a", Points: points[:1]}}, []string{"NTS"}, "one landmark"},
 		"covariate":     {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"x": "1"}}}, []string{"CSV"}, "rename it"},
-		"x1":            {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"X_1": "1"}}}, []string{"wide CSV"}, "rename it"},
-		"untitled":      {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"": "1"}}}, []string{"CSV", "wide CSV"}, "rename it"},
-		"value":         {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"age": "1\n"}}}, []string{"CSV", "wide CSV"}, "line break"},
+		"untitled":      {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"": "1"}}}, []string{"CSV"}, "rename it"},
+		"value":         {[]Specimen{{Name: "a", Points: points, Covariates: map[string]string{"age": "1\n"}}}, []string{"CSV"}, "line break"},
 		"section":       {[]Specimen{{Name: "[a", Points: points}}, []string{"Morphologika"}, "would be a section"},
 		"half in group": {[]Specimen{{Name: "a", Group: "g", Points: points}, {Name: "b", Points: points}}, []string{"Morphologika"}, `"b" has no group`},
 	} {
@@ -355,7 +372,7 @@ var malformed = []struct {
 
 // npy is a version 1 file with this header and array.
 func npy(header, array string) string {
-	return npyMagic + "\x01\x00" + string([]byte{byte(len(header)), byte(len(header) >> 8)}) + header + array
+	return "\x93NUMPY" + "\x01\x00" + string([]byte{byte(len(header)), byte(len(header) >> 8)}) + header + array
 }
 
 func TestMalformed(t *testing.T) {

@@ -9,8 +9,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/landmarks/internal/pointset"
 )
 
 const geomorphTolerance = 1e-4
@@ -26,24 +28,25 @@ const geomorphTolerance = 1e-4
 // those at the start, since they are not brought back after a step: for sums of squares as geomorph has them compare Shapes as they are, whose sizes
 // are not 1 and whose centroids are not 0. Of surfaces geomorph takes other neighbours.
 //
-// It has the errors of ProcrustesSliding, and is one if a semi-landmark has a Support, which geomorph does not know.
-func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, turns int) (_ *SlidAlignment, err error) {
+// The only option is Of. It has the errors of ProcrustesSliding, and is one if a semi-landmark has a Support, which geomorph does not know.
+func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, turns int, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
 	defer try.Named(&err, "procrustes with sliding as geomorph")
 	if turns < 1 {
 		return nil, fmt.Errorf("%d turns, want at least 1", turns)
 	}
 	pre := try.Get(preshapes(shapes, shapeNumber))
 	n, dim := pre[0].points.Dims()
-	try.Do(checkSemilandmarks(n, dim, len(shapes), semilandmarks, criterion))
+	whole := slider{procrustesOptions: optionsOf(opts), semilandmarks: semilandmarks}
+	try.Do(whole.check(n, dim, len(shapes), criterion))
 	if slices.ContainsFunc(semilandmarks, func(m Semilandmark) bool { return len(m.On) > 0 }) {
 		return nil, errors.New("semi-landmarks lie on curves or surfaces: use ProcrustesSliding")
 	}
 	slid, total := make([]*mat.Dense, len(pre)), make([]*mat.Dense, len(pre)) // shapes, and all their rotations so far
 	rotate := func(mean *mat.Dense) error {
 		for i, x := range slid {
-			r, _, err := rotationTo(x, mean)
+			r, _, err := pointset.Rotation(x, mean)
 			if err != nil {
-				return fmt.Errorf("%s and the mean: %w", shapeNumber(i), err)
+				return fmt.Errorf("%s and the mean: %w", whole.shape(i), err)
 			}
 			var rotated mat.Dense
 			rotated.Mul(x, r.T())
@@ -68,7 +71,8 @@ func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmar
 	out := &SlidAlignment{Alignment: &Alignment{Status: solve.IterationLimit}}
 	// step is one of all shapes, and how long it is.
 	step := func() (next []*mat.Dense, lengths []float64, err error) {
-		s := slider{semilandmarks: semilandmarks, reference: shape(mean)}
+		s := whole
+		s.reference = shape(mean)
 		if criterion == BendingEnergy {
 			if s.bending, err = bendingOf(s.reference); err != nil {
 				return nil, nil, fmt.Errorf("the mean's landmarks: %w", err)
@@ -77,7 +81,7 @@ func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmar
 		for i, x := range slid {
 			y, length, _, err := s.slide(shape(x))
 			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", shapeNumber(i), err)
+				return nil, nil, fmt.Errorf("%s: %w", whole.shape(i), err)
 			}
 			next, lengths = append(next, mat.NewDense(n, dim, slices.Concat(y...))), append(lengths, length)
 		}
@@ -101,7 +105,7 @@ func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmar
 }
 
 // settle sets the aligned shapes, what slid in them, and their mean.
-func (out *SlidAlignment) settle(shapes [][][]float64, pre []preshape, slid, total []*mat.Dense, mean *mat.Dense, semilandmarks []Semilandmark) {
+func (out *SlidAlignment) settle(shapes []shape.Shape, pre []preshape, slid, total []*mat.Dense, mean *mat.Dense, semilandmarks []Semilandmark) {
 	_, dim := mean.Dims()
 	shape := func(x *mat.Dense) [][]float64 { return slices.Collect(slices.Chunk(x.RawMatrix().Data, dim)) }
 	out.Mean, out.Reference = shape(mean), shape(mean)

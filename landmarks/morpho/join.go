@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho/files"
 )
 
 // Join says whose row is which in a table. The rows of specimens are those with their names in one column. Names that are equal come first. Of the
@@ -22,6 +25,31 @@ type Join struct {
 	Unmatched string // "error", or empty; "drop": specimens without a row are left out, with a note
 }
 
+// ReadCovariates returns the data set with the columns of a table as covariates of its specimens, of the names in the header: a file in text with a
+// row for each specimen, whose columns are separated by commas, semicolons, tabs or spaces, or a workbook of Excel, of which the first sheet counts. See
+// Join for which row is whose. A column "group" sets the group. Columns whose values are all dates (2024-03-31 or 31.3.2024) become days since the first
+// of them, and in a table whose columns commas do not separate, decimal commas of a column of numbers become points.
+//
+// Rows of other specimens are passed over, with a note. It is an error if a specimen has no row, or two, or a covariate of the data
+// set has other values in the table; the points are shared.
+func (d *Dataset) ReadCovariates(path string) (*Dataset, error) { return Join{}.Covariates(d, path) }
+
+// Covariates is ReadCovariates with another way to join.
+func (j Join) Covariates(d *Dataset, path string) (*Dataset, error) {
+	t, err := files.ReadTable(path)
+	if err != nil {
+		return nil, err
+	}
+	out, err := j.join(d, t)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, note := range t.Notes {
+		out.note("%s: %s", filepath.Base(path), note)
+	}
+	return out, nil
+}
+
 var (
 	// naming matches titles of columns that hold names of specimens.
 	naming = regexp.MustCompile(`(?i)^(x|\.\.\.1|unnamed: 0|row\.?names|)$|specimen|individual|catalog|image|photo|file|label|museum|name|sample|subject|voucher|(^|[ _.])(id|no|nr|number|code)([ _.]|$)`)
@@ -29,17 +57,23 @@ var (
 	extensions = regexp.MustCompile(`(?i)(\.(jpe?g|png|tiff?|bmp|gif|nef|cr2|dng|tps|nts|csv|tsv|txt|pts|ply|obj|stl|off|vtk|vtp|gii|fcsv|json|mrk|dcm|nii|gz|nrrd|ckpt|mps|xml))+$`)
 )
 
+// bare is a name of a file without folder and extension.
+func bare(name string) string {
+	return extensions.ReplaceAllString(path.Base(strings.ReplaceAll(strings.TrimSpace(name), `\`, "/")), "")
+}
+
+// spaced is a name with spaces where others write _.
+func spaced(name string) string { return strings.ReplaceAll(strings.TrimSpace(name), "_", " ") }
+
 // rules make names alike, one at a time.
 var rules = []struct {
 	name string
 	key  func(name string) string
 }{
 	{"", strings.TrimSpace},
-	{"without folder and extension", func(name string) string {
-		return extensions.ReplaceAllString(path.Base(strings.ReplaceAll(strings.TrimSpace(name), `\`, "/")), "")
-	}},
+	{"without folder and extension", bare},
 	{"whatever the case", func(name string) string { return strings.ToLower(strings.TrimSpace(name)) }},
-	{"with _ for spaces", func(name string) string { return strings.ReplaceAll(strings.TrimSpace(name), "_", " ") }},
+	{"with _ for spaces", spaced},
 }
 
 // matching is what a column has of the names of specimens.
@@ -52,15 +86,15 @@ type matching struct {
 }
 
 // match joins the names of specimens with those in a column.
-func (d *Dataset) match(rows []sheetRow, column int, known map[string]bool) *matching {
+func (d *Dataset) match(t *files.Table, column int, known map[string]bool) *matching {
 	m := &matching{column: column, row: slices.Repeat([]int{-1}, len(d.Specimens))}
-	values := numberedRepeats(rows, column, known)
-	used := make([]bool, len(rows))
+	values := numberedRepeats(t.Rows, column, known)
+	used := make([]bool, len(values))
 	for _, rule := range rules {
-		mine, theirs := map[string][]int{}, map[string][]int{}
+		mine, theirs := map[string]int{}, map[string][]int{}
 		for i, s := range d.Specimens {
 			if m.row[i] < 0 {
-				mine[rule.key(s.Name)] = append(mine[rule.key(s.Name)], i)
+				mine[rule.key(s.Name)]++
 			}
 		}
 		for k, v := range values {
@@ -72,11 +106,11 @@ func (d *Dataset) match(rows []sheetRow, column int, known map[string]bool) *mat
 		for i, s := range d.Specimens {
 			key := rule.key(s.Name)
 			k := theirs[key]
-			if m.row[i] >= 0 || len(k) == 0 || len(mine[key]) != 1 {
+			if m.row[i] >= 0 || len(k) == 0 || mine[key] != 1 {
 				continue
 			}
 			if len(k) > 1 && m.twice == nil {
-				m.twice = text.Advise("leave one of them out", "the specimen %q has two rows, in lines %d and %d", s.Name, rows[k[0]].line, rows[k[1]].line)
+				m.twice = text.Advise("leave one of them out", "the specimen %q has two rows, in lines %d and %d", s.Name, t.Rows[k[0]].Line, t.Rows[k[1]].Line)
 			}
 			m.row[i], used[k[0]] = k[0], true
 			if joined++; example == "" {
@@ -91,37 +125,28 @@ func (d *Dataset) match(rows []sheetRow, column int, known map[string]bool) *mat
 }
 
 // numberedRepeats are the values of a column, with numbers behind those that repeat as often as the specimens whose repeated names a reader numbered.
-func numberedRepeats(rows []sheetRow, column int, known map[string]bool) []string {
-	values, count := make([]string, len(rows)), map[string]int{}
+func numberedRepeats(rows []files.Row, column int, known map[string]bool) []string {
+	values, count, seen := make([]string, len(rows)), map[string]int{}, map[string]int{}
 	for k, row := range rows {
-		values[k] = csvField(row.cells, column)
+		values[k] = row.Field(column)
 		count[values[k]]++
 	}
-	seen := map[string]int{}
 	for k, v := range values {
-		if n := count[v]; n > 1 && known[repeated(v, n)] && !known[repeated(v, n+1)] && !known[v] {
+		if n := count[v]; n > 1 && known[files.Repeated(v, n)] && !known[files.Repeated(v, n+1)] && !known[v] {
 			seen[v]++
-			values[k] = repeated(v, seen[v])
+			values[k] = files.Repeated(v, seen[v])
 		}
 	}
 	return values
 }
 
-// repeated is the name of the k-th specimen of one name.
-func repeated(name string, k int) string { return fmt.Sprintf("%s (%d)", name, k) }
-
 // running says whether names are numbers that run, with the same words before and behind: they are no names.
 func running(names []string) bool {
+	stem, _, _ := strings.Cut(names[0], " (")
 	for _, first := range []int{0, 1} {
-		for _, of := range []func(k int) string{strconv.Itoa, func(k int) string { return fmt.Sprintf("specimen%02d", k) }, func(k int) string {
-			stem, _, _ := strings.Cut(names[0], " (")
-			return repeated(stem, k)
-		}} {
-			same := true
-			for i, name := range names {
-				same = same && strings.TrimSpace(name) == of(first+i)
-			}
-			if same {
+		for _, of := range []func(k int) string{strconv.Itoa, func(k int) string { return fmt.Sprintf("specimen%02d", k) }, func(k int) string { return files.Repeated(stem, k) }} {
+			k := first
+			if !slices.ContainsFunc(names, func(name string) bool { k++; return strings.TrimSpace(name) != of(k-1) }) {
 				return true
 			}
 		}
@@ -130,14 +155,14 @@ func running(names []string) bool {
 }
 
 // nameless says whether no column tells the rows apart by words.
-func nameless(header []string, rows []sheetRow) bool {
-	for c := range header {
+func nameless(t *files.Table) bool {
+	for c := range t.Header {
 		seen, words := map[string]bool{}, false
-		for _, row := range rows {
-			v := csvField(row.cells, c)
-			seen[v], words = true, words || !isNumber(v)
+		for _, row := range t.Rows {
+			v := row.Field(c)
+			seen[v], words = true, words || !files.IsNumber(v)
 		}
-		if words && len(seen) == len(rows) {
+		if words && len(seen) == len(t.Rows) {
 			return false
 		}
 	}
@@ -145,35 +170,34 @@ func nameless(header []string, rows []sheetRow) bool {
 }
 
 // whose returns the row of each specimen, and notes.
-func (j Join) whose(d *Dataset, header []string, rows []sheetRow) (*matching, error) {
-	asMany := len(rows) == len(d.Specimens)
-	inOrder := func(why string) *matching {
-		m := &matching{column: -1, count: len(rows), notes: []string{"the table was joined by order, row k to specimen k" + why}}
-		for k := range rows {
+func (j Join) whose(d *Dataset, t *files.Table) (*matching, error) {
+	asMany := len(t.Rows) == len(d.Specimens)
+	inOrder := func(why string) (*matching, error) {
+		m := &matching{column: -1, count: len(t.Rows), notes: []string{"the table was joined by order, row k to specimen k" + why}}
+		for k := range t.Rows {
 			m.row = append(m.row, k)
 		}
-		return m
+		return m, nil
 	}
-	if j.By == "order" {
-		if !asMany {
-			return nil, text.Advise("give each specimen a row, in the order of the landmark file", "by order, %d rows do not belong to %d specimens", len(rows), len(d.Specimens))
-		}
-		return inOrder(", as asked for"), nil
+	if j.By == "order" && !asMany {
+		return nil, text.Advise("give each specimen a row, in the order of the landmark file", "by order, %d rows do not belong to %d specimens", len(t.Rows), len(d.Specimens))
+	} else if j.By == "order" {
+		return inOrder(", as asked for")
 	}
-	numbers := !slices.ContainsFunc(d.Names(), func(name string) bool { return !isNumber(name) })
+	numbers := !slices.ContainsFunc(d.Names(), func(name string) bool { return !files.IsNumber(name) })
 	known := map[string]bool{}
-	for _, s := range d.Specimens {
-		known[s.Name] = true
+	for _, name := range d.Names() {
+		known[name] = true
 	}
 	var best *matching
 	var all []*matching
-	for c, title := range header {
-		m := d.match(rows, c, known)
+	for c, title := range t.Header {
+		m := d.match(t, c, known)
 		all = append(all, m)
 		if m.count == 0 || numbers && !naming.MatchString(title) {
 			continue
 		}
-		if best == nil || m.count > best.count || m.count == best.count && naming.MatchString(title) && !naming.MatchString(header[best.column]) {
+		if best == nil || m.count > best.count || m.count == best.count && naming.MatchString(title) && !naming.MatchString(t.Header[best.column]) {
 			best = m
 		}
 	}
@@ -182,61 +206,56 @@ func (j Join) whose(d *Dataset, header []string, rows []sheetRow) (*matching, er
 		var others []string
 		for _, m := range all {
 			if m != best && m.count == best.count {
-				others = append(others, text.Clip(header[m.column]))
+				others = append(others, text.Clip(t.Header[m.column]))
 			}
 		}
-		note := "the table was joined by its column " + text.Clip(header[best.column])
+		note := "the table was joined by its column " + text.Clip(t.Header[best.column])
 		if others != nil {
-			note += "; the names would fit too in " + listed(others)
+			note += "; the names would fit too in " + text.Listed(others)
 		}
 		best.notes = slices.Insert(best.notes, 0, note)
 		return best, best.twice
 	case asMany && running(d.Names()):
-		return inOrder(", because the specimens have no names but " + listNames(d.Names()[:min(3, len(d.Names()))])), nil
-	case asMany && nameless(header, rows):
-		return inOrder(", because no column of the table has names"), nil
-	}
-	var first []string
-	for _, row := range rows {
-		first = append(first, csvField(row.cells, 0))
+		return inOrder(", because the specimens have no names but " + text.Names(d.Names()[:min(3, len(d.Names()))]))
+	case asMany && nameless(t):
+		return inOrder(", because no column of the table has names")
 	}
 	return nil, text.Advise("write the names of the specimens in a column of the table, with a title such as specimen; --join order joins as many rows by their order",
-		"no column has names of specimens: they are called %s, and the first column has %s", listNames(d.Names()), listNames(first))
+		"no column has names of specimens: they are called %s, and the first column has %s", text.Names(d.Names()), text.Names(numberedRepeats(t.Rows, 0, nil)))
 }
 
-func (j Join) join(d *Dataset, header []string, rows []sheetRow) (*Dataset, error) {
-	m, err := j.whose(d, header, rows)
+func (j Join) join(d *Dataset, t *files.Table) (*Dataset, error) {
+	m, err := j.whose(d, t)
 	if err != nil {
 		return nil, err
 	}
-	datesToDays(header, rows)
+	datesToDays(t)
 	out := *d
 	out.Specimens = nil
-	used := make([]bool, len(rows))
-	var without []string
+	used := make([]bool, len(t.Rows))
+	var without, others []string
 	for i, s := range d.Specimens {
 		if m.row[i] < 0 {
 			without = append(without, s.Name)
 			continue
 		}
-		row := rows[m.row[i]]
+		row := t.Rows[m.row[i]]
 		used[m.row[i]] = true
-		if err := s.take(header, row, m.column); err != nil {
-			return nil, fmt.Errorf("line %d: %w", row.line, err)
+		if err := take(&s, t.Header, row, m.column); err != nil {
+			return nil, fmt.Errorf("line %d: %w", row.Line, err)
 		}
 		out.Specimens = append(out.Specimens, s)
 	}
-	var others []string
-	for k, row := range rows {
+	for k, row := range t.Rows {
 		if !used[k] {
-			others = append(others, csvField(row.cells, max(m.column, 0)))
+			others = append(others, row.Field(max(m.column, 0)))
 		}
 	}
 	out.Notes = append(slices.Clip(out.Notes), m.notes...)
 	if len(without) > 0 && j.Unmatched != "drop" {
-		what := fmt.Sprintf("%d of %d specimens have no row: %s", len(without), len(d.Specimens), listNames(without))
+		what := fmt.Sprintf("%d of %d specimens have no row: %s", len(without), len(d.Specimens), text.Names(without))
 		if len(others) > 0 {
-			what += "; rows of no specimen: " + listNames(others)
+			what += "; rows of no specimen: " + text.Names(others)
 		}
 		if like := nearest(without[0], others); like != "" {
 			what += fmt.Sprintf("; perhaps %q is %q", like, without[0])
@@ -244,21 +263,21 @@ func (j Join) join(d *Dataset, header []string, rows []sheetRow) (*Dataset, erro
 		return nil, text.Advise("spell the names alike, add the rows, or leave the specimens out (--unmatched drop)", "%s", what)
 	}
 	if len(without) > 0 {
-		out.note("left out, because the table has no row of them: %s", listNames(without))
+		out.note("left out, because the table has no row of them: %s", text.Names(without))
 	}
 	if len(others) > 0 {
-		out.note("covariates: rows of no specimen: %s", listNames(others))
+		out.note("covariates: rows of no specimen: %s", text.Names(others))
 	}
 	return &out, nil
 }
 
 // take sets the covariates and the group of a row, other than in the column of names. It is an error if the specimen has other ones.
-func (s *Specimen) take(header []string, row sheetRow, names int) error {
+func take(s *Specimen, header []string, row files.Row, names int) error {
 	if s.Covariates = maps.Clone(s.Covariates); s.Covariates == nil {
 		s.Covariates = map[string]string{}
 	}
 	for c, title := range header {
-		value := csvField(row.cells, c)
+		value := row.Field(c)
 		if c == names || title == "" {
 			continue
 		}
@@ -278,14 +297,39 @@ func (s *Specimen) take(header []string, row sheetRow, names int) error {
 	return nil
 }
 
+// datesToDays replaces the values of columns that are all dates by the days since the first of them.
+func datesToDays(t *files.Table) {
+	for c := range t.Header {
+		for _, layout := range []string{time.DateOnly, "2.1.2006"} {
+			dates, first, all := map[int]time.Time{}, time.Time{}, true
+			for k, row := range t.Rows {
+				if row.Field(c) == "" {
+					continue
+				}
+				date, err := time.Parse(layout, row.Field(c))
+				if dates[k], all = date, all && err == nil; len(dates) == 1 || date.Before(first) {
+					first = date
+				}
+			}
+			if !all || len(dates) == 0 {
+				continue
+			}
+			for k, date := range dates {
+				t.Rows[k].Cells[c] = strconv.FormatFloat(date.Sub(first).Hours()/24, 'f', -1, 64)
+			}
+			t.Header[c] += fmt.Sprintf(" (days since %s)", first.Format(time.DateOnly))
+			break
+		}
+	}
+}
+
 // nearest is the name that a third of the letters of another, at most, make of it by insertions, deletions and exchanges (Levenshtein), whatever the
 // case and without folders and extensions; "" if there is none.
 func nearest(name string, names []string) (like string) {
-	plain := func(name string) string { return strings.ToLower(rules[1].key(name)) }
-	name = plain(name)
+	name = strings.ToLower(bare(name))
 	least := len(name)/3 + 1
 	for _, original := range names {
-		other := plain(original)
+		other := strings.ToLower(bare(original))
 		before := make([]int, len(other)+1)
 		for j := range before {
 			before[j] = j

@@ -8,6 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/shape"
+	"anatomy/landmarks/internal/pointset"
 )
 
 // labels is another way to count the landmarks of a shape: Mean's landmark l is the shape's start ± l.
@@ -35,7 +38,7 @@ func (l labels) called(d *Dataset) string {
 // bestLabels returns the labels, other than those it has, with which a shape is nearest to the mean: those of its mirror image, and, counted
 // around, those from another landmark or the other way round, too.
 func bestLabels(x, mean [][]float64, around bool) (labels, error) {
-	pre, err := preshapes([][][]float64{x, mean}, shapeNumber)
+	pre, err := preshapes([]shape.Shape{x, mean}, shapeNumber)
 	if err != nil {
 		return labels{}, err
 	}
@@ -61,8 +64,8 @@ func bestLabels(x, mean [][]float64, around bool) (labels, error) {
 						other.Set(l, 0, -other.At(l, 0))
 					}
 				}
-				_, cosine, err := rotationTo(other, pre[1].points)
-				if err != nil && err != errRotation {
+				_, cosine, err := pointset.Rotation(other, pre[1].points)
+				if err != nil && err != pointset.ErrRotation {
 					return labels{}, err
 				}
 				if sine := math.Sqrt(math.Max(0, 1-cosine*cosine)); sine < best.distance {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/pointset"
 	"anatomy/landmarks/internal/text"
 )
@@ -17,29 +18,15 @@ func MeanSpacing(points [][]float64, closed bool) float64 {
 	if len(points) < 2 {
 		return math.NaN()
 	}
-	lengths := segments(points, closed)
+	lengths := pointset.Segments(points, closed)
 	return floats.Sum(lengths) / float64(len(lengths))
-}
-
-// segments returns the distances between neighbouring points.
-func segments(points [][]float64, closed bool) []float64 {
-	n := len(points)
-	lengths := make([]float64, 0, n)
-	for i := range n - 1 {
-		lengths = append(lengths, floats.Distance(points[i], points[i+1], 2))
-	}
-	if closed {
-		lengths = append(lengths, floats.Distance(points[n-1], points[0], 2))
-	}
-	return lengths
 }
 
 // Resample returns n points at equal arc lengths along the polygon through points, [k][d]; the first one stays. On a closed
 // outline they are at j·L/n of the length L, on an open one at j·L/(n − 1), so that both ends stay. It is an error if there are
 // too few points, n is too small, or all points coincide.
-func Resample(points [][]float64, n int, closed bool) ([][]float64, error) {
-	_, dim, err := extent(points)
-	if err != nil {
+func Resample(points shape.Shape, n int, closed bool) (shape.Shape, error) {
+	if _, _, err := extent(points); err != nil {
 		return nil, fmt.Errorf("resample: %w", err)
 	}
 	if n < 2 {
@@ -48,38 +35,15 @@ func Resample(points [][]float64, n int, closed bool) ([][]float64, error) {
 	if most := 1 << 24; n > most {
 		return nil, fmt.Errorf("resample: %w", text.Advise("ask for fewer", "%d points are asked for, and %d are the most", n, most))
 	}
-	lengths := segments(points, closed)
-	total := floats.Sum(lengths)
-	if !(total > 0) || math.IsInf(total, 0) {
+	out, total := pointset.Resample(points, n, closed)
+	if out == nil {
 		return nil, fmt.Errorf("resample: %w", text.Advise("leave it out", "an outline of %d points has the length %g", len(points), total))
-	}
-	parts := float64(n - 1)
-	if closed {
-		parts = float64(n)
-	}
-	out := make([][]float64, n)
-	segment, before := 0, 0.0 // before is the arc length at the segment's beginning
-	for k := range out {
-		s := total * float64(k) / parts
-		for segment < len(lengths)-1 && before+lengths[segment] <= s {
-			before += lengths[segment]
-			segment++
-		}
-		t := 0.0
-		if lengths[segment] > 0 {
-			t = min((s-before)/lengths[segment], 1)
-		}
-		from, to := points[segment], points[(segment+1)%len(points)]
-		out[k] = make([]float64, dim)
-		for c := range dim {
-			out[k][c] = (1-t)*from[c] + t*to[c]
-		}
 	}
 	return out, nil
 }
 
 // Mean returns the coordinate mean (1/N) Σ_i shape_i of N shapes [n][d]. Align them first if they lie apart (Procrustes).
-func Mean(shapes [][][]float64) ([][]float64, error) {
+func Mean(shapes []shape.Shape) (shape.Shape, error) {
 	n, dim, err := commonExtent(shapes, shapeNumber)
 	if err != nil {
 		return nil, fmt.Errorf("mean: %w", err)
@@ -123,14 +87,14 @@ func extent(shape [][]float64) (n, dim int, err error) {
 func checkPoint(l int, p []float64, called func(l int) string) error {
 	for c, v := range p {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return text.Advise("leave out the landmark or the specimen, or see EstimateMissing", "landmark %s: %s is %g", called(l), axis(c), v)
+			return text.Advise("leave out the landmark or the specimen, or see EstimateMissing", "landmark %s: %s is %g", called(l), text.Axis(c), v)
 		}
 	}
 	return checkCode(l, p, called)
 }
 
 // commonExtent returns the count and dimension that all shapes have; errors call shape i what(i).
-func commonExtent(shapes [][][]float64, what func(i int) string) (n, dim int, err error) {
+func commonExtent(shapes []shape.Shape, what func(i int) string) (n, dim int, err error) {
 	if len(shapes) == 0 {
 		return 0, 0, text.Advise("give some", "no shapes")
 	}

@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
+	"anatomy/landmarks/internal/pointset"
 )
 
 var square = [][]float64{{0, 0}, {2, 0}, {2, 2}, {0, 2}}
@@ -39,12 +41,12 @@ func TestCentroidAndSize(t *testing.T) {
 }
 
 func TestMean(t *testing.T) {
-	mean, err := Mean([][][]float64{{{0, 0}, {1, 2}}, {{2, 4}, {3, 4}}})
+	mean, err := Mean([]shape.Shape{{{0, 0}, {1, 2}}, {{2, 4}, {3, 4}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	expect.Abs(t, "mean", mean, [][]float64{{1, 2}, {2, 3}}, 0)
-	_, err = Mean([][][]float64{{{0, 0}}, {{0, 0}, {1, 1}}})
+	_, err = Mean([]shape.Shape{{{0, 0}}, {{0, 0}, {1, 1}}})
 	expect.Refused(t, err, "mean", "shape 1 has 2 landmarks")
 }
 
@@ -82,7 +84,7 @@ func TestResampleArcLength(t *testing.T) {
 	// arc is the arc length at which p lies on the polygon.
 	arc := func(p []float64, closed bool) float64 {
 		best, at, s := math.Inf(1), 0.0, 0.0
-		for i, length := range segments(circle, closed) {
+		for i, length := range pointset.Segments(circle, closed) {
 			a, b := circle[i], circle[(i+1)%len(circle)]
 			if da, db := floats.Distance(a, p, 2), floats.Distance(b, p, 2); da+db-length < best {
 				best, at = da+db-length, s+da
@@ -100,7 +102,7 @@ func TestResampleArcLength(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		total := floats.Sum(segments(circle, closed))
+		total := floats.Sum(pointset.Segments(circle, closed))
 		parts := float64(n - 1)
 		if closed {
 			parts = n

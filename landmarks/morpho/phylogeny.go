@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -18,20 +20,19 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 	fail := func(format string, args ...any) (*Dataset, error) {
 		return nil, fmt.Errorf("%s: on the tree: %s", d.Name, fmt.Sprintf(format, args...))
 	}
-	plain := func(name string) string { return strings.ReplaceAll(name, "_", " ") }
 	specimens := map[string]int{}
 	for i, s := range d.Specimens {
-		if j, taken := specimens[plain(s.Name)]; taken {
+		if j, taken := specimens[spaced(s.Name)]; taken {
 			return fail("specimens %d and %d both are called %s: take their mean, or leave one out with Without", j, i, text.Clip(s.Name))
 		}
-		specimens[plain(s.Name)] = i
+		specimens[spaced(s.Name)] = i
 	}
 	out := *d
 	out.Specimens = nil
 	var alone []string // leaves without a specimen
 	leaves := map[string]bool{}
 	for _, i := range t.Leaves() {
-		name := plain(t.Name[i])
+		name := spaced(t.Name[i])
 		if leaves[name] {
 			return fail("two leaves are called %s", text.Clip(t.Name[i]))
 		}
@@ -44,33 +45,33 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 	}
 	var off []string
 	for _, s := range d.Specimens {
-		if !leaves[plain(s.Name)] {
+		if !leaves[spaced(s.Name)] {
 			off = append(off, s.Name)
 		}
 	}
 	switch {
 	case len(alone) > 0 && len(off) > 0:
-		return fail("no specimens for the leaves %s; no leaves for the specimens %s", listNames(alone), listNames(off))
+		return fail("no specimens for the leaves %s; no leaves for the specimens %s", text.Names(alone), text.Names(off))
 	case len(alone) > 0:
-		return fail("no specimens for the leaves %s: take the tree of the others by its method Keep", listNames(alone))
+		return fail("no specimens for the leaves %s: take the tree of the others by its method Keep", text.Names(alone))
 	case len(off) > 0:
-		return fail("no leaves for the specimens %s: leave them out with Without", listNames(off))
+		return fail("no leaves for the specimens %s: leave them out with Without", text.Names(off))
 	}
 	return &out, nil
 }
 
 // MatchTree returns the specimens in the order of the leaves of a tree, as OnTree does, and the tree without the leaves that have none. Where
 // no specimen is called as a leaf is, but a covariate or the group has the names of leaves, the specimens are the means of those of one
-// value: the Procrustes mean of their shapes at the mean of their centroid sizes. Notes say both. Its errors are those of OnTree.
+// value: the Procrustes mean of their shapes at the mean of their centroid sizes, or the mean of coordinates that are Flat at that of "log size".
+// Notes say both. Its errors are those of OnTree.
 func (d *Dataset) MatchTree(t *tree.Tree) (*Dataset, *tree.Tree, error) {
-	plain := func(name string) string { return strings.ReplaceAll(strings.TrimSpace(name), "_", " ") }
 	leaves := map[string]string{}
 	for _, i := range t.Leaves() {
-		leaves[plain(t.Name[i])] = t.Name[i]
+		leaves[spaced(t.Name[i])] = t.Name[i]
 	}
 	on := func(values []string) (kept []string) {
 		for _, v := range values {
-			if leaf, is := leaves[plain(v)]; is && !slices.Contains(kept, leaf) {
+			if leaf, is := leaves[spaced(v)]; is && !slices.Contains(kept, leaf) {
 				kept = append(kept, leaf)
 			}
 		}
@@ -80,7 +81,7 @@ func (d *Dataset) MatchTree(t *tree.Tree) (*Dataset, *tree.Tree, error) {
 	if len(kept) == 0 {
 		for _, name := range append(d.Covariates(), "group") {
 			column, err := d.Column(name)
-			if err != nil || slices.ContainsFunc(column, func(v string) bool { _, is := leaves[plain(v)]; return !is }) {
+			if err != nil || slices.ContainsFunc(column, func(v string) bool { _, is := leaves[spaced(v)]; return !is }) {
 				continue
 			}
 			means, err := d.meansBy(name, column)
@@ -112,8 +113,9 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 	for i, v := range column {
 		at[v] = append(at[v], i)
 	}
+	sizes, known := d.Numbers(LogSize)
 	for _, v := range slices.Sorted(maps.Keys(at)) {
-		var shapes [][][]float64
+		var shapes []shape.Shape
 		first, size := d.Specimens[at[v][0]], 0.0
 		s := Specimen{Name: v, Group: first.Group, Covariates: maps.Clone(first.Covariates)}
 		for _, i := range at[v] {
@@ -123,6 +125,14 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 				s.Group = ""
 			}
 			maps.DeleteFunc(s.Covariates, func(k, value string) bool { return other.Covariates[k] != value })
+		}
+		if d.Flat {
+			s.Points = flatMean(shapes)
+			if known == nil {
+				s.Covariates[LogSize] = text.Format(stat.Mean(lists.Pick(sizes, at[v]), nil))
+			}
+			out.Specimens = append(out.Specimens, s)
+			continue
 		}
 		a, err := Procrustes(shapes)
 		if err == nil {
@@ -140,4 +150,13 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 	}
 	out.note("the leaves of the tree are values of %s: %d specimens became the means of %d values", name, len(d.Specimens), len(out.Specimens))
 	return &out, nil
+}
+
+// flatMean is the mean of some specimens of data that are Flat.
+func flatMean(of []shape.Shape) shape.Shape {
+	mean := make([]float64, len(of[0][0]))
+	for _, points := range of {
+		floats.AddScaled(mean, 1/float64(len(of)), points[0])
+	}
+	return shape.Shape{mean}
 }

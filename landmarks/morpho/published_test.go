@@ -16,10 +16,12 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
+	"anatomy/landmarks/morpho/files"
 )
 
 // asDigitised are nine quadrangles, each turned by another angle, as they lie when they are digitised; in space they have a third coordinate.
-func asDigitised(dim int) (shapes [][][]float64) {
+func asDigitised(dim int) (shapes []shape.Shape) {
 	base := [][]float64{{0, 0, 3}, {40, 0, 9}, {41, 30, 1}, {0, 29, 14}, {17, 11, 30}, {8, 44, 20}}
 	if dim == 2 {
 		base = base[:4]
@@ -38,7 +40,7 @@ func asDigitised(dim int) (shapes [][][]float64) {
 }
 
 // wide writes a table of the coordinates in an order: of landmark l and axis c by their place in the row.
-func wide(header string, shapes [][][]float64, first func(i int) string, blocks bool) string {
+func wide(header string, shapes []shape.Shape, first func(i int) string, blocks bool) string {
 	out := header + "\n"
 	for i, shape := range shapes {
 		cells := []string{first(i)}
@@ -55,7 +57,7 @@ func wide(header string, shapes [][][]float64, first func(i int) string, blocks 
 }
 
 // long writes a row for each landmark by a format of specimen, landmark, and the coordinates x and y.
-func long(header, row string, shapes [][][]float64) string {
+func long(header, row string, shapes []shape.Shape) string {
 	out := header + "\n"
 	for i, shape := range shapes {
 		for l, p := range shape {
@@ -67,7 +69,7 @@ func long(header, row string, shapes [][][]float64) string {
 }
 
 // tps writes records, each with these lines behind its landmarks.
-func tps(count string, shapes [][][]float64, behind func(i int) string) (out string) {
+func tps(count string, shapes []shape.Shape, behind func(i int) string) (out string) {
 	for i, shape := range shapes {
 		out += strings.ReplaceAll(count, "[i]", fmt.Sprint(i)) + "\n"
 		for _, p := range shape {
@@ -155,6 +157,7 @@ func tables() []publishedKind {
 		{"numbers as names", one(wide(join("specimen", pairs), plane, number, false)), []string{"1", "2"}, 2, "", Reading{}},
 		{"Excel", map[string]string{"a.xlsx": excel([]string{"About", "Data"}, []string{"", wide(join("specimen", pairs), plane, s, false)})}, names, 2, `2 sheets: "Data" was read`, Reading{}},
 		{"R's array", map[string]string{"a.rds": gzipped(rArray(plane, true))}, names, 2, "", Reading{}},
+		{"R's array, packed by xz", map[string]string{"a.rds": string(expect.Must(os.ReadFile("testdata/array_xz.rds")))}, names, 2, "", Reading{}},
 		{"R's list of matrices", map[string]string{"a.rda": rList(space)}, names, 3, "", Reading{}},
 		{"R's data frame", map[string]string{"a.rds": rFrame(plane)}, names, 2, "", Reading{}},
 	}
@@ -307,7 +310,7 @@ func TestUndecidedFiles(t *testing.T) {
 	} {
 		advised(t, expect.Error(ReadCSV(strings.NewReader(text), "a.csv")), append([]string{"a.csv:1:"}, want...)...)
 	}
-	d := expect.Must(Reading{Dimensions: 3}.csv(strings.NewReader(aligned), "a.csv"))
+	d := expect.Must(files.Reading{Dimensions: 3}.ReadAs("CSV", strings.NewReader(aligned), "a.csv"))
 	if len(d.Specimens[0].Points) != 4 {
 		t.Error(d)
 	}
@@ -380,7 +383,7 @@ func excel(names, tables []string) string {
 			rows += fmt.Sprintf(`<row r="%d">`, r+1)
 			for c, cell := range strings.Split(line, ",") {
 				kind := ` t="inlineStr"><is><t>` + cell + "</t></is>"
-				if isNumber(cell) {
+				if files.IsNumber(cell) {
 					kind = "><v>" + cell + "</v>"
 				}
 				rows += fmt.Sprintf(`<c r="%c%d"%s</c>`, 'A'+c, r+1, kind)
@@ -442,7 +445,7 @@ func rNames(n int) (names []string) {
 }
 
 // rArray is an array of shapes, as saveRDS writes it.
-func rArray(shapes [][][]float64, named bool) string {
+func rArray(shapes []shape.Shape, named bool) string {
 	b := &rBytes{}
 	b.head()
 	var all []float64
@@ -460,7 +463,7 @@ func rArray(shapes [][][]float64, named bool) string {
 }
 
 // rList is a list of matrices, as save writes it.
-func rList(shapes [][][]float64) string {
+func rList(shapes []shape.Shape) string {
 	b := &rBytes{}
 	b.WriteString("RDX2\n")
 	b.head()
@@ -478,7 +481,7 @@ func rList(shapes [][][]float64) string {
 }
 
 // rFrame is a data frame with names of rows.
-func rFrame(shapes [][][]float64) string {
+func rFrame(shapes []shape.Shape) string {
 	b := &rBytes{}
 	b.head()
 	columns := titles(len(shapes[0]), "[x][l]", "xy")
@@ -509,11 +512,11 @@ func FuzzReadOthers(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		readAnything(t, Reading{}.rdata, text)
-		readAnything(t, Reading{}.stereo, text)
-		readAnything(t, Reading{}.workbook, text)
-		readAnything(t, readAmira, text)
-		readAnything(t, readPickedPoints, text)
+		readAnything(t, reads("R"), text)
+		readAnything(t, reads("StereoMorph"), text)
+		readAnything(t, reads("Excel"), text)
+		readAnything(t, reads("Amira"), text)
+		readAnything(t, reads("MeshLab"), text)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 )
@@ -86,8 +87,9 @@ const (
 	ProcrustesDistance
 )
 
-// checkSemilandmarks is for so many shapes of n landmarks in d dimensions.
-func checkSemilandmarks(n, d, shapes int, semilandmarks []Semilandmark, criterion Criterion) error {
+// check is for so many shapes of n landmarks in d dimensions.
+func (o *slider) check(n, d, shapes int, criterion Criterion) error {
+	semilandmarks := o.semilandmarks
 	if len(semilandmarks) == 0 {
 		return errors.New("there are no semi-landmarks: list at least one, or use Procrustes")
 	}
@@ -98,17 +100,17 @@ func checkSemilandmarks(n, d, shapes int, semilandmarks []Semilandmark, criterio
 	for i, s := range semilandmarks {
 		for _, l := range append([]int{s.Point}, s.Neighbours...) {
 			if l < 0 || l >= n {
-				return fmt.Errorf("semi-landmark %d is landmark %d with the neighbours %v; landmarks are 0 to %d", i, s.Point, s.Neighbours, n-1)
+				return fmt.Errorf("semi-landmark %d is landmark %d with the neighbours %v; landmarks are 0 to %d", i, s.Point, s.Neighbours, n-1) // in Go alone
 			}
 		}
-		what := fmt.Sprintf("semi-landmark %d (landmark %d)", i, s.Point)
+		what := "the semi-landmark " + o.called(s.Point)
 		switch k := len(s.Neighbours); {
 		case k == 0 && len(s.On) == 0:
 			return fmt.Errorf("%s has neither neighbours nor a curve or surface, so no tangent", what)
 		case k == 1:
 			return fmt.Errorf("%s has one neighbour, so no tangent; two are of a curve, three or more of a surface", what)
 		case k == 2 && s.Neighbours[0] == s.Neighbours[1]:
-			return fmt.Errorf("%s has landmark %d on both sides, so no tangent", what, s.Neighbours[0])
+			return fmt.Errorf("%s has landmark %s on both sides, so no tangent", what, o.called(s.Neighbours[0]))
 		case k > 2 && d == 2:
 			return fmt.Errorf("%s has %d neighbours, as on a surface, but is in the plane; two are of a curve", what, k)
 		}
@@ -116,10 +118,10 @@ func checkSemilandmarks(n, d, shapes int, semilandmarks []Semilandmark, criterio
 			return fmt.Errorf("%s lies on %d curves or surfaces, one a shape, but there are %d shapes", what, len(s.On), shapes)
 		}
 		if shape := slices.IndexFunc(s.On, func(o Support) bool { return o == nil }); shape >= 0 {
-			return fmt.Errorf("%s: its curve or surface of shape %d is nil", what, shape)
+			return fmt.Errorf("%s: its curve or surface of %s is nil", what, o.shape(shape))
 		}
 		if seen[s.Point] {
-			return fmt.Errorf("landmark %d slides twice", s.Point)
+			return fmt.Errorf("landmark %s slides twice", o.called(s.Point))
 		}
 		seen[s.Point] = true
 	}
@@ -136,6 +138,7 @@ func bendingOf(reference [][]float64) (*mat.SymDense, error) {
 
 // slider slides the shape with a number towards a reference, by bending energy where its matrix is given, else by Procrustes distance.
 type slider struct {
+	procrustesOptions
 	number        int
 	semilandmarks []Semilandmark
 	reference     [][]float64
@@ -187,7 +190,7 @@ func (s *slider) ontoSupports(x [][]float64) ([][]float64, error) {
 		}
 		out[m.Point], _ = m.On[s.number].Nearest(x[m.Point])
 		if len(out[m.Point]) != len(x[0]) || !(floats.Norm(out[m.Point], math.Inf(1)) <= math.MaxFloat64) {
-			return nil, fmt.Errorf("landmark %d: the nearest point of its curve or surface is %v", m.Point, out[m.Point])
+			return nil, fmt.Errorf("landmark %s: the nearest point of its curve or surface is %v", s.called(m.Point), out[m.Point])
 		}
 	}
 	return out, nil
@@ -203,7 +206,7 @@ func (s *slider) step(x [][]float64) (step [][]float64, gain float64, err error)
 	var points []int // l(a)
 	var u [][]float64
 	for _, m := range s.semilandmarks {
-		tangents := m.tangents(x, s.number)
+		tangents := s.tangents(m, x)
 		for _, v := range tangents {
 			points, u = append(points, m.Point), append(u, v)
 		}
@@ -271,19 +274,19 @@ func (s *slider) energy(x [][]float64) float64 {
 	return sum
 }
 
-// tangents returns orthonormal tangents of the shape with a number.
-func (m Semilandmark) tangents(x [][]float64, number int) [][]float64 {
+// tangents returns orthonormal tangents of the shape at a semi-landmark.
+func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 	d := len(x[0])
 	switch {
 	case len(m.Neighbours) != 2 && len(m.On) > 0:
-		_, tangents := m.On[number].Nearest(x[m.Point])
+		_, tangents := m.On[s.number].Nearest(x[m.Point])
 		if len(tangents) == 0 || len(tangents) >= d {
-			try.Fail("landmark %d: its curve or surface has %d tangents in %d dimensions", m.Point, len(tangents), d)
+			try.Fail("landmark %s: its curve or surface has %d tangents in %d dimensions", s.called(m.Point), len(tangents), d)
 		}
 		var out [][]float64
 		for _, v := range tangents {
 			if len(v) != d {
-				try.Fail("landmark %d: a tangent %v of its curve or surface in %d dimensions", m.Point, v, d)
+				try.Fail("landmark %s: a tangent %v of its curve or surface in %d dimensions", s.called(m.Point), v, d)
 			}
 			u := slices.Clone(v)
 			for _, w := range out {
@@ -291,7 +294,7 @@ func (m Semilandmark) tangents(x [][]float64, number int) [][]float64 {
 			}
 			norm := floats.Norm(u, 2)
 			if !(norm > 1e-9*floats.Norm(v, 2)) {
-				try.Fail("landmark %d: the tangents %v of its curve or surface span nothing", m.Point, tangents)
+				try.Fail("landmark %s: the tangents %v of its curve or surface span nothing", s.called(m.Point), tangents)
 			}
 			floats.Scale(1/norm, u)
 			out = append(out, u)
@@ -302,14 +305,14 @@ func (m Semilandmark) tangents(x [][]float64, number int) [][]float64 {
 		u := floats.SubTo(make([]float64, d), x[after], x[before])
 		norm := floats.Norm(u, 2)
 		if norm == 0 {
-			try.Fail("landmarks %d and %d coincide, so landmark %d between them has no tangent", before, after, m.Point)
+			try.Fail("landmarks %s and %s coincide, so landmark %s between them has no tangent", s.called(before), s.called(after), s.called(m.Point))
 		}
 		floats.Scale(1/norm, u)
 		return [][]float64{u}
 	}
-	around := make([][]float64, len(m.Neighbours))
+	around, names := make([][]float64, len(m.Neighbours)), make([]string, len(m.Neighbours))
 	for k, l := range m.Neighbours {
-		around[k] = x[l]
+		around[k], names[k] = x[l], s.called(l)
 	}
 	centre, spread := Centroid(around), mat.NewSymDense(d, nil)
 	for _, y := range around {
@@ -317,12 +320,12 @@ func (m Semilandmark) tangents(x [][]float64, number int) [][]float64 {
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(spread, true) {
-		try.Fail("landmark %d: the principal directions of its neighbours %v were not found", m.Point, m.Neighbours)
+		try.Fail("landmark %s: the principal directions of its neighbours %v were not found", s.called(m.Point), names)
 	}
 	values := eigen.Values(nil) // rising
 	if !(values[1] > 1e-12*values[2]) || values[0] > values[1]/2 {
-		try.Fail("landmark %d: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
-			m.Point, m.Neighbours, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
+		try.Fail("landmark %s: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
+			s.called(m.Point), names, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
@@ -332,8 +335,8 @@ func (m Semilandmark) tangents(x [][]float64, number int) [][]float64 {
 // SlidAlignment is the result of ProcrustesSliding.
 type SlidAlignment struct {
 	*Alignment               // of the slid shapes: Transforms take Slid to Shapes
-	Slid       [][][]float64 // the shapes as they were given, with their semi-landmarks slid
-	Reference  [][]float64   // what they slid towards: the mean of the shapes as they were given
+	Slid       []shape.Shape // the shapes as they were given, with their semi-landmarks slid
+	Reference  shape.Shape   // what they slid towards: the mean of the shapes as they were given
 	Energies   []float64     // bending energy of each of Shapes against Reference
 	// Left is how far the semi-landmarks of each shape would still go along their tangents, root of the sum of squares over CentroidSize.
 	Left []float64
@@ -388,25 +391,27 @@ const (
 // The mean stays fixed during the sliding. If it moved with the shapes, nothing would hold it on the curves: landmarks would
 // crowd, and energies and distances would decrease without a limit. To slide towards the new mean once more, call the function
 // again with Slid. See P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, 2005.
-func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
+func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
 	defer try.Named(&err, "procrustes with sliding")
 	n, d := try.Get2(commonExtent(shapes, shapeNumber))
-	try.Do(checkSemilandmarks(n, d, len(shapes), semilandmarks, criterion))
-	given := try.Get(onTheirSupports(shapes, semilandmarks))
+	whole := slider{procrustesOptions: optionsOf(opts), semilandmarks: semilandmarks}
+	try.Do(whole.check(n, d, len(shapes), criterion))
+	given := try.Get(whole.onTheirSupports(shapes))
 	before := try.Get(Procrustes(given, opts...))
 	bending, err := bendingOf(before.Mean)
 	try.Do(try.Name(err, "the mean's landmarks"))
 	out := &SlidAlignment{Reference: before.Mean}
 	longest := 0
 	for i, x := range given {
-		s := slider{number: i, semilandmarks: semilandmarks}
+		s := whole
+		s.number = i
 		if criterion == BendingEnergy {
 			s.bending = bending
 		}
 		slid, steps, left, err := s.slideTo(out.Reference, x, opts)
-		try.Do(try.Name(err, "shape %d", i))
+		try.Do(try.Name(err, "%s", s.shape(i)))
 		off, err := s.off(slid, x)
-		try.Do(try.Name(err, "shape %d", i))
+		try.Do(try.Name(err, "%s", s.shape(i)))
 		out.Slid, out.Left, out.Off, out.Crossed = append(out.Slid, slid), append(out.Left, left), append(out.Off, off), append(out.Crossed, s.crossed(slid, x))
 		longest = max(longest, steps)
 	}
@@ -439,19 +444,19 @@ func (s *slider) slideTo(mean, x [][]float64, opts []ProcrustesOption) (slid [][
 }
 
 // onTheirSupports returns the shapes with the semi-landmarks that have one on their Support.
-func onTheirSupports(shapes [][][]float64, semilandmarks []Semilandmark) ([][][]float64, error) {
-	out := make([][][]float64, len(shapes))
+func (s slider) onTheirSupports(shapes []shape.Shape) ([]shape.Shape, error) {
+	out := make([]shape.Shape, len(shapes))
 	for i, x := range shapes {
 		var err error
-		s := slider{number: i, semilandmarks: semilandmarks}
+		s.number = i
 		if out[i], err = s.ontoSupports(x); err != nil {
-			return nil, fmt.Errorf("shape %d: %w", i, err)
+			return nil, fmt.Errorf("%s: %w", s.shape(i), err)
 		}
 		radius := CentroidSize(x) / math.Sqrt(float64(len(x)))
 		for l, p := range x {
 			if way := floats.Distance(p, out[i][l], 2); way > radius {
-				return nil, fmt.Errorf("shape %d: landmark %d is %.4g from its curve or surface, while landmarks are %.4g from their centroid: "+
-					"is it that of this shape, in its unit and axes?", i, l, way, radius)
+				return nil, fmt.Errorf("%s: landmark %s is %.4g from its curve or surface, while landmarks are %.4g from their centroid: "+
+					"is it that of this shape, in its unit and axes?", s.shape(i), s.called(l), way, radius)
 			}
 		}
 	}
@@ -472,7 +477,7 @@ func (s *slider) off(x, given [][]float64) (_ float64, err error) {
 				nearest, least = g, r
 			}
 		}
-		tangents := nearest.tangents(given, s.number)
+		tangents := s.tangents(nearest, given)
 		across := floats.SubTo(make([]float64, len(x[0])), x[m.Point], given[nearest.Point])
 		for _, u := range tangents {
 			floats.AddScaled(across, -floats.Dot(across, u), u)

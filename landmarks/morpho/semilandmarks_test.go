@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 )
 
@@ -105,19 +106,19 @@ func displaced(shape [][]float64, semi []Semilandmark, by float64) [][]float64 {
 }
 
 // slideOnce slides a shape towards a reference, with which it is aligned for Procrustes distance, in one step.
-func slideOnce(shape, reference [][]float64, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
-	n, d, err := commonExtent([][][]float64{shape, reference}, shapeNumber)
-	if err == nil {
-		err = checkSemilandmarks(n, d, 1, semilandmarks, criterion)
-	}
+func slideOnce(x, reference shape.Shape, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
+	n, d, err := commonExtent([]shape.Shape{x, reference}, shapeNumber)
 	s := slider{semilandmarks: semilandmarks, reference: reference}
+	if err == nil {
+		err = s.check(n, d, 1, criterion)
+	}
 	if err == nil && criterion == BendingEnergy {
 		s.bending, err = bendingOf(reference)
 	}
 	if err != nil {
 		return nil, err
 	}
-	on, err := onTheirSupports([][][]float64{shape}, semilandmarks)
+	on, err := s.onTheirSupports([]shape.Shape{x})
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func TestProcrustesSliding(t *testing.T) {
 	// Affine images of one shape, each with semi-landmarks displaced: what slides back has only affine differences, but for what the mean
 	// has of the displacements.
 	reference, semi := comb(2)
-	var shapes [][][]float64
+	var shapes []shape.Shape
 	for i := range 5 {
 		f := float64(i)
 		a := [][]float64{{1 + 0.05*f, 0.1 - 0.04*f}, {0.03 * f, 1 - 0.02*f}}
@@ -287,10 +288,29 @@ func TestSlideErrors(t *testing.T) {
 			return err
 		}(),
 		"no criterion 5": func() error {
-			_, err := ProcrustesSliding([][][]float64{square, square}, Semilandmarks(4, true), Criterion(5))
+			_, err := ProcrustesSliding([]shape.Shape{square, square}, Semilandmarks(4, true), Criterion(5))
 			return err
 		}(),
 	} {
 		expect.Refused(t, err, want)
 	}
+}
+
+// Errors call shapes and landmarks as the data set does: by labels, else from 1.
+func TestSlidingCallsLandmarks(t *testing.T) {
+	d := GorillaSkulls()
+	sliding := []Semilandmark{{Point: 3, Neighbours: []int{2, 4}}, {Point: 3, Neighbours: []int{2, 4}}}
+	both := func(want string) {
+		t.Helper()
+		expect.Refused(t, expect.Error(ProcrustesSliding(d.Shapes(), sliding, BendingEnergy, Of(d))), want)
+		expect.Refused(t, expect.Error(ProcrustesSlidingGeomorph(d.Shapes(), sliding, BendingEnergy, 9, Of(d))), want)
+	}
+	d.FromZero = false
+	both("landmark 4 slides twice")
+	d.Labels = []string{"a", "b", "c", "tip"}
+	both("landmark tip slides twice")
+	expect.Refused(t, expect.Error(ProcrustesSliding(d.Shapes(), sliding, BendingEnergy)), "landmark 3 slides twice")
+	sliding = []Semilandmark{{Point: 3, Neighbours: []int{2, 4}}}
+	copy(d.Specimens[5].Points[4], d.Specimens[5].Points[2])
+	both("specimen \"" + d.Specimens[5].Name + "\": landmarks c and 5 coincide, so landmark tip between them has no tangent")
 }

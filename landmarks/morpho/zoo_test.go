@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func rows(begin, row, end string, from int) func(*Dataset) (string, error) {
 		points := d.Specimens[0].Points
 		out := strings.ReplaceAll(begin, "COUNT", fmt.Sprint(len(points)))
 		for l, p := range points {
-			out += strings.NewReplacer("[N]", fmt.Sprint(l+from), "[x]", formatCoordinate(p[0]), "[y]", formatCoordinate(p[1]), "[z]", formatCoordinate(p[2])).Replace(row) + "\n"
+			out += strings.NewReplacer("[N]", fmt.Sprint(l+from), "[x]", number(p[0]), "[y]", number(p[1]), "[z]", number(p[2])).Replace(row) + "\n"
 		}
 		return out + end, nil
 	}
@@ -56,10 +57,10 @@ func zooFormats() []zooFormat {
 		{name: "CSV, wide", extension: ".csv", write: table(wide, ","), named: true, comma: ","},
 		{name: "CSV, semicolons", extension: ".csv", write: table(wide, ";"), named: true, comma: ";"},
 		{name: "TSV, wide", extension: ".tsv", write: table(wide, "\t"), named: true, comma: "\t"},
-		{name: "TPS", extension: ".tps", write: written(func(b *bytes.Buffer, d *Dataset) error { return writeTPS(b, d) }), named: true, comma: " "},
-		{name: "NTS", extension: ".nts", write: written(func(b *bytes.Buffer, d *Dataset) error { return writeNTS(b, d) }), named: true, comma: " "},
-		{name: "Morphologika", extension: ".txt", write: written(func(b *bytes.Buffer, d *Dataset) error { return writeMorphologika(b, d) }), named: true, comma: " "},
-		{name: "NPY", extension: ".npy", write: written(func(b *bytes.Buffer, d *Dataset) error { return writeNPY(b, d) }), binary: true},
+		{name: "TPS", extension: ".tps", write: written(func(b *bytes.Buffer, d *Dataset) error { return writes("TPS")(b, d) }), named: true, comma: " "},
+		{name: "NTS", extension: ".nts", write: written(func(b *bytes.Buffer, d *Dataset) error { return writes("NTS")(b, d) }), named: true, comma: " "},
+		{name: "Morphologika", extension: ".txt", write: written(func(b *bytes.Buffer, d *Dataset) error { return writes("Morphologika")(b, d) }), named: true, comma: " "},
+		{name: "NPY", extension: ".npy", write: written(func(b *bytes.Buffer, d *Dataset) error { return writes("NPY")(b, d) }), binary: true},
 		{name: "FCSV", extension: ".fcsv", single: true, write: rows("# Markups fiducial file version = 4.11\n# CoordinateSystem = LPS\n# columns = id,x,y,z,ow,ox,oy,oz,vis,sel,lock,label,desc,associatedNodeID\n",
 			"[N],[x],[y],[z],0,0,0,1,1,1,0,F-[N],,", "", 1)},
 		{name: "Markups", extension: ".mrk.json", single: true, write: markupsOf},
@@ -91,6 +92,9 @@ type defect struct {
 	data     func(d *Dataset)                               // spoils the data
 	text     func(f zooFormat, clean string) (string, bool) // spoils the text; false if the format has no such defect
 }
+
+// coordinateTitle matches the titles of coordinates in the tables of the zoo.
+var coordinateTitle = regexp.MustCompile(`^([xyz])(\d*)$`)
 
 // odd is the specimen that defects of one are in.
 const odd = 4
@@ -146,10 +150,9 @@ func defects() []defect {
 		{name: "units below the header", harmless: true, text: func(f zooFormat, s string) (string, bool) {
 			s, ok := onTables(func(lines []string, comma string) []string {
 				titles := strings.Split(lines[0], comma)
-				coordinates := coordinatesIn(titles)
-				for i := range titles {
+				for i, title := range titles {
 					titles[i] = ""
-					if _, ok := coordinates[i]; ok {
+					if coordinateTitle.MatchString(title) {
 						titles[i] = "mm"
 					}
 				}
@@ -160,11 +163,10 @@ func defects() []defect {
 		{name: "units in the header", harmless: true, text: func(f zooFormat, s string) (string, bool) {
 			return onTables(func(lines []string, comma string) []string {
 				titles := strings.Split(lines[0], comma)
-				coordinates := coordinatesIn(titles)
 				for i, title := range titles {
-					if c, ok := coordinates[i]; ok {
-						titles[i] = fmt.Sprintf("LM%s %s (mm)", c.stem, axis(c.axis))
-						if c.stem == "" {
+					if m := coordinateTitle.FindStringSubmatch(title); m != nil {
+						titles[i] = fmt.Sprintf("LM%s %s (mm)", m[2], m[1])
+						if m[2] == "" {
 							titles[i] = title + " [mm]"
 						}
 					}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/therootcompany/xz"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -36,8 +37,8 @@ type Decoded struct {
 	size int // of its file; -1 where it is not known
 }
 
-// Decode returns r as UTF-8, without the byte-order mark that UTF-8 and UTF-16 files begin with. Without a mark it is r as it is. What gzip
-// or bzip2 has packed is unpacked.
+// Decode returns r as UTF-8, without the byte-order mark that UTF-8 and UTF-16 files begin with. Without a mark it is r as it is. What gzip,
+// bzip2 or xz has packed is unpacked.
 func Decode(r io.Reader) Decoded {
 	if in, is := r.(Decoded); is {
 		return in
@@ -46,15 +47,17 @@ func Decode(r io.Reader) Decoded {
 	in := bufio.NewReaderSize(within, 64<<10)
 	head, _ := in.Peek(3)
 	var packed io.Reader
-	if bytes.HasPrefix(head, []byte("BZh")) {
+	var err error
+	switch {
+	case bytes.HasPrefix(head, []byte("BZh")):
 		packed = bzip2.NewReader(in)
-	} else if bytes.HasPrefix(head, []byte("\x1f\x8b")) {
-		if z, err := gzip.NewReader(in); err == nil {
-			packed = z
-		}
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		packed, err = gzip.NewReader(in)
+	case bytes.HasPrefix(head, []byte("\xfd7z")):
+		packed, err = xz.NewReader(in, 0) // 0 bounds its memory to 64 MiB, which xz -9 takes
 	}
 	if packed != nil {
-		in, within.Size = bufio.NewReaderSize(input.Of(unpacked{packed}, within.Budget), 64<<10), -1
+		in, within.Size = bufio.NewReaderSize(input.Of(&unpacked{packed, advised(err)}, within.Budget), 64<<10), -1
 		head, _ = in.Peek(3)
 	}
 	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} {
@@ -66,15 +69,29 @@ func Decode(r io.Reader) Decoded {
 	return Decoded{in, within.Budget, within.Size}
 }
 
-// unpacked says of an archive that ends early what to do.
-type unpacked struct{ io.Reader }
+// unpacked is what an archive holds. Its error comes again to whoever reads again.
+type unpacked struct {
+	io.Reader
+	err error
+}
 
-func (u unpacked) Read(p []byte) (int, error) {
-	n, err := u.Reader.Read(p)
-	if err != nil && err != io.EOF {
-		err = Advise("the file may have been cut off: save it again", "what is packed in it ends in %w", err)
+func (u *unpacked) Read(p []byte) (n int, err error) {
+	if u.err == nil {
+		n, err = u.Reader.Read(p)
+		u.err = advised(err)
 	}
-	return n, err
+	return n, u.err
+}
+
+// advised says of an archive that ends early what to do.
+func advised(err error) error {
+	switch {
+	case err == nil || err == io.EOF:
+		return err
+	case errors.Is(err, xz.ErrMemlimit):
+		return Advise("pack it again, by xz -9 or less", "%w", err)
+	}
+	return Advise("the file may have been cut off: save it again", "what is packed in it ends in %w", err)
 }
 
 // All returns the whole of a text, with its budget.
@@ -95,13 +112,14 @@ type Reader struct {
 
 	r     *bufio.Reader
 	file  string
+	size  int // of the file; -1 where it is not known
 	empty int // lines before this one in a row
 }
 
 // NewReader reads r, decoded; file is its name in errors.
 func NewReader(r io.Reader, file string) *Reader {
 	in := Decode(r)
-	return &Reader{Budget: in.Budget, r: in.Reader, file: file}
+	return &Reader{Budget: in.Budget, r: in.Reader, file: file, size: in.size}
 }
 
 // Errorf returns an error at the current line or byte.
@@ -260,6 +278,9 @@ func (in *Reader) Bytes(b []byte) error {
 	return err
 }
 
+// All returns what is left of the file; an error ends the read.
+func (in *Reader) All() []byte { return try.Get(in.Whole(in.r, in.size)) }
+
 // Number reads a decimal number; one too large for float64 is infinite. What only Go takes for a number (1_000, 0x1p4) is none.
 func Number(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
@@ -316,3 +337,24 @@ func Counted(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %s", n, what)
 }
+
+// Listed joins words for a message, at most twenty of them.
+func Listed(words []string) string {
+	const most = 20
+	if len(words) > most {
+		return strings.Join(words[:most], ", ") + fmt.Sprintf(", … (%d in all)", len(words))
+	}
+	return strings.Join(words, ", ")
+}
+
+// Names are names in quotes, joined as Listed does.
+func Names(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = Clip(n)
+	}
+	return Listed(quoted)
+}
+
+// Axis names coordinate c.
+func Axis(c int) string { return "xyz"[c : c+1] }
