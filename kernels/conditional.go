@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
@@ -82,11 +83,7 @@ func (k conditional) with(x *Node) *Node {
 	if dim := x.Shape().Dim(-1); dim != k.d {
 		panic(fmt.Sprintf("kernels: the anchors of %s have %d coordinates, the points %d", k, k.d, dim))
 	}
-	var u []float64
-	for _, row := range k.anchors {
-		u = append(u, row...)
-	}
-	return Concatenate([]*Node{x, k.constant(x, u)}, -2)
+	return Concatenate([]*Node{x, k.constant(x, slices.Concat(k.anchors...))}, -2)
 }
 
 // affine is ℓ_a(x_i), [..., n, D+1].

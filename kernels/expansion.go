@@ -61,27 +61,13 @@ func (k *Expansion) Fits(points [][]float64) error {
 // Extent is the width of the box of points along each axis; NaN where a coordinate is, and where points have not as many of them as the
 // first one.
 func Extent(points [][]float64) []float64 {
-	d := len(points[0])
-	parts := make([]struct{ low, high []float64 }, min(8, 1+len(points)/4096))
-	inParts(len(parts), func(from, to int) {
-		for k := from; k < to; k++ {
-			low, high := slices.Repeat([]float64{math.Inf(1)}, d), slices.Repeat([]float64{math.Inf(-1)}, d)
-			for _, p := range points[len(points)*k/len(parts) : len(points)*(k+1)/len(parts)] {
-				if len(p) != d {
-					floats.AddConst(math.NaN(), low)
-					break
-				}
-				for a, v := range p {
-					low[a], high[a] = min(low[a], v), max(high[a], v)
-				}
-			}
-			parts[k].low, parts[k].high = low, high
+	low, high := slices.Clone(points[0]), slices.Clone(points[0])
+	for _, p := range points {
+		if len(p) != len(low) {
+			return slices.Repeat([]float64{math.NaN()}, len(low))
 		}
-	})
-	low, high := parts[0].low, parts[0].high
-	for _, p := range parts[1:] {
-		for a := range low {
-			low[a], high[a] = min(low[a], p.low[a]), max(high[a], p.high[a])
+		for a, v := range p {
+			low[a], high[a] = min(low[a], v), max(high[a], v)
 		}
 	}
 	return floats.SubTo(high, high, low)
@@ -146,10 +132,7 @@ func (k *Expansion) chunks(x *Node, columns int) (n, chunks, size int) {
 	n = x.Shape().Dim(0)
 	rows := k.sizes()
 	last := len(rows) - 1
-	left := 1
-	for _, r := range rows[:last] {
-		left *= r
-	}
+	left := lists.Product(rows[:last]...)
 	fit := chunkBytes / (16 * (left + columns*rows[last]))
 	fit = min(max(fit, 256), 4096)
 	chunks = (n + fit - 1) / fit

@@ -4,19 +4,13 @@ import (
 	"fmt"
 	"math"
 
-	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
 )
 
 // OnGraph is a kernel whose sums are operations of the graph.
-func OnGraph(k Kernel) Kernel { return graphKernel{graphOf(k)} }
-
-type graphKernel struct{ onGraph }
-
-func (k graphKernel) Sum(x, y, b *Node) *Node            { return k.sumOnGraph(x, y, b) }
-func (k graphKernel) Hamilton(x, p *Node) (dx, dp *Node) { return k.hamiltonOnGraph(x, p) }
+func OnGraph(k Kernel) Kernel { return written{graphOf(k)} }
 
 // Near is the near part of a kernel that was split.
 func Near(k Kernel) Kernel { return k.(levels).parts[0] }

@@ -15,6 +15,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -175,15 +176,17 @@ func (k sum) Gram(x, y *Node) *Node {
 	return k.total(func(t Kernel) []*Node { return []*Node{t.Gram(x, y)} })[0]
 }
 
+func (k sum) sums(x, y, b *Node) sums { return inPairs(k, k, nil, x, y, b) }
+
 func (k sum) Sum(x, y, b *Node) *Node {
-	if k, ok := inPairs(k, k, nil, x, y, b); ok {
+	if k, ok := k.sums(x, y, b).(pairwise); ok {
 		return k.Sum(x, y, b)
 	}
 	return k.total(func(t Kernel) []*Node { return []*Node{t.Sum(x, y, b)} })[0]
 }
 
 func (k sum) Hamilton(x, p *Node) (dx, dp *Node) {
-	if k, ok := inPairs(k, k, nil, x, x, p); ok {
+	if k, ok := k.sums(x, x, p).(pairwise); ok {
 		return k.Hamilton(x, p)
 	}
 	out := k.total(func(t Kernel) []*Node { v, f := t.Hamilton(x, p); return []*Node{v, f} })
@@ -247,19 +250,9 @@ func newRadial(name string, widths []float64, profile func(s *Node) *Node) radia
 
 func (k radial) Gram(x, y *Node) *Node { return k.profile(k.squaredDistance(x, y)) }
 
-func (k radial) Sum(x, y, b *Node) *Node {
-	if k, ok := inPairs(k, k, nil, x, y, b); ok {
-		return k.Sum(x, y, b)
-	}
-	return k.sumOnGraph(x, y, b)
-}
-
-func (k radial) Hamilton(x, p *Node) (dx, dp *Node) {
-	if k, ok := inPairs(k, k, nil, x, x, p); ok {
-		return k.Hamilton(x, p)
-	}
-	return k.hamiltonOnGraph(x, p)
-}
+func (k radial) sums(x, y, b *Node) sums            { return inPairs(k, k, nil, x, y, b) }
+func (k radial) Sum(x, y, b *Node) *Node            { return k.sums(x, y, b).Sum(x, y, b) }
+func (k radial) Hamilton(x, p *Node) (dx, dp *Node) { return k.sums(x, x, p).Hamilton(x, p) }
 
 func (k radial) sumOnGraph(x, y, b *Node) *Node { return weighted(k.Gram(x, y), b) }
 
@@ -305,14 +298,8 @@ func pull(w, x, y *Node) *Node {
 
 // inverseSquareWidths multiplies coordinate a of v by factor/σ_a².
 func (k radial) inverseSquareWidths(v *Node, factor float64) *Node {
-	scale, dims := make([]float64, len(k.widths)), make([]int, v.Rank())
-	for a, w := range k.widths {
-		scale[a] = factor / (w * w)
-	}
-	for a := range dims {
-		dims[a] = 1
-	}
-	dims[len(dims)-1] = len(scale)
+	scale := lists.Each(k.widths, func(w float64) float64 { return factor / (w * w) })
+	dims := append(slices.Repeat([]int{1}, v.Rank()-1), len(scale))
 	return Mul(v, engine.Setting(v.Graph(), v.DType(), scale, dims...))
 }
 
@@ -332,18 +319,12 @@ func (k radial) squaredDistance(x, y *Node) *Node {
 		"kernels: points of shapes %s and %s, want [..., n, D] and [..., m, D]", x.Shape(), y.Shape())
 	refuse.If(len(k.widths) != 1 && len(k.widths) != dim,
 		"kernels: %s has %d widths, the points %s have %d coordinates", k, len(k.widths), x.Shape(), dim)
-	var s *Node
-	for a := range dim {
+	s := lists.Fold(dim, Add, func(a int) *Node {
 		w := k.widths[min(a, len(k.widths)-1)]
 		xa, ya := SliceAxis(x, -1, AxisRange(a, a+1)), SliceAxis(y, -1, AxisRange(a, a+1))
 		// Scaled before, coincident points would be a rounding error apart where XLA fuses a product with the difference.
-		d := Square(Mul(Sub(xa, Transpose(ya, -1, -2)), number(x, 1/w)))
-		if s == nil {
-			s = d
-		} else {
-			s = Add(s, d)
-		}
-	}
+		return Square(Mul(Sub(xa, Transpose(ya, -1, -2)), number(x, 1/w)))
+	})
 	return autodiff.CustomVJP([]*Node{x, y}, []*Node{s}, func(ct []*Node) []*Node {
 		c := ct[0]
 		if x == y {

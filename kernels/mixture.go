@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
+	"anatomy/internal/lists"
 	"anatomy/kernels/native"
 )
 
@@ -42,10 +43,7 @@ func mixture(terms []native.Term, tolerance float64) (out []gaussian, ok bool) {
 // mixtureCore has the coefficients of a sum of Gaussians: each is a product of those along the axes, windows and images too.
 func (s *sampler) mixtureCore(e *Expansion, axes []axis, gaussians []gaussian) []float64 {
 	q := len(gaussians)
-	products := make([]float64, q) // [q, coefficients of the axes so far]
-	for i, g := range gaussians {
-		products[i] = g.weight
-	}
+	products := lists.Each(gaussians, func(g gaussian) float64 { return g.weight }) // [q, coefficients of the axes so far]
 	var first blas64.General
 	for a := len(axes) - 1; a >= 0; a-- {
 		half := 0

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
+	"anatomy/internal/lists"
 )
 
 // order says in which order the points of a set fill its tiles: slot i has point forth[i], and point i is in slot
@@ -87,22 +88,15 @@ func mortonCodes(x *Node, reach []float64) *Node {
 	d := min(len(reach), 15) // more axes leave no bit for each
 	bits := 30 / d
 	low, high := ReduceMin(x, 0), ReduceMax(x, 0)
-	var code *Node
-	for a := range d {
+	return lists.Fold(d, BitwiseOr, func(a int) *Node {
 		la, ha := SliceAxis(low, 0, AxisElem(a)), SliceAxis(high, 0, AxisElem(a))
 		cell := Max(MulScalar(Sub(ha, la), 1.0001/float64(int(1)<<bits)), number(x, reach[a]/16))
 		c := ConvertDType(Floor(Div(Sub(Squeeze(SliceAxis(x, 1, AxisElem(a)), 1), la), cell)), dtypes.Int32)
-		for b := range bits {
+		return lists.Fold(bits, BitwiseOr, func(b int) *Node {
 			bit := BitwiseAnd(BitwiseShiftRightLogicalScalar(c, int32(b)), OnesLike(c))
-			bit = BitwiseShiftLeftScalar(bit, int32(b*d+a))
-			if code == nil {
-				code = bit
-			} else {
-				code = BitwiseOr(code, bit)
-			}
-		}
-	}
-	return code
+			return BitwiseShiftLeftScalar(bit, int32(b*d+a))
+		})
+	})
 }
 
 // near are the pairs (I, J) of tiles of the padded points x and y whose boxes are within reach of each other; for a
@@ -122,18 +116,12 @@ func (k tiled) near(x, y *Node, symmetric bool) pairs {
 	if k.reach != nil {
 		lowX, highX := boxes(x, tx)
 		lowY, highY := boxes(y, ty)
-		var s *Node
-		for a, r := range k.reach {
+		s := lists.Fold(len(k.reach), Add, func(a int) *Node {
 			column := func(v *Node) *Node { return SliceAxis(v, 1, AxisRange(a, a+1)) }
 			row := func(v *Node) *Node { return Transpose(column(v), 0, 1) }
 			gap := Max(Sub(column(lowX), row(highY)), Sub(row(lowY), column(highX)))
-			d := Square(Mul(Max(gap, ZerosLike(gap)), number(gap, 1/r)))
-			if s == nil {
-				s = d
-			} else {
-				s = Add(s, d)
-			}
-		}
+			return Square(Mul(Max(gap, ZerosLike(gap)), number(gap, 1/k.reach[a])))
+		})
 		keep = LogicalAnd(keep, LogicalNot(GreaterOrEqual(s, OnesLike(s)))) // what is not a number is near everything
 	}
 	index := Add(MulScalar(i, ty), j)

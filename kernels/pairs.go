@@ -42,14 +42,27 @@ type foreign struct{ Kernel }
 func (k foreign) sumOnGraph(x, y, b *Node) *Node            { return k.Sum(x, y, b) }
 func (k foreign) hamiltonOnGraph(x, p *Node) (dx, dp *Node) { return k.Hamilton(x, p) }
 
-// inPairs returns the exact sums in C of a kernel that is k between points within reach of each other, nil for all; or false
-// where there are none for the kernel, the back end or the operands.
-func inPairs(graph onGraph, k Kernel, reach []float64, x, y, b *Node) (pairwise, bool) {
-	if !inC(native.Pairs, x, y, b) {
-		return pairwise{}, false
+// sums are those of a kernel for some operands: pairwise, or written.
+type sums interface {
+	Sum(x, y, b *Node) *Node
+	Hamilton(x, p *Node) (dx, dp *Node)
+}
+
+// written are sums on the graph.
+type written struct{ onGraph }
+
+func (k written) Sum(x, y, b *Node) *Node            { return k.sumOnGraph(x, y, b) }
+func (k written) Hamilton(x, p *Node) (dx, dp *Node) { return k.hamiltonOnGraph(x, p) }
+
+// inPairs returns the exact sums of a kernel that is k between points within reach of each other, nil for all: in C, if there are such
+// for the kernel, the back end and the operands.
+func inPairs(graph onGraph, k Kernel, reach []float64, x, y, b *Node) sums {
+	if inC(native.Pairs, x, y, b) {
+		if parameters, ok := describe(k, x.Shape().Dim(-1), reach); ok {
+			return pairwise{graph, native.Pairs, parameters}
+		}
 	}
-	parameters, ok := describe(k, x.Shape().Dim(-1), reach)
-	return pairwise{graph, native.Pairs, parameters}, ok
+	return written{graph}
 }
 
 // inC says whether the back end has a function in C that takes the operands of a sum.
@@ -74,13 +87,8 @@ func Inner(k Kernel, x, p, y, q *Node) *Node {
 	total := func(p, v *Node) *Node { return ReduceSum(Mul(p, v), -2, -1) }
 	var c pairwise
 	var inC bool
-	switch k := k.(type) {
-	case tiled:
-		c, inC = inPairs(k, k.Kernel, k.reach, x, y, q)
-	case *Gridded:
-		c, inC = k.inC(x, y, q)
-	case onGraph:
-		c, inC = inPairs(k, k, nil, x, y, q)
+	if k, ok := k.(interface{ sums(x, y, b *Node) sums }); ok {
+		c, inC = k.sums(x, y, q).(pairwise)
 	}
 	each := func(ct, v *Node, factor float64) *Node { // of the batch
 		return Mul(MulScalar(ExpandAxes(ExpandAxes(ct, -1), -1), factor), v)

@@ -34,19 +34,9 @@ func (k tiled) String() string {
 	return fmt.Sprintf("%s in tiles up to the distance %.4g", k.Kernel, k.reach)
 }
 
-func (k tiled) Sum(x, y, b *Node) *Node {
-	if k, ok := inPairs(k, k.Kernel, k.reach, x, y, b); ok {
-		return k.Sum(x, y, b)
-	}
-	return k.sumOnGraph(x, y, b)
-}
-
-func (k tiled) Hamilton(x, p *Node) (dx, dp *Node) {
-	if k, ok := inPairs(k, k.Kernel, k.reach, x, x, p); ok {
-		return k.Hamilton(x, p)
-	}
-	return k.hamiltonOnGraph(x, p)
-}
+func (k tiled) sums(x, y, b *Node) sums            { return inPairs(k, k.Kernel, k.reach, x, y, b) }
+func (k tiled) Sum(x, y, b *Node) *Node            { return k.sums(x, y, b).Sum(x, y, b) }
+func (k tiled) Hamilton(x, p *Node) (dx, dp *Node) { return k.sums(x, x, p).Hamilton(x, p) }
 
 func (k tiled) sumOnGraph(x, y, b *Node) *Node {
 	return overBatch([]*Node{x, y, b}, func(in []*Node) []*Node {
@@ -159,14 +149,8 @@ func pairSum(ps pairs, x, y []*Node, shapesX, shapesY []shapes.Shape, f pairFunc
 		gx, gy := pairSum(ps, cx, cy, shapesOf(x), shapesOf(y), func(about, cx, cy []*Node) (gx, gy []*Node) {
 			x, y := cx[:len(x)], cy[:len(y)]
 			fx, fy := f(about, x, y)
-			var s *Node
-			for k, v := range join(fx, fy) {
-				t := ReduceAllSum(Mul(v, join(cx[len(x):], cy[len(y):])[k]))
-				if s != nil {
-					t = Add(s, t)
-				}
-				s = t
-			}
+			all, by := join(fx, fy), join(cx[len(x):], cy[len(y):])
+			s := lists.Fold(len(all), Add, func(k int) *Node { return ReduceAllSum(Mul(all[k], by[k])) })
 			grads := Gradient(s, join(x, y)...)
 			return grads[:len(x)], grads[len(x):]
 		})
@@ -191,10 +175,7 @@ func overBatch(in []*Node, f func(in []*Node) []*Node) []*Node {
 	if len(lead) == 0 {
 		return f(in)
 	}
-	n := 1
-	for _, l := range lead {
-		n *= l
-	}
+	n := lists.Product(lead...)
 	xs := lists.Each(in, func(v *Node) *Node { return Reshape(v, n, v.Shape().Dim(-2), v.Shape().Dim(-1)) })
 	none := []*Node{Const(in[0].Graph(), int32(0))}
 	_, ys := autodiff.Scan(n, func(_ *Node, carry, x []*Node) ([]*Node, []*Node) { return carry, f(x) }, none, xs)

@@ -354,10 +354,7 @@ func (e *estimation) imbalance(gradient []float64) float64 {
 		}
 		return mat.Dot(x, &y)
 	}
-	variance := 0.0
-	for i, s := range e.scores {
-		variance += e.Weights[i] * e.Weights[i] * square(s)
-	}
+	variance := lists.Sum(len(e.scores), func(i int) float64 { return e.Weights[i] * e.Weights[i] * square(e.scores[i]) })
 	return math.Sqrt(square(gradient) / variance)
 }
 

@@ -29,7 +29,7 @@ func (s *sampler[P]) sample() (_ []*Posterior[P], err error) {
 	r := s.resume()
 	saved := time.Now()
 	if r == nil {
-		try.Do(s.begin())
+		s.begin()
 		r = &run[P]{Of: s.identity(), Posteriors: s.empty(), Steps: make([]*stepSize, s.groups), Pace: 1}
 		for c := range r.Steps {
 			r.Steps[c] = newStepSize(0.02)
@@ -80,7 +80,7 @@ func (s *sampler[P]) iterate(r *run[P]) {
 	if float64(it) < renewals[1]*float64(o.Warmup) {
 		limit = few
 	}
-	m := try.Get(s.move(r.Steps, limit, r.Pace))
+	m := s.move(r.Steps, limit, r.Pace)
 	r.Log = m.log
 	if warm {
 		s.revive(r.Log)
@@ -97,7 +97,7 @@ func (s *sampler[P]) iterate(r *run[P]) {
 	if warm {
 		r.Logs, r.Scores, r.Angles = append(r.Logs, m.u), append(r.Scores, m.scores), append(r.Angles, m.angles)
 		if r.Renewed < len(renewals) && it%max(3, o.Warmup/40) == 0 {
-			try.Do(s.look(&r.Seen))
+			s.look(&r.Seen)
 		}
 		return
 	}
@@ -109,7 +109,7 @@ func (s *sampler[P]) renew(r *run[P]) {
 	r.Renewed++
 	if r.Seen != nil {
 		s.learn(r.Logs, r.Scores)
-		try.Do(s.guide(r.Seen))
+		s.guide(r.Seen)
 	}
 	r.Seen, r.Logs, r.Scores, r.Angles = nil, nil, nil, nil
 	for _, step := range r.Steps {
@@ -143,23 +143,21 @@ func (s *sampler[P]) origin() {
 }
 
 // begin puts the chains where they start and makes the first guides: towards what the guides themselves take for the mean.
-func (s *sampler[P]) begin() (err error) {
-	defer try.Catch(&err)
+func (s *sampler[P]) begin() {
 	s.origin()
 	var last visits
 	for range 4 {
-		try.Do(s.guide(last))
+		s.guide(last)
 		last = nil
-		try.Do(s.look(&last))
+		s.look(&last)
 	}
-	try.Do(s.guide(last))
+	s.guide(last)
 	s.w, s.xi = s.normal(startSize, s.w.Shape().Dimensions...), s.normal(1, s.xi.Shape().Dimensions...)
 	for c := range s.y {
 		for j := range s.y[c] {
 			s.y[c][j] = 0.5 * s.rng.NormFloat64()
 		}
 	}
-	return nil
 }
 
 // startSize is that of the noise with which chains start: paths near the guides' means are likelier than others where the guides are
@@ -171,11 +169,7 @@ func (s *sampler[P]) columns() int { return max(1, len(s.options.Unknown)) }
 
 // normal are normal numbers of a standard deviation.
 func (s *sampler[P]) normal(deviation float64, dims ...int) *tensors.Tensor {
-	size := 1
-	for _, d := range dims {
-		size *= d
-	}
-	x := lists.Make(size, func(_ int) float64 { return deviation * s.rng.NormFloat64() })
+	x := lists.Make(lists.Product(dims...), func(_ int) float64 { return deviation * s.rng.NormFloat64() })
 	return tensors.FromFlatDataAndDimensions(x, dims...)
 }
 
@@ -210,7 +204,7 @@ type moved struct {
 const most, few = 80, 8
 
 // move is one trajectory of all chains, about a quarter of a turn of numbers that turn at a pace.
-func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) (moved, error) {
+func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) moved {
 	eps, logU, angles := make([]float64, s.total), make([]float64, s.total), make([]float64, s.total)
 	sizes := lists.Each(steps, func(step *stepSize) float64 { return step.value() })
 	slices.Sort(sizes)
@@ -228,16 +222,13 @@ func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) (moved, er
 		momenta = append(momenta, s.normal(1, s.xi.Shape().Dimensions...))
 	}
 	args := append(append(s.state(), momenta...), eps, turns, logU)
-	out, err := s.process.Space.Call(s.key("move"), s.trajectory, append(args, s.fixed...)...)
-	if err != nil {
-		return moved{}, err
-	}
+	out := try.Get(s.process.Space.Call(s.key("move"), s.trajectory, append(args, s.fixed...)...))
 	s.w, s.y = out[0], out.Matrix(1)
 	out = out[2:]
 	if s.spread != nil {
 		s.xi, out = out[0], out[1:]
 	}
-	return moved{out.Vector(0), out.Vector(3), out.Flat(1), angles, out.Matrix(2), out.Matrix(4), turns}, nil
+	return moved{out.Vector(0), out.Vector(3), out.Flat(1), angles, out.Matrix(2), out.Matrix(4), turns}
 }
 
 // longest is the largest step: a quarter of a turn then has at least three.

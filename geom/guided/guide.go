@@ -80,20 +80,15 @@ func monomials(p int) *mat.Dense {
 type visits [][][]float64
 
 // look adds the states before all steps of the chains as they are now.
-func (s *sampler[P]) look(v *visits) error {
-	out, err := s.process.Space.Call(s.key("look"), func(in []*Node) []*Node {
+func (s *sampler[P]) look(v *visits) {
+	out := try.Get(s.process.Space.Call(s.key("look"), func(in []*Node) []*Node {
 		_, nodes, paths := s.swept(in, true)
 		if s.charted {
 			paths = append(paths, nodes)
 		}
 		return paths
-	}, append(s.state(), s.fixed...)...)
-	if err != nil {
-		return err
-	}
-	levels := lists.Make(len(out), func(l int) []float64 { return out.Flat(l) })
-	*v = append(*v, levels)
-	return nil
+	}, append(s.state(), s.fixed...)...))
+	*v = append(*v, lists.Make(len(out), out.Flat))
 }
 
 // visit returns what the auxiliary process is made of with the unknowns at a place, [p]: for each level the means over the chains of a
@@ -184,8 +179,7 @@ func (s *sampler[P]) auxiliary(seen visits, place []float64) [][]float64 {
 
 // guide makes the messages of the auxiliary process that chains have seen; nil stands for messages that say next to nothing. They
 // take the memory of the last ones.
-func (s *sampler[P]) guide(seen visits) (err error) {
-	defer try.Catch(&err)
+func (s *sampler[P]) guide(seen visits) {
 	all := places(len(s.options.Unknown))
 	at := monomials(len(s.options.Unknown))
 	if s.told == nil {
@@ -240,7 +234,6 @@ func (s *sampler[P]) guide(seen visits) (err error) {
 	}
 	s.learned = seen
 	s.fixed = s.arguments(at, noise)
-	return nil
 }
 
 // transition is step k of the auxiliary process on the edge above node i, made of means of visits.

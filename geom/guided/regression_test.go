@@ -241,8 +241,8 @@ func (s *sampler[P]) settle(t *testing.T) {
 	for range 4 {
 		s.still()
 		var v visits
-		expect.Must(0, s.look(&v))
-		expect.Must(0, s.guide(v))
+		s.look(&v)
+		s.guide(v)
 	}
 	s.still()
 }

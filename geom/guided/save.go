@@ -92,7 +92,7 @@ func (s *sampler[P]) resume() *run[P] {
 	s.y, s.mean, s.scale = r.Y, r.Mean, r.Scale
 	s.w = tensors.FromFlatDataAndDimensions(r.W, s.options.Steps, s.total, len(s.order), s.k*s.d)
 	s.xi = tensors.FromFlatDataAndDimensions(r.Xi, s.total, s.n*s.d)
-	try.Do(s.guide(r.Guide))
+	s.guide(r.Guide)
 	if r.Log != nil {
 		s.same(r)
 	}
@@ -101,7 +101,7 @@ func (s *sampler[P]) resume() *run[P] {
 
 // same is an error where the weights are not those of a saved run, since the equation or the kernel is another.
 func (s *sampler[P]) same(r *run[P]) {
-	m := try.Get(s.move(r.Steps, 0, 1))
+	m := s.move(r.Steps, 0, 1)
 	for c, x := range r.Log {
 		if !lists.Finite(x) {
 			continue // the chain began anew

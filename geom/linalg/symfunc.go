@@ -1,6 +1,8 @@
 package linalg
 
 import (
+	"slices"
+
 	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
@@ -99,11 +101,7 @@ func (f scalarFunction) difference(x []*Node) *Node {
 	isNear := graph.LessOrEqual(graph.Mul(gap, ratio), graph.MulScalar(graph.OnesLike(gap), near))
 
 	// Σ_k c_(m+k) h_k(x - middle), where h_k is the complete homogeneous symmetric polynomial.
-	h := make([]*Node, seriesSize)
-	h[0] = graph.OnesLike(gap)
-	for k := 1; k < seriesSize; k++ {
-		h[k] = graph.ZerosLike(gap)
-	}
+	h := append([]*Node{graph.OnesLike(gap)}, slices.Repeat([]*Node{graph.ZerosLike(gap)}, seriesSize-1)...)
 	for _, xi := range x {
 		d := graph.Mul(graph.Sub(xi, middle), ratio)
 		for k := 1; k < seriesSize; k++ {
@@ -152,17 +150,11 @@ func (s Spectrum) apply(f scalarFunction, e ...*Node) *Node {
 	m := len(e)
 	lead := batch(s.A)
 	n := s.A.Shape().Dim(-1)
-	dims := append([]int{}, lead...)
-	for range m + 1 {
-		dims = append(dims, n)
-	}
+	dims := slices.Concat(lead, slices.Repeat([]int{n}, m+1))
 	r := len(lead)
 	// along puts an array with the given axes of the m + 1 into the full shape.
 	along := func(x *Node, axes ...int) *Node {
-		shape := append([]int{}, lead...)
-		for range m + 1 {
-			shape = append(shape, 1)
-		}
+		shape := slices.Concat(lead, slices.Repeat([]int{1}, m+1))
 		for _, a := range axes {
 			shape[r+a] = n
 		}
@@ -173,28 +165,11 @@ func (s Spectrum) apply(f scalarFunction, e ...*Node) *Node {
 	if m == 0 {
 		core = graph.Mul(EyeLike(s.A), graph.ExpandAxes(core, -1))
 	} else {
-		hat := make([]*Node, m)
-		for k := range e {
-			hat[k] = conjugate(T(s.vectors), sym(e[k]))
-		}
-		var sum *Node
-		for _, order := range permutations(m) {
-			var term *Node
-			for k, which := range order {
-				factor := along(hat[which], k, k+1)
-				if term == nil {
-					term = factor
-				} else {
-					term = graph.Mul(term, factor)
-				}
-			}
-			if sum == nil {
-				sum = term
-			} else {
-				sum = graph.Add(sum, term)
-			}
-		}
-		core = graph.Mul(core, sum)
+		hat := lists.Each(e, func(e *Node) *Node { return conjugate(T(s.vectors), sym(e)) })
+		orders := permutations(m)
+		core = graph.Mul(core, lists.Fold(len(orders), graph.Add, func(i int) *Node {
+			return lists.Fold(m, graph.Mul, func(k int) *Node { return along(hat[orders[i][k]], k, k+1) })
+		}))
 		if m > 1 {
 			inner := lists.Make(m-1, func(k int) int { return r + 1 + k })
 			core = graph.ReduceSum(core, inner...)

@@ -21,6 +21,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
+	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
 
@@ -146,22 +147,16 @@ func table(like *Node, n int, stages []stage) *Node {
 func number(x *Node, j int) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(j)), 0) }
 
 func zeros(y State) State {
-	out := make(State, len(y))
-	for j := range y {
-		out[j] = ZerosLike(y[j])
-	}
-	return out
+	return lists.Each(y, func(y *Node) *Node { return ZerosLike(y) })
 }
 
 // combine applies f to each pair of parts of two states.
 func combine(x, y State, f func(x, y *Node) *Node) State {
 	refuse.If(len(x) != len(y), "ode: the field returns %d parts for a state of %d", len(x), len(y))
-	out := make(State, len(y))
-	for j := range y {
+	return lists.Make(len(y), func(j int) *Node {
 		refuse.If(!x[j].Shape().Equal(y[j].Shape()), "ode: part %d of the state has shape %s, the field's %s", j, y[j].Shape(), x[j].Shape())
-		out[j] = f(x[j], y[j])
-	}
-	return out
+		return f(x[j], y[j])
+	})
 }
 
 // axpy returns y + a x.
@@ -174,11 +169,7 @@ func add(y, x State) State {
 }
 
 func scale(a *Node, y State) State {
-	out := make(State, len(y))
-	for j := range y {
-		out[j] = Mul(a, y[j])
-	}
-	return out
+	return lists.Each(y, func(y *Node) *Node { return Mul(a, y) })
 }
 
 // Axpy returns y + a x for a scalar node a and every part of the state.
@@ -212,11 +203,7 @@ func Integrate(f Equation, m Method, z Drive, y State) State {
 // IntegratePath is Integrate that returns the states at all times 0, T/n, …, T: every part has an axis of n + 1 times in front.
 func IntegratePath(f Equation, m Method, z Drive, y State) State {
 	final, before := integrate(f, m, z, y, true)
-	out := make(State, len(final))
-	for j := range final {
-		out[j] = Concatenate([]*Node{before[j], ExpandAxes(final[j], 0)}, 0)
-	}
-	return out
+	return lists.Make(len(final), func(j int) *Node { return Concatenate([]*Node{before[j], ExpandAxes(final[j], 0)}, 0) })
 }
 
 func integrate(f Equation, m Method, z Drive, y State, keep bool) (final, before State) {

@@ -61,16 +61,12 @@ func Increments(seed uint64, n, paths, m int, T float64) [][][]float64 {
 func ItoFromStratonovich(f Equation, m int) Equation {
 	return func(t *Node, y State, dt, dw *Node) State {
 		refuse.If(dw.Shape().Dim(-1) != m, "ode: noise %s for an equation with %d fields", dw.Shape(), m)
-		zeros := make(State, len(y))
-		for j := range y {
-			zeros[j] = ZerosLike(y[j])
-		}
 		sum, _ := autodiff.Scan(m, func(a *Node, sum, _ []*Node) ([]*Node, []*Node) {
 			unit := BroadcastToDims(ExpandLeftToRank(OneHot(a, m, dw.DType()), dw.Rank()), dw.Shape().Dimensions...)
 			field := func(y []*Node) []*Node { return f(t, y, ZerosLike(dt), unit) }
 			_, slope := autodiff.Pushforward(field, y, field(y))
 			return add(sum, slope), nil
-		}, zeros, nil)
+		}, zeros(y), nil)
 		return Axpy(MulScalar(dt, 0.5), sum, f(t, y, dt, dw))
 	}
 }

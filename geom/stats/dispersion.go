@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // residuals returns the inner products of the vectors from the means of groups to the samples of these, group by group. Vectors of two
@@ -71,9 +72,6 @@ func dispersion(gram *mat.SymDense, members []int) float64 {
 		}
 		mean += toMean[k] / n
 	}
-	sum := 0.0
-	for k, i := range members {
-		sum += math.Sqrt(max(0, gram.At(i, i)-2*toMean[k]+mean))
-	}
+	sum := lists.Sum(len(members), func(k int) float64 { return math.Sqrt(max(0, gram.At(members[k], members[k])-2*toMean[k]+mean)) })
 	return sum / math.Sqrt(n*(n-1))
 }

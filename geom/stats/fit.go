@@ -240,10 +240,7 @@ func (f *fit) optimiseSteady() *solve.Minimum {
 		if shorter == nil || f.Stopped() {
 			break
 		}
-		left := 0.0
-		for i, g := range shorter {
-			left += f.weights[i] * g.Length * g.Length
-		}
+		left := lists.Sum(len(shorter), func(i int) float64 { return f.weights[i] * shorter[i].Length * shorter[i].Length })
 		if left > found.Value-1e-9*f.variance { // rounding of logarithms that are nearly 0
 			break
 		}

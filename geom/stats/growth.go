@@ -107,10 +107,7 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...TestOption) (_
 			g.Status = geom.Cancelled
 			return g, nil
 		}
-		squares := 0.0
-		for _, t := range track.Times {
-			squares += (t - r.Origin[0]) * (t - r.Origin[0])
-		}
+		squares := lists.Sum(len(track.Times), func(k int) float64 { return (track.Times[k] - r.Origin[0]) * (track.Times[k] - r.Origin[0]) })
 		away := g.Origin - r.Origin[0]
 		slopeError += 1 / squares / float64(len(tracks))
 		interceptError += (1/float64(len(track.Times)) + away*away/squares) / float64(len(tracks))

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // ridge is added to the cometric in preconditioners: directions with an eigenvalue below it count as equally stiff.
@@ -126,10 +127,7 @@ func (b *balance) pull() ([]float64, float64) {
 
 // standardError is √(Σ w_i² ‖p_i‖²), the standard error of Σ w_i p_i.
 func (b *balance) standardError() float64 {
-	square := 0.0
-	for i, root := range b.roots {
-		square += b.weights[i] * b.weights[i] * b.cometric.square(root.X)
-	}
+	square := lists.Sum(len(b.roots), func(i int) float64 { return b.weights[i] * b.weights[i] * b.cometric.square(b.roots[i].X) })
 	return math.Max(b.least, math.Sqrt(square))
 }
 

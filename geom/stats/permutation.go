@@ -206,10 +206,7 @@ func (g *grouping) dispersion() (of, observed func(order []int) float64) {
 			return differ(order, func(members []int) float64 { return dispersion(gram, members) })
 		}, func(order []int) float64 { // the mean of a group's own vectors is 0, and they have the factor
 			return differ(order, func(members []int) float64 {
-				sum := 0.0
-				for _, i := range members {
-					sum += math.Sqrt(gram.At(i, i))
-				}
+				sum := lists.Sum(len(members), func(k int) float64 { return math.Sqrt(gram.At(members[k], members[k])) })
 				return sum / float64(len(members))
 			})
 		}

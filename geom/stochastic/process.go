@@ -264,19 +264,9 @@ func watching(m geom.Manifold, dynamics Dynamics, scheme ode.Scheme, kinds []geo
 			}
 			return end
 		}, moving)
-		var finite *Node
-		for _, part := range next {
-			axes := []int{-1}
-			for a := range part.Rank() - 2 {
-				axes = append(axes, a)
-			}
-			ok := LogicalAll(IsFinite(part), axes...)
-			if finite == nil {
-				finite = ok
-			} else {
-				finite = LogicalAnd(finite, ok)
-			}
-		}
+		finite := lists.Fold(len(next), LogicalAnd, func(k int) *Node {
+			return LogicalAll(IsFinite(next[k]), append([]int{-1}, lists.Range(next[k].Rank()-2)...)...)
+		})
 		return append(next, before, same, Add(sums[2], ConvertDType(finite, dt.DType())))
 	})
 }

@@ -64,3 +64,32 @@ func Range(n int) []int { return Make(n, func(i int) int { return i }) }
 func Zeros(rows, columns int) [][]float64 {
 	return Make(rows, func(int) []float64 { return make([]float64, columns) })
 }
+
+// Fold joins f(0), …, f(n − 1), from the first on; the zero value of none.
+func Fold[T any](n int, join func(a, b T) T, f func(i int) T) (all T) {
+	for i := range n {
+		if v := f(i); i == 0 {
+			all = v
+		} else {
+			all = join(all, v)
+		}
+	}
+	return all
+}
+
+// Sum returns f(0) + … + f(n − 1).
+func Sum(n int, f func(i int) float64) (sum float64) {
+	for i := range n {
+		sum += f(i)
+	}
+	return sum
+}
+
+// Product returns the product of the numbers, 1 of none.
+func Product(numbers ...int) int {
+	n := 1
+	for _, v := range numbers {
+		n *= v
+	}
+	return n
+}

@@ -37,10 +37,7 @@ func elsewhere(curves, known []Curve) []Curve {
 	slices.SortFunc(curves, func(a, b Curve) int { return cmp.Compare(a.Length, b.Length) })
 	var out []Curve
 	for _, c := range curves {
-		long := 0.0
-		for j := range Segments {
-			long += floats.Distance(c.Points[j], c.Points[j+1], 2)
-		}
+		long := lists.Sum(Segments, func(j int) float64 { return floats.Distance(c.Points[j], c.Points[j+1], 2) })
 		near := func(k Curve) bool {
 			for j := range c.Points {
 				if floats.Distance(c.Points[j], k.Points[j], 2) > distinct*long {

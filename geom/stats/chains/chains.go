@@ -145,10 +145,7 @@ func effective(draws [][]float64) float64 {
 		floats.AddConst(-stat.Mean(x, nil), centred[c])
 	}
 	rho := func(t int) float64 {
-		sum := 0.0
-		for _, x := range centred {
-			sum += floats.Dot(x[:n-t], x[t:])
-		}
+		sum := lists.Sum(len(centred), func(k int) float64 { return floats.Dot(centred[k][:n-t], centred[k][t:]) })
 		return 1 - (within-sum/size)/all
 	}
 	even, odd := 1.0, rho(1)
