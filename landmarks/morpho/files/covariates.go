@@ -17,8 +17,8 @@ type Table struct {
 	Notes  []string // of its encoding
 }
 
-// ReadTable reads a table in text, or the first sheet of a workbook, below the first row with several cells. Where columns are not separated by commas,
-// decimal commas of columns of numbers become points.
+// ReadTable reads a table in text, or the first sheet of a workbook, below the first row with several cells. Where columns are not separated by
+// commas, decimal commas of columns of numbers become points.
 func ReadTable(path string) (t *Table, err error) {
 	if spreadsheet(path) {
 		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))

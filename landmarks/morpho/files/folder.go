@@ -69,7 +69,8 @@ func (in *folder) read(e os.DirEntry, within *input.Budget) {
 		in.passed = append(in.passed, name)
 		return
 	case err == nil && len(d.Specimens) != 1:
-		err = at(path, 0, text.Advise("read the file by itself, or write each specimen into a file of its own", "%d specimens: in a folder, a file holds one", len(d.Specimens)))
+		err = at(path, 0, text.Advise("read the file by itself, or write each specimen into a file of its own",
+			"%d specimens: in a folder, a file holds one", len(d.Specimens)))
 	}
 	try.Do(err)
 	s := &d.Specimens[0]
@@ -92,8 +93,8 @@ func (in *folder) remember(note, file string) {
 	in.noted[note] = append(in.noted[note], file)
 }
 
-// readChains reads a table of two or three whole numbers in each row: links of landmarks, or landmarks before, sliding and after. They count from 1, as
-// R does, unless one of them is 0.
+// readChains reads a table of two or three whole numbers in each row: links of landmarks, or landmarks before, sliding and after. They count from
+// 1, as R does, unless one of them is 0.
 func readChains(in *source) {
 	s := newSheet(in)
 	for _, comma := range s.commas {
@@ -216,8 +217,8 @@ func (in *folder) gather() {
 // count is that of the landmarks of the first specimen.
 func (d *Data) count() int { return len(d.Specimens[0].Points) }
 
-// labels returns those that most files have, of the longest lists, nil where names differ by more than typing errors. It puts landmarks whose labels are
-// words into their order, with missing ones for those that a file lacks.
+// labels returns those that most files have, of the longest lists, nil where names differ by more than typing errors. It puts landmarks whose
+// labels are words into their order, with missing ones for those that a file lacks.
 func (in *folder) labels() (most []string) {
 	count, whose := 0, ""
 	for _, d := range in.files {
@@ -244,7 +245,9 @@ func (in *folder) labels() (most []string) {
 				differ = append(differ, l)
 			}
 		}
-		said := func(l int) string { return fmt.Sprintf("landmark %d is %s, but %s in ", l, text.Clip(d.Labels[l]), text.Clip(most[l])) }
+		said := func(l int) string {
+			return fmt.Sprintf("landmark %d is %s, but %s in ", l, text.Clip(d.Labels[l]), text.Clip(most[l]))
+		}
 		switch {
 		case slices.Equal(d.Labels, most) || len(d.Labels) == 0:
 		case len(d.Curves) > 0 && slices.Equal(withoutNumbers(d.Labels, d.Curves), withoutNumbers(most, labelledCurves(most))):

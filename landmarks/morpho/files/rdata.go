@@ -18,10 +18,10 @@ func isR(head []byte) bool { return rHead.Match(head) }
 
 var rHead = regexp.MustCompile(`^(RD[XA][23]\n|[XAB]\n\x00\x00\x00[\x02\x03])`)
 
-// readR reads what R has saved by saveRDS, or by save (.rda, .RData), packed or not: the first array of dimensions [p, 2 or 3, n],
-// as geomorph and Morpho hold landmarks, or list of such matrices, or table that readTable would read. The names of its dimensions are those of
-// specimens and landmarks. Factors, texts and numbers beside an array, one for each specimen, are covariates. Notes name what was read where there are
-// other arrays.
+// readR reads what R has saved by saveRDS, or by save (.rda, .RData), packed or not: the first array of dimensions [p, 2 or 3, n], as geomorph and
+// Morpho hold landmarks, or list of such matrices, or table that readTable would read. The names of its dimensions are those of specimens and
+// landmarks. Factors, texts and numbers beside an array, one for each specimen, are covariates. Notes name what was read where there are other
+// arrays.
 func readR(in *source) {
 	found := rLandmarks((&rReader{source: in}).file())
 	if len(found) == 0 {

@@ -294,9 +294,11 @@ func (s *sheet) withoutHeader() {
 		if len(s.commas) == 1 {
 			by = fmt.Sprintf("by the %q that sep= names", comma)
 		}
-		fail(s.first, "%w", notLandmarks(fmt.Sprintf("%s, no line names columns %s, and none has two numbers: this is no table of landmarks", by, coordinates)))
+		fail(s.first, "%w", notLandmarks(fmt.Sprintf("%s, no line names columns %s, and none has two numbers: this is no table of landmarks", by,
+			coordinates)))
 	case above.heads(table):
-		fail(above.Line, "%w", notLandmarks(fmt.Sprintf("the header %s names no columns %s", text.Clip(strings.TrimSpace(s.ahead[above.Line-s.first])), coordinates)))
+		fail(above.Line, "%w", notLandmarks(fmt.Sprintf("the header %s names no columns %s", text.Clip(strings.TrimSpace(s.ahead[above.Line-s.first])),
+			coordinates)))
 	}
 	fail(table.Line, "a table seems to begin here, with %d numbers in a row, but no line above it names columns %s", most, coordinates)
 }

@@ -72,7 +72,8 @@ func (t *table) titled(above []Row, header int) {
 		t.note("the columns name %d landmarks: %s", len(t.labels), text.Names(t.labels))
 	}
 	if t.specimen < 0 && len(t.covariates) > 0 {
-		t.columns.notes = append(t.columns.notes, "no column has names of specimens: "+map[bool]string{true: "they are numbered", false: "rows are taken for landmarks of one"}[t.wide])
+		t.columns.notes = append(t.columns.notes, "no column has names of specimens: "+map[bool]string{true: "they are numbered",
+			false: "rows are taken for landmarks of one"}[t.wide])
 	}
 	for _, note := range t.columns.notes {
 		t.note("%s", note)
@@ -156,7 +157,8 @@ func (t *table) group() {
 		case name == "" && t.specimen >= 0 && !(t.wide && t.rowNames):
 			refuse("write the name in each row: of cells that were merged, only the first has it", "the specimen has no name")
 		case t.wide && statistic.MatchString(name):
-			refuse("remove the rows of statistics, or rename it if it is one", "%s is likely to be a statistic of the specimens, and none of them", text.Clip(name))
+			refuse("remove the rows of statistics, or rename it if it is one", "%s is likely to be a statistic of the specimens, and none of them",
+				text.Clip(name))
 		case t.landmark >= 0:
 			landmark = t.number(row.Field(t.landmark), name)
 		}
@@ -315,7 +317,8 @@ func (d *Data) writeTable(w *bufio.Writer, comma rune) {
 	out := csv.NewWriter(w)
 	out.Comma = comma
 	called := d.Landmark
-	if labels := slices.Sorted(slices.Values(d.Labels)); len(slices.Compact(labels)) < len(d.Labels) || slices.ContainsFunc(labels, IsNumber) || slices.Contains(labels, "") {
+	if labels := slices.Sorted(slices.Values(d.Labels)); len(slices.Compact(labels)) < len(d.Labels) || slices.ContainsFunc(labels, IsNumber) ||
+		slices.Contains(labels, "") {
 		called = (&Data{FromZero: d.FromZero}).Landmark // labels that would be read as other landmarks
 	}
 	out.Write(slices.Concat([]string{"specimen", "group"}, covariates, []string{"landmark"}, []string{"x", "y", "z"}[:len(d.Specimens[0].Points[0])]))
@@ -352,8 +355,8 @@ func (d *Data) writableCovariates(others ...string) []string {
 	return names
 }
 
-// writeMorphoJ writes the text that MorphoJ reads: a line for each specimen, its name and the coordinates x1, y1 and so on between tabs, under a line with
-// the names of the columns. It is an error if a landmark is missing, which MorphoJ does not know.
+// writeMorphoJ writes the text that MorphoJ reads: a line for each specimen, its name and the coordinates x1, y1 and so on between tabs, under a
+// line with the names of the columns. It is an error if a landmark is missing, which MorphoJ does not know.
 func writeMorphoJ(out *bufio.Writer, d *Data) {
 	n, dim := d.rectangular()
 	out.WriteString("ID")
@@ -367,7 +370,8 @@ func writeMorphoJ(out *bufio.Writer, d *Data) {
 		out.WriteString("\n" + s.Name)
 		for k, v := range slices.Concat(s.Points...) {
 			if math.IsNaN(v) {
-				refuse("estimate it by EstimateMissing, or leave the specimen out", "landmark %d of %s is missing, which MorphoJ does not know", k/dim, text.Clip(s.Name))
+				refuse("estimate it by EstimateMissing, or leave the specimen out", "landmark %d of %s is missing, which MorphoJ does not know", k/dim,
+					text.Clip(s.Name))
 			}
 			out.WriteString("\t" + text.Format(v))
 		}

@@ -51,12 +51,14 @@ var (
 	landmarkTitle = regexp.MustCompile(`^(landmarks?|lm|point)([ ._-]*(id|name|no|nr|number)\.?)?$`)
 	// titles of names of specimens, the surest first; the last of a long table alone, as those of a wide one may repeat.
 	nameTitles = []*regexp.Regexp{regexp.MustCompile(`^specimens?$`), regexp.MustCompile(`^specimens?[ ._-]*(id|name|no|nr|number|code)\.?$`),
-		regexp.MustCompile(`^name$`), regexp.MustCompile(`^id$`), regexp.MustCompile(`^(individual|subject|sample|ind)([ ._-]*(id|name|no|nr|number)\.?)?$`)}
+		regexp.MustCompile(`^name$`), regexp.MustCompile(`^id$`),
+		regexp.MustCompile(`^(individual|subject|sample|ind)([ ._-]*(id|name|no|nr|number)\.?)?$`)}
 )
 
 // units of length that stand in brackets behind a title, or in a row of their own.
-var units = map[string]string{"mm": "mm", "cm": "cm", "m": "m", "µm": "µm", "μm": "µm", "um": "µm", "nm": "nm", "in": "in", "inch": "inch", "inches": "inches",
-	"ft": "ft", "px": "px", "pixel": "pixel", "pixels": "pixels"}
+var units = map[string]string{"mm": "mm", "cm": "cm", "m": "m", "µm": "µm", "μm": "µm", "um": "µm", "nm": "nm", "in": "in", "inch": "inch",
+	"inches": "inches",
+	"ft":     "ft", "px": "px", "pixel": "pixel", "pixels": "pixels"}
 
 // unitIn returns a unit of length that a cell consists of, with or without brackets; "" if it does not.
 func unitIn(cell string) string {
@@ -335,7 +337,8 @@ func (c *columns) place(header []string, above Row, coordinates []coordinateTitl
 			by[t.key()], all = l, append(all, l)
 		}
 		if l.at[t.axis] >= 0 {
-			refuse("give each a title of its own, such as x1, y1, x2, y2", "columns %d and %d of the header both are %s", l.at[t.axis]+1, i+1, text.Clip(header[i]))
+			refuse("give each a title of its own, such as x1, y1, x2, y2", "columns %d and %d of the header both are %s", l.at[t.axis]+1, i+1,
+				text.Clip(header[i]))
 		}
 		l.at[t.axis] = i
 	}

@@ -25,7 +25,8 @@ func readWorkbook(in *source) {
 	}, func(k int) string { return sheets[k].csv })
 }
 
-// inner reads the first of n tables or arrays within a file that holds landmarks, each from a text of its own. The note says how many there are and which it is.
+// inner reads the first of n tables or arrays within a file that holds landmarks, each from a text of its own. The note says how many there are and
+// which it is.
 func (in *source) inner(n int, note string, read func(k int, one *source) (name string), body func(k int) string) {
 	var first error
 	for k := range n {
