@@ -105,7 +105,7 @@ func readChains(in *source) {
 	var header Row
 	var rows [][]int
 	from := 1
-	for i, row := range s.all() {
+	for i, row := range s.all(false) {
 		var numbers []int
 		for c := range row.Cells {
 			if n, err := strconv.Atoi(row.Field(c)); err == nil && n >= 0 {

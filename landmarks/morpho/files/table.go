@@ -16,8 +16,10 @@ import (
 )
 
 // readTable reads a table in text, for which see morpho.ReadCSV.
-func readTable(in *source) {
-	s := newSheet(in)
+func readTable(in *source) { readSheet(newSheet(in)) }
+
+func readSheet(s *sheet) {
+	in := s.in
 	rows, k := s.header()
 	if k < 0 {
 		readPlain(s)
@@ -29,7 +31,7 @@ func readTable(in *source) {
 		titles, named.Cells = slices.Concat([]string{""}, titles), slices.Concat([]string{""}, named.Cells)
 	}
 	s.skipTo(header.Line)
-	t := &table{source: in, rows: s.all()[1:]}
+	t := &table{source: in, rows: s.all(false)[1:]}
 	in.line = header.Line
 	t.columns = findColumns(titles, named, t.rows)
 	t.decide(titles, t.rows, in.Reading)
@@ -65,7 +67,7 @@ func (t *table) titled(above []Row, header int) {
 		}
 		named := t.labels != nil && k+1 == len(above) && slices.Contains(row.Cells, t.labels[0])
 		if filled > 0 && !named {
-			t.note("line %d above the header was passed over: %s", row.Line, row.quoted())
+			t.note("line %d above the header was passed over: %s", row.Line, text.Clip(row.words()))
 		}
 	}
 	if t.labels != nil {
@@ -111,7 +113,7 @@ func (t *table) choose(width int) {
 				"%d columns, but the header has %d", max(filled, len(row.Cells)), width)
 		case i > last && (t.wide || below || !known[name]): // of a specimen that is known it is a landmark that is missing
 			below = true
-			t.note("line %d below the table was passed over: %s", row.Line, row.quoted())
+			t.note("line %d below the table was passed over: %s", row.Line, text.Clip(row.words()))
 		default:
 			known[name] = true
 			data = append(data, row)
