@@ -70,7 +70,7 @@ program: # NOTEBOOK=notebooks/02_geodesics.ipynb: a program that does the same, 
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab
-	@$(VENV)/python -m jupyterlab notebooks --LabApp.default_url=/lab/tree/README.md $(OPTIONS)
+	@$(VENV)/python -m jupyterlab notebooks --LabApp.default_url=/lab/tree/ten_minutes.ipynb $(OPTIONS)
 
 kernel: # install the kernel "Anatomy (Go)" of this folder into your own Jupyter: for this user, or PREFIX=/path/to/environment
 	$(SETUP) lab
@@ -127,7 +127,7 @@ page: # .anatomy/page/anatomy.html: the program anatomy in one page for a browse
 	@go run ./landmarks/morpho/anatomy/page -program .anatomy/page/anatomy.wasm -goroot "$$(go env GOROOT)" -out .anatomy/page/anatomy.html
 	@rm .anatomy/page/anatomy.wasm; echo .anatomy/page/anatomy.html
 
-release: page # .anatomy/release, a folder for upload: programs and Python wheels for Linux, macOS and Windows, the page, sources, checksums; equal sources give equal bytes
+release: page # .anatomy/release, a folder for upload: programs and Python wheels for Linux, macOS and Windows, the page, sources, the reports that `make report` has written, the draft of a paper, checksums; equal sources give equal bytes, but for the reports
 	@$(PYTHON) landmarks/morpho/anatomy/python/release.py
 
 wheel: # .anatomy/wheel: the program and its Python module for this system alone

@@ -25,6 +25,8 @@ require (
 
 require github.com/therootcompany/xz v1.0.1
 
+require github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect

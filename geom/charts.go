@@ -1,13 +1,12 @@
 package geom
 
 import (
-	"fmt"
-
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/refuse"
 )
 
 // Charted is a manifold that needs more than one chart. Its points are vectors z of an ambient space, [..., a]: unit vectors for
@@ -167,9 +166,8 @@ func At(m Manifold, z *Node) Local {
 	if !ok {
 		return Local{Manifold: m, Z: z, X: z}
 	}
-	if z.Rank() == 0 || z.Shape().Dim(-1) != a.AmbientDim() {
-		panic(fmt.Sprintf("geom: points of shape %s on %T, want a last axis of %d", z.Shape(), m, a.AmbientDim()))
-	}
+	refuse.If(z.Rank() == 0 || z.Shape().Dim(-1) != a.AmbientDim(),
+		"geom: points of shape %s on %T, want a last axis of %d", z.Shape(), m, a.AmbientDim())
 	chart := a.Chart(z)
 	shape := z.Shape().Clone()
 	shape.Dimensions[shape.Rank()-1] = m.Dim()
@@ -270,9 +268,7 @@ func (at Local) Euclidean(x *Node) *Node {
 // [B..., a], and the others are vectors or covectors of the given kinds, [P..., B..., a]: the vectors of a frame are in the
 // first axis. State and result are ambient on a Charted manifold; step takes and returns coordinates, [..., d].
 func InChart(m Manifold, kinds []Kind, step func(at Local, y ode.State) ode.State, state ode.State) ode.State {
-	if len(state) != len(kinds)+1 {
-		panic(fmt.Sprintf("geom.InChart: a point and %d parts for %d kinds", len(state)-1, len(kinds)))
-	}
+	refuse.If(len(state) != len(kinds)+1, "geom.InChart: a point and %d parts for %d kinds", len(state)-1, len(kinds))
 	at := At(m, state[0])
 	y := ode.State{at.X}
 	if at.chart != nil {

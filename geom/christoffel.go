@@ -8,6 +8,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/internal/refuse"
 )
 
 // ClosedChristoffel is an optional interface of manifolds that know Γ(u, v) in closed form; x, u, v and the result are [..., d].
@@ -111,9 +112,8 @@ func alongBoth(x, u, v, y, z *Node) *Node {
 
 func (c *Connection) check(v *Node) {
 	have, want := v.Shape().Dimensions, c.x.Shape().Dimensions
-	if len(have) < len(want) || !slices.Equal(have[len(have)-len(want):], want) {
-		panic(fmt.Sprintf("geom.Connection: vector %s at points %s, want the points' shape, with other axes in front or none", v.Shape(), c.x.Shape()))
-	}
+	refuse.If(len(have) < len(want) || !slices.Equal(have[len(have)-len(want):], want),
+		"geom.Connection: vector %s at points %s, want the points' shape, with other axes in front or none", v.Shape(), c.x.Shape())
 }
 
 // Christoffel returns Γ(u, v), [..., d], at points x, [..., d], in coordinates. For many vectors at the same points use a
@@ -127,13 +127,6 @@ func ChristoffelSymbols(m Manifold, x *Node) *Node {
 	d := m.Dim()
 	batch := x.Shape().Dimensions[:x.Rank()-1]
 	shaped := func(a *Node, dims ...int) *Node { return Reshape(a, append(slices.Clone(batch), dims...)...) }
-	derivative := func(matrix func(x *Node) *Node) *Node { // ∂_l a_mk, [..., m, k, l]
-		return shaped(autodiff.Jacobian(func(x *Node) *Node {
-			dims := slices.Clone(x.Shape().Dimensions)
-			dims[len(dims)-1] = d * d
-			return Reshape(matrix(x), dims...)
-		}, fresh(x)), d, d, d)
-	}
 	if _, closed := m.(ClosedChristoffel); closed {
 		basis := basisAt(x)
 		gamma := NewConnection(m, x).Gamma(ExpandAxes(basis, 1), ExpandAxes(basis, 0)) // [k, l, ..., i]
@@ -144,7 +137,7 @@ func ChristoffelSymbols(m Manifold, x *Node) *Node {
 		return TransposeAllDims(gamma, append(perm, 0, 1)...)
 	}
 	if metric, ok := m.(Metric); ok {
-		dg := derivative(metric.G)
+		dg := autodiff.Jacobian(metric.G, fresh(x)) // ∂_l g_mk, [..., m, k, l]
 		lower := Sub(Add(dg, align(dg, "mlk", "mkl")), align(dg, "klm", "mkl"))
 		upper := linalg.Solve(metric.G(x), shaped(lower, d, d*d))
 		return MulScalar(shaped(upper, d, d, d), 0.5)
@@ -156,7 +149,7 @@ func ChristoffelSymbols(m Manifold, x *Node) *Node {
 	k := CometricMatrix(m, x)
 	f := linalg.Factor(k)
 	lowered := func(a *Node) *Node { return shaped(f.Solve(shaped(a, d, d*d)), d, d, d) }
-	c := derivative(func(x *Node) *Node { return CometricMatrix(m, x) })
+	c := autodiff.Jacobian(func(x *Node) *Node { return CometricMatrix(m, x) }, fresh(x))
 	mixed := lowered(c)                          // g_lb C^bi_k, [l, i, k]
 	lower := lowered(align(mixed, "lak", "alk")) // g_ka C^ab_m g_bl, [k, l, m]
 	last := linalg.MatMul(k, shaped(align(lower, "klm", "mkl"), d, d*d))
@@ -287,7 +280,5 @@ func align(x *Node, from, to string) *Node {
 }
 
 func checkPoint(m Manifold, what string, x *Node) {
-	if x.Rank() == 0 || x.Shape().Dim(-1) != m.Dim() {
-		panic(fmt.Sprintf("geom.%s: points %s, want last axis %d", what, x.Shape(), m.Dim()))
-	}
+	refuse.If(x.Rank() == 0 || x.Shape().Dim(-1) != m.Dim(), "geom.%s: points %s, want last axis %d", what, x.Shape(), m.Dim())
 }

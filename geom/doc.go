@@ -30,7 +30,7 @@
 // # A space
 //
 // A Space computes on a manifold with host values, that is, numbers of Go. Its points have one type P. On makes a space with lists
-// of numbers, and OnShapes one with shapes: [][]float64 with one landmark, or one row of a matrix, in each row. Functions of
+// of numbers, and OnShapes one with shapes: lists of points, with one landmark, or one row of a matrix, in each row. Functions of
 // other packages take an Of[P], which a Space is, and return points of the same type. Long computations end early when the
 // Context of the space ends.
 //
@@ -61,7 +61,7 @@
 //	ν, ν_α       a frame of m ≤ d tangent vectors, [m, ..., d]; (x, ν), or u, is a point of the frame bundle
 //	K ⊗ I_D      cometric of n landmarks in R^D, d = n·D, coordinates landmark by landmark: x_1 y_1 x_2 y_2 …
 //	W, dW        Brownian motion in R^m and its increments
-//	σ            the strength of noise, in statistics its standard deviation; of a kernel, its width
+//	σ            the noise level, the standard deviation of the noise of a coordinate;  ℓ  the width of a kernel
 //	σ_α          with an index: the vector field that multiplies dW^α in a stochastic equation
 //	μ ≥ 0        the number added to a cometric that is nearly singular, g* + μ
 //
@@ -76,10 +76,9 @@
 //	Exp           the geodesic from a point with an initial velocity, or the exponential of a group
 //	Shoot         the geodesic from a point with an initial momentum
 //	Log           the geodesic from one point to another, or the logarithm of a group
-//	Transport     moves tangent vectors in parallel along a geodesic
-//	Gather        moves vectors at samples in parallel to their mean
+//	Transport     moves tangent vectors in parallel along a geodesic; TransportToMean those at samples to their mean
 //	Develop       rolls a path of R^m onto the manifold by a frame
-//	Carry         moves points of space by the flow of a geodesic of landmarks
+//	Transform     moves points of space by the flow of a geodesic of landmarks
 //	Deform        the derivative of this flow at points of space
 //	Match         deforms a source towards a target, against a data term with noise σ
 //	Register      deforms a template towards all objects of one subject
@@ -109,7 +108,7 @@
 //	Imbalance     the derivative with respect to a mean or template divided by its standard error
 //	Unsettled     by how much the equations of the geodesics to the samples are missed: of a mean relative to the spread of the samples, of
 //	              an atlas relative to the momenta
-//	Mismatch      what is left between the model and the data, a squared distance; of a mean the option of this name
+//	Mismatch      what is left between the model and the data, a squared distance
 //	Before        the Mismatch before the search
 //	Noise         a standard deviation of the measurement noise: of a coordinate, of a whole observation or, for curves and surfaces, in their
 //	              norm
@@ -121,7 +120,8 @@
 //	StepError     the error of the time steps, estimated with other steps
 //	StandardError of the estimate, in its unit
 //	EffectiveSize how many independent draws of equal weight the draws are worth
-//	Lost          what is not found or diverges: the numbers of samples, or how many paths
+//	Unmatched     the samples, by their numbers, to which no geodesic or path was found
+//	Diverged      how many paths left the chart or had steps that were too long
 //	Point, Mean   the estimated point
 //	Points        the points that a result speaks of
 //	Groups, Means the names of the groups in the order of their first samples; the means of groups

@@ -41,10 +41,7 @@ func (s *space) steered(x, y []Vec) ([]*Geodesic[Vec], error) {
 			return nil, err
 		}
 		p, energy, miss := out.Matrix(0), out.Vector(1), out.Vector(2)
-		order := make([]int, searches)
-		for b := range order {
-			order[b] = b
-		}
+		order := lists.Range(searches)
 		slices.SortStableFunc(order, func(a, b int) int {
 			if near := 0.01 * apart; miss[a] <= near && miss[b] <= near {
 				return cmp.Compare(energy[a], energy[b])
@@ -189,7 +186,7 @@ func (s *space) corank(g *Geodesic[Vec]) (int, error) {
 	}
 	d := s.M.Dim()
 	var eigen mat.EigenSym
-	if !eigen.Factorize(mat.NewSymDense(d, slices.Concat(out.Matrix(0)...)), false) {
+	if !eigen.Factorize(mat.NewSymDense(d, out.Flat(0)), false) {
 		return 0, fmt.Errorf("the derivative of the end point map is not finite")
 	}
 	values, missing := eigen.Values(nil), 0

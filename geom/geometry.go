@@ -7,6 +7,8 @@ import (
 
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Manifold is what all manifolds have: a dimension. Functions of this package take a value that is a Metric, a Cometric or a Charted manifold too;
@@ -75,10 +77,7 @@ func CometricMatrix(m Manifold, q *Node) *Node {
 			basis = ExpandAxes(basis, 1)
 		}
 		rows := m.Sharp(BroadcastPrefix(q, d), BroadcastToDims(basis, dims...)) // [d, ..., d], symmetric in first and last
-		perm := make([]int, len(dims))
-		for a := range perm {
-			perm[a] = (a + 1) % len(dims)
-		}
+		perm := lists.Make(len(dims), func(a int) int { return (a + 1) % len(dims) })
 		return TransposeAllDims(rows, perm...)
 	case Metric:
 		return linalg.Inverse(m.G(q))
@@ -138,7 +137,6 @@ func Geodesics(m Manifold) ode.Field {
 }
 
 func checkPair(m Manifold, what string, q, v *Node) {
-	if q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() || !q.Shape().Equal(v.Shape()) {
-		panic(fmt.Sprintf("geom.%s: point %s and vector %s, want the same shape with last axis %d", what, q.Shape(), v.Shape(), m.Dim()))
-	}
+	refuse.If(q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() || !q.Shape().Equal(v.Shape()),
+		"geom.%s: point %s and vector %s, want the same shape with last axis %d", what, q.Shape(), v.Shape(), m.Dim())
 }

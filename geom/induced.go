@@ -8,6 +8,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/internal/refuse"
 )
 
 // MetricFunc returns the manifold of dimension d whose metric is the function g: it takes points, [..., d], to symmetric
@@ -52,9 +53,7 @@ func (m cometricFunc) Dim() int { return m.d }
 
 func (m cometricFunc) Sharp(q, p *Node) *Node {
 	v := m.sharp(q, p)
-	if !v.Shape().Equal(p.Shape()) {
-		panic(fmt.Sprintf("geom.CometricFunc: p♯ is %v for covectors %v, want the same", v.Shape().Dimensions, p.Shape().Dimensions))
-	}
+	refuse.If(!v.Shape().Equal(p.Shape()), "geom.CometricFunc: p♯ is %v for covectors %v, want the same", v.Shape().Dimensions, p.Shape().Dimensions)
 	return v
 }
 
@@ -91,9 +90,7 @@ func (m induced) G(x *Node) *Node {
 
 func (m induced) jacobian(x *Node) *Node {
 	j := autodiff.Jacobian(m.Embed, fresh(x))
-	if j.Shape().Dim(-2) < m.Dim() {
-		panic(fmt.Sprintf("geom.FromImmersion: %d coordinates immersed in R^%d", m.Dim(), j.Shape().Dim(-2)))
-	}
+	refuse.If(j.Shape().Dim(-2) < m.Dim(), "geom.FromImmersion: %d coordinates immersed in R^%d", m.Dim(), j.Shape().Dim(-2))
 	return j
 }
 

@@ -1,12 +1,11 @@
 package geom
 
 import (
-	"fmt"
-
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/internal/refuse"
 )
 
 // LevelSet returns the manifold of the solutions x in R^a of k equations f(x) = 0, 0 < k < a, with the metric of R^a. The function f takes
@@ -17,9 +16,7 @@ import (
 // points on another sheet over the plane there are no coordinates. To move by h v in such a chart is the position step of RATTLE, an integrator
 // with constraints.
 func LevelSet(a, k int, f func(x *Node) *Node) Charted {
-	if k < 1 || k >= a {
-		panic(fmt.Sprintf("geom.LevelSet: %d equations in %d dimensions, want 1 to %d", k, a, a-1))
-	}
+	refuse.If(k < 1 || k >= a, "geom.LevelSet: %d equations in %d dimensions, want 1 to %d", k, a, a-1)
 	return levelSet{a, k, f}
 }
 
@@ -33,9 +30,7 @@ func (m levelSet) AmbientDim() int { return m.a }
 
 func (m levelSet) jacobian(x *Node) *Node {
 	j := autodiff.Jacobian(m.f, fresh(x))
-	if j.Shape().Dim(-2) != m.k {
-		panic(fmt.Sprintf("geom.LevelSet: f has %d values, want %d", j.Shape().Dim(-2), m.k))
-	}
+	refuse.If(j.Shape().Dim(-2) != m.k, "geom.LevelSet: f has %d values, want %d", j.Shape().Dim(-2), m.k)
 	return j
 }
 

@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Product returns the product of two or more manifolds. Its points and vectors are those of the factors one after the other, and squares of lengths
@@ -12,9 +15,7 @@ import (
 // those of transport included, if every factor is a ClosedTransport, and none otherwise. Factors may be Charted or not. A SubRiemannian one is a
 // panic: take a Distribution on the product.
 func Product(factors ...Manifold) Manifold {
-	if len(factors) < 2 {
-		panic(fmt.Sprintf("geom.Product: %d manifolds, want at least 2", len(factors)))
-	}
+	refuse.If(len(factors) < 2, "geom.Product: %d manifolds, want at least 2", len(factors))
 	charted, closed := false, true
 	for i, m := range factors {
 		if _, sub := m.(SubRiemannian); sub {
@@ -57,10 +58,7 @@ func (p blocks) by(size func(m Manifold) int, f func(i int, m Manifold, x []*Nod
 	var out []*Node
 	at := 0
 	for i, m := range p.factors {
-		parts := make([]*Node, len(x))
-		for j := range x {
-			parts[j] = SliceAxis(x[j], -1, AxisRange(at, at+size(m)))
-		}
+		parts := lists.Make(len(x), func(j int) *Node { return SliceAxis(x[j], -1, AxisRange(at, at+size(m))) })
 		out, at = append(out, f(i, m, parts)), at+size(m)
 	}
 	return Concatenate(out, -1)

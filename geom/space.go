@@ -13,13 +13,16 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Vec is a point or vector as a list of numbers: an ambient vector on a Charted manifold, coordinates on other manifolds.
 type Vec = []float64
 
 // Shape is a point or vector in rows: each row is one landmark, or one row of a matrix.
-type Shape = [][]float64
+type Shape = shape.Shape
 
 // Point is the type of the points, tangent vectors and covectors of a Space: lists of numbers or shapes.
 type Point interface{ Vec | Shape }
@@ -69,7 +72,7 @@ type settings struct {
 	listening func(Progress)
 }
 
-// Option changes how a Space computes: Integrator, Inexact, Context, OnProgress.
+// Option changes how a Space computes: Integrator, FixedSteps, Context, OnProgress.
 type Option func(*settings)
 
 // Integrator sets the method of integration and its number of steps on [0, 1], at least 1. Exp and Log then use exactly this
@@ -81,9 +84,9 @@ func Integrator(method ode.Method, steps int) Option {
 	return func(s *settings) { s.method, s.steps, s.doubles = method, steps, false }
 }
 
-// Inexact makes Exp and Shoot take exactly the steps of the Integrator, or 25, and return the geodesic however much its energy drifts. It shows
+// FixedSteps makes Exp and Shoot take exactly the steps of the Integrator, or 25, and return the geodesic however much its energy drifts. It shows
 // the momenta of a search that was made with these steps, also where the search has not converged.
-func Inexact(s *settings) { s.inexact = true }
+func FixedSteps(s *settings) { s.inexact = true }
 
 // On returns a space over a manifold. Its points and vectors are lists of numbers, []float64, of length d, or of the ambient
 // dimension on a Charted manifold. OnShapes makes a space whose points are shapes, [][]float64. The options are Integrator,
@@ -93,9 +96,7 @@ func On(m Manifold, options ...Option) *Space[Vec] { return newSpace[Vec](m, row
 // OnShapes returns a space over a manifold that has Rows, with points as shapes; it panics for other manifolds.
 func OnShapes(m Manifold, options ...Option) *Space[Shape] {
 	r, ok := m.(Rows)
-	if !ok {
-		panic(fmt.Sprintf("geom.OnShapes: points of %T have no rows: see geom.Rows", m))
-	}
+	refuse.If(!ok, "geom.OnShapes: points of %T have no rows: see geom.Rows", m)
 	n, columns, name := r.Rows()
 	return newSpace[Shape](m, rows{n, columns, name}, options)
 }
@@ -114,9 +115,7 @@ func (s *space) with(options []Option) *space {
 	for _, o := range options {
 		o(&out.settings)
 	}
-	if out.steps < 1 {
-		panic(fmt.Sprintf("geom.Integrator: %d steps, want at least 1", out.steps))
-	}
+	refuse.If(out.steps < 1, "geom.Integrator: %d steps, want at least 1", out.steps)
 	return &out
 }
 
@@ -129,89 +128,50 @@ func (s *space) Method() ode.Method { return s.method }
 // Steps returns the number of steps of an integration over [0, 1], the least where geodesics may take more: see Integrator.
 func (s *space) Steps() int { return s.steps }
 
-// OnNumbers returns the same space with points as lists of numbers: the rows of a shape one after the other, see Numbers.
+// OnNumbers returns the same space with points as lists of numbers: the rows of a shape one after the other: see shape.Flat.
 func (s *Space[P]) OnNumbers() *Space[Vec] {
 	return &Space[Vec]{space{M: s.M, settings: s.settings, programs: s.programs}}
 }
 
-// Numbers returns a point or vector as one list of numbers: the rows of a shape, [n][m], one after the other, and a list
-// unchanged.
-func Numbers[P Point](x P) Vec { return numbers(x) }
-
+// numbers is shape.Flat of a point whose type is not known.
 func numbers(x any) Vec {
-	switch x := x.(type) {
-	case Shape:
-		var v Vec
-		for _, row := range x {
-			v = append(v, row...)
-		}
-		return v
-	case Vec:
-		return x
+	if x, ok := x.(Shape); ok {
+		return x.Flat()
 	}
-	return nil
+	v, _ := x.(Vec)
+	return v
 }
-
-// Like is the inverse of Numbers: it returns the numbers v in the form of the given point, in rows of m numbers for a shape,
-// [n][m].
-func Like[P Point](point P, v Vec) P {
-	columns := 0
-	if shape, ok := any(point).(Shape); ok && len(shape) > 0 {
-		columns = len(shape[0])
-	}
-	return arranged[P](v, columns)
-}
-
-func arranged[P Point](v Vec, columns int) (x P) {
-	switch x := any(&x).(type) {
-	case *Shape:
-		if v != nil {
-			*x = engine.Unflatten(v, columns)
-		}
-	case *Vec:
-		*x = v
-	}
-	return x
-}
-
-// Vector is the function Numbers as a method: it returns a point or vector as the list of numbers that graph functions take, without a check: see
-// Check.
-func (s *Space[P]) Vector(x P) Vec { return Numbers(x) }
-
-// Vectors is Vector for many points or vectors.
-func (s *Space[P]) Vectors(x []P) []Vec { return each(x, s.Vector) }
 
 // given are points or vectors as a space takes them.
-func given[P Point](x []P) []any { return each(x, func(x P) any { return x }) }
+func given[P Point](x []P) []any { return lists.Each(x, func(x P) any { return x }) }
 
 // Clone returns a copy of a point or vector that shares no memory with it, nil of nil.
 func Clone[P Point](x P) (y P) {
 	switch y := any(&y).(type) {
 	case *Shape:
-		*y = each(any(x).(Shape), slices.Clone)
+		*y = lists.Each(any(x).(Shape), slices.Clone)
 	case *Vec:
 		*y = slices.Clone(any(x).(Vec))
 	}
 	return y
 }
 
-// Point is the inverse of Vector: it makes a point or vector of the type of the space from a copy of a list of numbers.
-func (s *Space[P]) Point(v Vec) (x P) { return arranged[P](slices.Clone(v), s.columns) }
+// Point is the inverse of shape.Flat: it makes a point or vector of the type of the space from a copy of a list of numbers, without a check: see
+// Check.
+func (s *Space[P]) Point(v Vec) (x P) {
+	switch x := any(&x).(type) {
+	case *Shape:
+		if v != nil {
+			*x = engine.Unflatten(slices.Clone(v), s.columns)
+		}
+	case *Vec:
+		*x = slices.Clone(v)
+	}
+	return x
+}
 
 // Points is Point for many lists.
-func (s *Space[P]) Points(v []Vec) []P { return each(v, s.Point) }
-
-// each returns f of every value; nil for none.
-func each[A, B any](a []A, f func(A) B) []B {
-	if a == nil {
-		return nil
-	}
-	b := make([]B, len(a))
-	for i := range a {
-		b[i] = f(a[i])
-	}
-	return b
-}
+func (s *Space[P]) Points(v []Vec) []P { return lists.Each(v, s.Point) }
 
 // programs are the compiled functions of a space, and those of the factors of a product.
 type programs struct {
@@ -242,9 +202,7 @@ func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.
 		s.programs.funcs[key] = f
 	}
 	s.programs.mu.Unlock()
-	if f.code != code {
-		panic(fmt.Sprintf("geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key))
-	}
+	refuse.If(f.code != code, "geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key)
 	return f.Func.Call(args...)
 }
 

@@ -8,6 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -75,7 +76,7 @@ func (s *space) check(name string, x any, vectors ...any) error {
 		return nil
 	}
 	z := numbers(x)
-	point, tangent, sizes, err := s.project(z, each(vectors, numbers))
+	point, tangent, sizes, err := s.project(z, lists.Each(vectors, numbers))
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (s *space) checkAll(name string, x []any) error {
 	if !IsCharted(s.M) {
 		return nil
 	}
-	z := each(x, numbers)
+	z := lists.Each(x, numbers)
 	out, err := s.call("project all", func(in []*Node) []*Node {
 		at := At(s.M, in[0])
 		return []*Node{at.Moved(at.X).Z, at.scale(in[0])}
@@ -173,7 +174,7 @@ func (s *space) checkAll(name string, x []any) error {
 // says that its cometric is singular, and where the metric of MetricFunc is not symmetric. A function that needs v♭ calls it before it
 // computes; users of a Space need not.
 func (s *Space[P]) CheckRegular(name string, x ...P) error {
-	return s.checkRegular(name, s.Vectors(x)...)
+	return s.checkRegular(name, shape.FlatAll(x)...)
 }
 
 func (s *space) checkRegular(name string, x ...Vec) error {
@@ -223,7 +224,7 @@ func (s *Space[P]) Project(z P, vectors ...P) (point P, tangent []P, err error) 
 	var p Vec
 	var t []Vec
 	if err == nil {
-		p, t, _, err = s.project(s.Vector(z), s.Vectors(vectors))
+		p, t, _, err = s.project(shape.Flat(z), shape.FlatAll(vectors))
 	}
 	return s.Point(p), s.Points(t), about("Project", err)
 }

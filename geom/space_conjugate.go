@@ -43,7 +43,7 @@ func (s *space) conjugateTimes(z, v []any) ([]float64, error) {
 			return nil, err
 		}
 	}
-	points, velocities := each(z, numbers), each(v, numbers)
+	points, velocities := lists.Each(z, numbers), lists.Each(v, numbers)
 	if err := s.checkRegular("point", points...); err != nil {
 		return nil, err
 	}

@@ -316,9 +316,11 @@ type Bounded interface {
 }
 
 // FlowMap is Shoot on the graph, with the steps of the Integrator: it returns the points and the momenta at time 1 of the geodesics from z with
-// initial momenta p, all [..., a] on a Charted manifold and [..., d] elsewhere. Both can be differentiated with respect to z and p. For the
-// geodesics with velocities v take p = Flat(m, z, v), in coordinates.
+// initial momenta p, all [..., a] on a Charted manifold and [..., d] elsewhere. Where p has more leading axes than z, several geodesics start at
+// each point. Both results can be differentiated with respect to z and p. For the geodesics with velocities v take p = Flat(m, z, v), in
+// coordinates.
 func (s *space) FlowMap(z, p *Node) (end, momentum *Node) {
+	z = BroadcastPrefix(z, p.Shape().Dimensions[:p.Rank()-z.Rank()]...)
 	m, ok := s.M.(ClosedForms)
 	if !ok {
 		y := Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, p}, Covector)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/internal/shortest"
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -85,8 +86,8 @@ func (s *Space[P]) LogAll(x, y []P) ([]*Geodesic[P], error) { return s.LogFrom(x
 // LogFrom is LogAll with an initial guess of the velocity for each pair; nil means no guesses. A guess is used if its geodesic
 // ends closer to y_i than that of velocity 0. With guesses, Log does not look for other, shorter geodesics.
 func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
-	gs, err := s.logFrom(given(x), given(y), s.Vectors(guess))
-	return each(gs, func(g *Geodesic[Vec]) *Geodesic[P] {
+	gs, err := s.logFrom(given(x), given(y), shape.FlatAll(guess))
+	return lists.Each(gs, func(g *Geodesic[Vec]) *Geodesic[P] {
 		if g == nil {
 			return nil
 		}
@@ -95,7 +96,7 @@ func (s *Space[P]) LogFrom(x, y, guess []P) ([]*Geodesic[P], error) {
 }
 
 func (s *space) logFrom(starts, ends []any, guess []Vec) ([]*Geodesic[Vec], error) {
-	x, y := each(starts, numbers), each(ends, numbers)
+	x, y := lists.Each(starts, numbers), lists.Each(ends, numbers)
 	if len(x) != len(y) || len(x) == 0 || guess != nil && len(guess) != len(x) {
 		return nil, fmt.Errorf("Log: %d starting points, %d end points and %d guesses, want equally many, or no guesses", len(x), len(y), len(guess))
 	}

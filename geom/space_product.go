@@ -39,7 +39,7 @@ func (s *space) cut(factor int, x ...Vec) []Vec {
 	for _, m := range all[:factor] {
 		from += PointDim(m)
 	}
-	return each(x, func(x Vec) Vec {
+	return lists.Each(x, func(x Vec) Vec {
 		if x == nil {
 			return nil
 		}
@@ -114,7 +114,7 @@ func (s *space) searchedFactors(x, y, guess []Vec) ([]*Geodesic[Vec], error) {
 			}
 		}
 		if _, closed := f.M.(ClosedForms); closed && guess == nil && s.M.Dim() <= shortest.FewDimensions && found != nil {
-			points, err := f.conjugate(lists.Pick(start, found), each(lists.Pick(gs, found), func(g *Geodesic[Vec]) Vec { return g.Velocity }), 1)
+			points, err := f.conjugate(lists.Pick(start, found), lists.Each(lists.Pick(gs, found), func(g *Geodesic[Vec]) Vec { return g.Velocity }), 1)
 			if err != nil {
 				return nil, err
 			}
@@ -123,7 +123,7 @@ func (s *space) searchedFactors(x, y, guess []Vec) ([]*Geodesic[Vec], error) {
 			}
 		}
 	}
-	return each(all, func(gs []*Geodesic[Vec]) *Geodesic[Vec] {
+	return lists.Each(all, func(gs []*Geodesic[Vec]) *Geodesic[Vec] {
 		if slices.Contains(gs, nil) {
 			return nil
 		}

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/internal/shortest"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/lists"
 )
 
 // shooting is a space as package shortest asks for it: each method is a graph function of the manifold's formulas, called with numbers.
@@ -111,7 +112,7 @@ func (a shooting) Evaluate(f shortest.Formula, rows ...[]Vec) ([]Vec, error) {
 	case flat && (f == shortest.Slope || f == shortest.FarSlope):
 		return rows[3], nil
 	}
-	out, err := a.s.call(string(f), func(in []*Node) []*Node { return []*Node{a.formula(f, in)} }, each(rows, func(x []Vec) any { return x })...)
+	out, err := a.s.call(string(f), func(in []*Node) []*Node { return []*Node{a.formula(f, in)} }, lists.Each(rows, func(x []Vec) any { return x })...)
 	if err != nil {
 		return nil, err
 	}
@@ -187,10 +188,9 @@ func (a shooting) Measure(x, y, v []Vec, points, momenta [][]Vec) ([]shortest.Me
 		return nil, err
 	}
 	velocities, covectors, lengths, drifts, misses := out.Matrix(0), out.Matrix(1), out.Vector(2), out.Vector(3), out.Vector(4)
-	found := make([]shortest.Measures, len(x))
-	for i := range found {
-		found[i] = shortest.Measures{Velocity: velocities[i], Momentum: covectors[i], Length: lengths[i], Drift: drifts[i], Miss: misses[i]}
-	}
+	found := lists.Make(len(x), func(i int) shortest.Measures {
+		return shortest.Measures{Velocity: velocities[i], Momentum: covectors[i], Length: lengths[i], Drift: drifts[i], Miss: misses[i]}
+	})
 	return found, nil
 }
 
@@ -271,7 +271,7 @@ func (a shooting) Unit(x Vec) (float64, error) {
 
 func (a shooting) Conjugate(x, v []Vec, times int) (first []float64, paths [][]Vec, err error) {
 	found, err := a.s.conjugate(x, v, times)
-	return each(found, func(c conjugated) float64 { return c.time }), each(found, func(c conjugated) []Vec { return c.path }), err
+	return lists.Each(found, func(c conjugated) float64 { return c.time }), lists.Each(found, func(c conjugated) []Vec { return c.path }), err
 }
 
 // Relax minimises the energy by non-linear conjugate gradients (E. Polak and G. Ribière, 1969), preconditioned by the steps of georce: steps that
@@ -284,9 +284,9 @@ func (a shooting) Relax(ctx context.Context, curves [][]Vec, tolerance float64) 
 		shortened     = 1e-6     // is a multiple of a step that is not worth trying
 	)
 	many := func(x float64) []float64 { return slices.Repeat([]float64{x}, len(curves)) }
-	still := each(curves, func(c []Vec) []Vec { return each(c, func(z Vec) Vec { return make(Vec, len(z)) }) })
+	still := lists.Each(curves, func(c []Vec) []Vec { return lists.Each(c, func(z Vec) Vec { return make(Vec, len(z)) }) })
 	lengths = many(math.NaN())
-	velocities = each(curves, func(c []Vec) Vec { return slices.Repeat(Vec{math.NaN()}, len(c[0])) })
+	velocities = lists.Each(curves, func(c []Vec) Vec { return slices.Repeat(Vec{math.NaN()}, len(c[0])) })
 	state := []any{curves, still, still, many(0.5), many(math.Inf(1)), many(math.Inf(1)), many(0), lengths, velocities}
 	for done := 0; done < most && ctx.Err() == nil; done += stretch {
 		out, err := a.s.Call(operation{name: "relaxed"}, func(in []*Node) []*Node {

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stats"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
@@ -129,7 +130,7 @@ func TestShapesAndNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := geom.On(manifold.SPD(2)).Log(geom.Numbers(p), geom.Numbers(q))
+	b, err := geom.On(manifold.SPD(2)).Log(shape.Flat(p), shape.Flat(q))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -21,7 +22,7 @@ func (s *Space[P]) Transport(g *Geodesic[P], v ...P) ([][]P, error) {
 		return nil, fmt.Errorf("Transport: the geodesic is nil: give one that Exp, Shoot or Log returned without an error")
 	}
 	moved, err := s.steady(max(s.steps, g.Steps)).transport(g.Start, g.Momentum, given(v))
-	return each(moved, s.Points), about("Transport", err)
+	return lists.Each(moved, s.Points), about("Transport", err)
 }
 
 func (s *space) transport(start, momentum any, vectors []any) ([][]Vec, error) {
@@ -32,7 +33,7 @@ func (s *space) transport(start, momentum any, vectors []any) ([][]Vec, error) {
 		out := make([][]Vec, len(vectors))
 		for i, f := range factors {
 			at := s.cut(i, numbers(start), numbers(momentum))
-			parts, err := f.transport(at[0], at[1], given(s.cut(i, each(vectors, numbers)...)))
+			parts, err := f.transport(at[0], at[1], given(s.cut(i, lists.Each(vectors, numbers)...)))
 			if err != nil {
 				return nil, err
 			}
@@ -61,7 +62,7 @@ func (s *space) transport(start, momentum any, vectors []any) ([][]Vec, error) {
 		at := At(s.M, z)
 		square := MulScalar(Hamiltonian(at.Manifold)(at.X, at.Enter(Covector, p)), 2)
 		return []*Node{path[2], drift(square, squares(s.M, stations(path[:2])))}
-	}, start, vectors, numbers(start), numbers(momentum), each(vectors, numbers))
+	}, start, vectors, numbers(start), numbers(momentum), lists.Each(vectors, numbers))
 }
 
 // TransportGeodesic applies the deformation of one subject to another subject. The geodesic g is what happened to the first subject,
@@ -73,7 +74,7 @@ func (s *Space[P]) TransportGeodesic(g, along *Geodesic[P]) (*Geodesic[P], error
 	if g == nil || along == nil {
 		return nil, fmt.Errorf("%s: no geodesic", what)
 	}
-	if !floats.EqualApprox(s.Vector(g.Start), s.Vector(along.Start), 1e-9) {
+	if !floats.EqualApprox(shape.Flat(g.Start), shape.Flat(along.Start), 1e-9) {
 		return nil, fmt.Errorf("%s: the geodesics start at different points: give two that start at the same subject", what)
 	}
 	moved, err := s.Transport(along, g.Velocity)
@@ -89,7 +90,7 @@ func (s *Space[P]) TransportGeodesic(g, along *Geodesic[P]) (*Geodesic[P], error
 // of the space takes one step from sample to sample: see the function Transport.
 func (s *Space[P]) TransportAlong(curve []P, v ...P) ([][]P, error) {
 	moved, err := s.transportAlong(given(curve), given(v))
-	return each(moved, s.Points), about("TransportAlong", err)
+	return lists.Each(moved, s.Points), about("TransportAlong", err)
 }
 
 func (s *space) transportAlong(curve, v []any) ([][]Vec, error) {
@@ -99,13 +100,13 @@ func (s *space) transportAlong(curve, v []any) ([][]Vec, error) {
 	if err := s.checkAll("point", curve); err != nil {
 		return nil, err
 	}
-	samples := each(curve, numbers)
+	samples := lists.Each(curve, numbers)
 	if err := s.checkRegular("point", samples...); err != nil {
 		return nil, err
 	}
 	return s.transported("transport along", func(in []*Node) []*Node {
 		return []*Node{Transport(s.M, s.method, in[0], in[1])}
-	}, curve[0], v, samples, each(v, numbers))
+	}, curve[0], v, samples, lists.Each(v, numbers))
 }
 
 // transported runs a function that takes vectors v at z, [k, a], to those at all times, [n + 1, k, a], and perhaps the drift of the

@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 )
 
 // SubRiemannian is a manifold with a distribution D: a subspace of each tangent space, in which the velocities of curves of finite length lie, with
@@ -109,10 +110,9 @@ func (c distributionChart) Sharp(x, p *Node) *Node { return along(c.Frame(x), p)
 func logPopp(m SubRiemannian, x *Node) *Node {
 	type field = func(x *Node) *Node
 	k, d := m.Rank(), m.Dim()
-	basis := make([]field, k)
-	for a := range basis {
-		basis[a] = func(x *Node) *Node { return Squeeze(SliceAxis(m.Frame(x), 0, AxisElem(a)), 0) }
-	}
+	basis := lists.Make(k, func(a int) field {
+		return func(x *Node) *Node { return Squeeze(SliceAxis(m.Frame(x), 0, AxisElem(a)), 0) }
+	})
 	bracket := func(u, v field) field {
 		return func(x *Node) *Node { return Sub(push(v, fresh(x), u(x)), push(u, fresh(x), v(x))) }
 	}
@@ -121,10 +121,7 @@ func logPopp(m SubRiemannian, x *Node) *Node {
 	q := BroadcastPrefix(linalg.Eye(x.Graph(), x.DType(), d), dims[:len(dims)-1]...)
 	sum := ZerosLike(q)
 	for j := 1; ; j++ {
-		columns := make([]*Node, len(layer))
-		for i, v := range layer {
-			columns[i] = v(x)
-		}
+		columns := lists.Each(layer, func(v field) *Node { return v(x) })
 		t := linalg.MatMul(q, Stack(columns, -1))
 		gram := linalg.MatMul(t, linalg.T(t))
 		if j > 1 { // of tuples: the last two in both orders

@@ -1,13 +1,13 @@
 package geom
 
 import (
-	"fmt"
-
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Transport moves vectors in parallel along a curve γ, v' = −Γ(γ', v), and returns them at all samples of the curve, [n + 1, P..., B..., d]. The path
@@ -28,10 +28,7 @@ func Transport(m Manifold, method ode.Method, path, v *Node) *Node {
 		x := at.Coordinates(window)
 		dims := x.Shape().Dimensions
 		x = Reshape(linalg.MatMul(weights, Reshape(x, dims[0], -1)), append([]int{4}, dims[1:]...)...)
-		samples := make([]*Node, 4)
-		for k := range samples {
-			samples[k] = Squeeze(SliceAxis(x, 0, AxisRange(k, k+1)), 0)
-		}
+		samples := lists.Make(4, func(k int) *Node { return Squeeze(SliceAxis(x, 0, AxisRange(k, k+1)), 0) })
 		curve := cubic(samples)
 		field := func(t *Node, y ode.State) ode.State {
 			point, velocity := curve(t)
@@ -47,9 +44,7 @@ func Transport(m Manifold, method ode.Method, path, v *Node) *Node {
 }
 
 func checkCurve(what string, path *Node) (n int) {
-	if path.Rank() < 2 || path.Shape().Dim(0) < 2 {
-		panic(fmt.Sprintf("geom.%s: curve %s, want [n + 1, ..., d] with n ≥ 1", what, path.Shape()))
-	}
+	refuse.If(path.Rank() < 2 || path.Shape().Dim(0) < 2, "geom.%s: curve %s, want [n + 1, ..., d] with n ≥ 1", what, path.Shape())
 	return path.Shape().Dim(0) - 1
 }
 
@@ -59,10 +54,7 @@ func checkCurve(what string, path *Node) (n int) {
 func windows(path *Node, n int) []*Node {
 	size := min(n, 3) + 1
 	last := n + 1 - size
-	samples := make([]*Node, size)
-	for k := range samples {
-		samples[k] = SliceAxis(path, 0, AxisRange(k, k+last+1))
-	}
+	samples := lists.Make(size, func(k int) *Node { return SliceAxis(path, 0, AxisRange(k, k+last+1)) })
 	inner := Stack(samples, 1)
 	window := Concatenate([]*Node{SliceAxis(inner, 0, AxisRange(0, 1)), inner, SliceAxis(inner, 0, AxisRange(last, last+1))}, 0)
 	weights := make([][][]float64, n)

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/internal/lists"
 )
 
 // Winding is a Charted manifold that knows its geodesics between two points, also where they come round. Where they cannot be deformed into
@@ -50,10 +52,7 @@ func Wrapped(square, t *Node) *Node {
 	column := func(x *Node) *Node { return ExpandAxes(x, -1) }
 	flat, angle, angles := column(close), column(theta), column(square)
 	terms := func(n int, f func(k float64) float64) *Node {
-		row := make([]float64, n)
-		for k := range row {
-			row[k] = f(float64(k + 1))
-		}
+		row := lists.Make(n, func(k int) float64 { return f(float64(k + 1)) })
 		return ExpandLeftToRank(ConstAsDType(t.Graph(), t.DType(), row), t.Rank()+1)
 	}
 	sum := func(linear, term *Node) *Node {

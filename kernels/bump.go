@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/integrate/quad"
 
+	"anatomy/internal/lists"
 	"anatomy/kernels/native"
 )
 
@@ -80,10 +81,7 @@ func (b bump) polynomials(tolerance float64) [][]float64 {
 			break
 		}
 	}
-	out := make([][]float64, degree+1)
-	for j := range out {
-		out[j] = make([]float64, b.width)
-	}
+	out := lists.Zeros(degree+1, b.width)
 	for l, c := range series {
 		before, now := []float64{0}, []float64{1}
 		for j := range out {

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/internal/refuse"
 )
 
 // Conditional returns the kernel of vector fields whose affine part is nearly free. From a kernel k that is conditionally positive definite of
@@ -29,14 +30,11 @@ import (
 // not positive, are a panic. Tiled, Fast and Grid apply to k, for points and anchors.
 func Conditional(k Kernel, anchors [][]float64, weight float64) Kernel {
 	d := len(anchors) - 1
-	if d < 1 || !(weight > 0) || math.IsInf(weight, 1) {
-		panic(fmt.Sprintf("kernels.Conditional: %d anchors with the weight %g, want D+1 anchors and a finite positive weight", len(anchors), weight))
-	}
+	refuse.If(d < 1 || !(weight > 0) || math.IsInf(weight, 1),
+		"kernels.Conditional: %d anchors with the weight %g, want D+1 anchors and a finite positive weight", len(anchors), weight)
 	rows := mat.NewDense(d+1, d+1, nil) // [1 u_a]
 	for a, u := range anchors {
-		if len(u) != d {
-			panic(fmt.Sprintf("kernels.Conditional: anchor %d of %d has %d coordinates, want %d", a, d+1, len(u), d))
-		}
+		refuse.If(len(u) != d, "kernels.Conditional: anchor %d of %d has %d coordinates, want %d", a, d+1, len(u), d)
 		rows.SetRow(a, append([]float64{1}, u...))
 	}
 	var inverse mat.Dense
@@ -51,9 +49,7 @@ func Conditional(k Kernel, anchors [][]float64, weight float64) Kernel {
 // U(r) = r² log r²). The derivative of such a field is infinite, like log r, at landmarks with a momentum. There must be 3 anchors in
 // the plane.
 func ThinPlate(sigma float64, anchors [][]float64, weight float64) Kernel {
-	if len(anchors) != 3 {
-		panic(fmt.Sprintf("kernels.ThinPlate: %d anchors, want 3 in the plane", len(anchors)))
-	}
+	refuse.If(len(anchors) != 3, "kernels.ThinPlate: %d anchors, want 3 in the plane", len(anchors))
 	return Conditional(newRadial("thin plate", []float64{sigma}, thinPlate), anchors, weight)
 }
 

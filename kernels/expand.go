@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 	"anatomy/kernels/native"
 )
@@ -316,10 +317,7 @@ func (s *sampler) error(e *Expansion, axes []axis) (float64, error) {
 		}
 		return v
 	}
-	got := make([][]float64, s.d+1)
-	for a := range got {
-		got[a] = expanded(a - 1)
-	}
+	got := lists.Make(s.d+1, func(a int) []float64 { return expanded(a - 1) })
 	var worst, worstSlope float64
 	top, steepest := s.top, 0.0
 	for _, axis := range axes { // this grid may be too coarse to see it
@@ -505,10 +503,7 @@ func (s *sampler) reach(tolerance float64) ([]float64, error) {
 
 // scan is the kernel with its slope along an axis at distances from 10^−decades to 10^decades of a unit.
 func (s *sampler) scan(a int, unit, decades float64) (t, k, slope []float64, err error) {
-	t = make([]float64, batch)
-	for i := range t {
-		t[i] = unit * math.Pow(10, decades*(2*float64(i)/(batch-1)-1))
-	}
+	t = lists.Make(batch, func(i int) float64 { return unit * math.Pow(10, decades*(2*float64(i)/(batch-1)-1)) })
 	k, slope, err = s.line(a, t)
 	return t, k, slope, err
 }

@@ -13,6 +13,8 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Expansion is a kernel as a sum of plane waves, periodic with a period L_a along every axis:
@@ -36,10 +38,7 @@ type Expansion struct {
 }
 
 func (k *Expansion) String() string {
-	m := make([]string, len(k.Modes))
-	for a, v := range k.Modes {
-		m[a] = fmt.Sprint(2*v + 1)
-	}
+	m := lists.Each(k.Modes, func(v int) string { return fmt.Sprint(2*v + 1) })
 	return fmt.Sprintf("%s in %s plane waves, error %.1g", k.Kernel, strings.Join(m, " × "), k.Error)
 }
 
@@ -159,40 +158,25 @@ func (k *Expansion) chunks(x *Node, columns int) (n, chunks, size int) {
 
 // cut makes [chunks, columns, size] of matrices with a row a point, the last chunk filled with zeros.
 func cut(in []*Node, chunks, size int) []*Node {
-	out := make([]*Node, len(in))
-	for j, v := range in {
+	return lists.Each(in, func(v *Node) *Node {
 		n, c := v.Shape().Dim(0), v.Shape().Dim(1)
 		if missing := chunks*size - n; missing > 0 {
 			v = Concatenate([]*Node{v, Zeros(v.Graph(), shapes.Make(v.DType(), missing, c))}, 0)
 		}
-		out[j] = TransposeAllDims(Reshape(v, chunks, size, c), 0, 2, 1)
-	}
-	return out
+		return TransposeAllDims(Reshape(v, chunks, size, c), 0, 2, 1)
+	})
 }
 
 // sizes are the 2m_a + 1.
-func (k *Expansion) sizes() []int {
-	s := make([]int, len(k.Modes))
-	for a, m := range k.Modes {
-		s[a] = 2*m + 1
-	}
-	return s
-}
+func (k *Expansion) sizes() []int { return lists.Each(k.Modes, func(m int) int { return 2*m + 1 }) }
 
 // coreDims are the m_a + 1, the shape of the coefficients.
-func (k *Expansion) coreDims() []int {
-	d := make([]int, len(k.Modes))
-	for a, m := range k.Modes {
-		d[a] = m + 1
-	}
-	return d
-}
+func (k *Expansion) coreDims() []int { return lists.Each(k.Modes, func(m int) int { return m + 1 }) }
 
 // waves returns (1, cos kθ, sin kθ), k = 1 … m_a, θ = 2π x_a/L_a, [2m_a + 1, chunk] for every axis of points [D, chunk].
 func (k *Expansion) waves(x *Node) []*Node {
-	if x.Shape().Dim(0) != len(k.Modes) {
-		panic(fmt.Sprintf("kernels: points with %d coordinates, the kernel %s is expanded in %d", x.Shape().Dim(0), k, len(k.Modes)))
-	}
+	refuse.If(x.Shape().Dim(0) != len(k.Modes),
+		"kernels: points with %d coordinates, the kernel %s is expanded in %d", x.Shape().Dim(0), k, len(k.Modes))
 	out := make([]*Node, len(k.Modes))
 	for a, m := range k.Modes {
 		xa := SliceAxis(x, 0, AxisRange(a, a+1))
@@ -223,10 +207,7 @@ func (k *Expansion) slope(e *Node, a int) *Node {
 	if m == 0 {
 		return ZerosLike(e)
 	}
-	f := make([]float64, m)
-	for j := range f {
-		f[j] = 2 * math.Pi / k.Period[a] * float64(j+1)
-	}
+	f := lists.Make(m, func(j int) float64 { return 2 * math.Pi / k.Period[a] * float64(j+1) })
 	frequency := engine.Setting(e.Graph(), e.DType(), f, m, 1)
 	one, c, s := SliceAxis(e, 0, AxisRange(0, 1)), SliceAxis(e, 0, AxisRange(1, m+1)), SliceAxis(e, 0, AxisRange(m+1, 2*m+1))
 	return Concatenate([]*Node{ZerosLike(one), Neg(Mul(s, frequency)), Mul(c, frequency)}, 0)

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 	"anatomy/kernels/native"
 )
@@ -125,7 +126,7 @@ const margin = 1.25
 // measured on a CPU, with and without sums in C, and are estimated for a GPU. The error of a method is measured on a grid of
 // differences. If a kernel may differ between the axes, sums over a random subset of the points are also compared with exact
 // ones.
-func Fast(k Kernel, tolerance float64, shapes ...[][]float64) (Kernel, error) {
+func Fast(k Kernel, tolerance float64, shapes ...shape.Shape) (Kernel, error) {
 	if k == nil || len(shapes) == 0 || len(shapes[0]) == 0 {
 		return nil, fmt.Errorf("kernels.Fast: no kernel, or no points")
 	}

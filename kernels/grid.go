@@ -13,6 +13,8 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 	"anatomy/kernels/native"
 )
 
@@ -134,10 +136,7 @@ func (k *Gridded) bytes() float64 {
 
 // spreadOf is how the coefficients of an expansion are spread along each axis: the sums of those with each j.
 func spreadOf(e *Expansion) [][]float64 {
-	out := make([][]float64, len(e.Modes))
-	for a, m := range e.Modes {
-		out[a] = make([]float64, m+1)
-	}
+	out := lists.Each(e.Modes, func(m int) []float64 { return make([]float64, m+1) })
 	last := out[len(out)-1]
 	for row := range len(e.core) / len(last) {
 		sum, rest := 0.0, row
@@ -356,10 +355,9 @@ func (k *Gridded) inC(x, y, b *Node) (pairwise, bool) {
 	if !inC(native.Grid, x, y, b) || x.Shape().Dim(-1) != len(k.Cells) {
 		return pairwise{}, false
 	}
-	var axes []native.GridAxis
-	for a, n := range k.Cells {
-		axes = append(axes, native.GridAxis{Cells: n, Modes: k.Modes[a], PerLength: float64(n) / k.Period[a]})
-	}
+	axes := lists.Make(len(k.Cells), func(a int) native.GridAxis {
+		return native.GridAxis{Cells: k.Cells[a], Modes: k.Modes[a], PerLength: float64(k.Cells[a]) / k.Period[a]}
+	})
 	return pairwise{k, native.Grid, native.DescribeGrid(axes, k.pieces, k.core)}, true
 }
 
@@ -417,9 +415,7 @@ func afterEnd(x *Node) *Node {
 // of the chunk are its points, 1 or 0, [pointsInChunk, 1], and the first cell of the patch, one scalar an axis.
 func (k *Gridded) sort(x, low *Node) binned {
 	g, n, d := x.Graph(), x.Shape().Dim(0), len(k.Cells)
-	if x.Shape().Dim(1) != d {
-		panic(fmt.Sprintf("kernels: points %s, the kernel %s is for %d coordinates", x.Shape(), k, d))
-	}
+	refuse.If(x.Shape().Dim(1) != d, "kernels: points %s, the kernel %s is for %d coordinates", x.Shape(), k, d)
 	cells := Mul(Sub(x, ExpandAxes(low, 0)), k.cellsPerLength(x))
 	var bin *Node
 	for a, c := range k.Cells {
@@ -478,10 +474,7 @@ func (k *Gridded) sort(x, low *Node) binned {
 
 // cellsPerLength is [1, D].
 func (k *Gridded) cellsPerLength(like *Node) *Node {
-	v := make([]float64, len(k.Cells))
-	for a, c := range k.Cells {
-		v[a] = float64(c) / k.Period[a]
-	}
+	v := lists.Make(len(k.Cells), func(a int) float64 { return float64(k.Cells[a]) / k.Period[a] })
 	return engine.Setting(like.Graph(), like.DType(), v, 1, len(v))
 }
 

@@ -22,6 +22,8 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 	"anatomy/kernels/native"
 )
 
@@ -76,9 +78,7 @@ func Cauchy(sigma ...float64) Kernel {
 // k_c has 2c derivatives at r = 0; the geodesic equations want c ≥ 1, curvature and the frame bundle c ≥ 2.
 // Derivatives that do not exist at r = 0 count as zero there, which is their value by symmetry.
 func Laplace(order int, sigma ...float64) Kernel {
-	if order < 0 || order > 6 {
-		panic(fmt.Sprintf("kernels.Laplace: order %d, want 0 to 6", order))
-	}
+	refuse.If(order < 0 || order > 6, "kernels.Laplace: order %d, want 0 to 6", order)
 	k := newRadial(fmt.Sprintf("Laplace-%d", order), sigma, func(s *Node) *Node { return laplace(order, s) })
 	k.kind = native.Root
 	k.derivative = func(m int) native.Derivative { return laplaceDerivative(order, m) }
@@ -124,11 +124,9 @@ func laplace(c int, s *Node) *Node {
 // laplaceCoefficients returns the coefficients a_j of k_c(r) = Σ a_j r^j e^−r, a_j = 2^j (2c−j)! c! / ((2c)! j! (c−j)!).
 func laplaceCoefficients(c int) []float64 {
 	factorial := func(n int) float64 { return math.Round(math.Gamma(float64(n) + 1)) }
-	a := make([]float64, c+1)
-	for j := range a {
-		a[j] = math.Pow(2, float64(j)) * factorial(2*c-j) * factorial(c) / (factorial(2*c) * factorial(j) * factorial(c-j))
-	}
-	return a
+	return lists.Make(c+1, func(j int) float64 {
+		return math.Pow(2, float64(j)) * factorial(2*c-j) * factorial(c) / (factorial(2*c) * factorial(j) * factorial(c-j))
+	})
 }
 
 // Radial is your own kernel k(s) of the squared distance s = Σ_a ((x_a − y_a)/σ_a)². profile returns k of each number of s,
@@ -140,21 +138,15 @@ func laplaceCoefficients(c int) []float64 {
 //
 // Exact sums are operations of the graph, also on the CPU. Sums on a grid (Fast, Grid) run in C there.
 func Radial(name string, profile func(s *Node) *Node, sigma ...float64) Kernel {
-	if profile == nil {
-		panic("kernels.Radial: no profile")
-	}
+	refuse.If(profile == nil, "kernels.Radial: no profile")
 	return newRadial(name, sigma, profile)
 }
 
 // Sum is the kernel Σ_l w_l K_l: several scales at once. There is one weight for each kernel, and all are positive.
 func Sum(weights []float64, terms ...Kernel) Kernel {
-	if len(weights) != len(terms) || len(terms) == 0 {
-		panic(fmt.Sprintf("kernels.Sum: %d weights for %d kernels", len(weights), len(terms)))
-	}
+	refuse.If(len(weights) != len(terms) || len(terms) == 0, "kernels.Sum: %d weights for %d kernels", len(weights), len(terms))
 	for i, w := range weights {
-		if !(w > 0) || math.IsInf(w, 1) {
-			panic(fmt.Sprintf("kernels.Sum: weight %d is %g; a positive definite sum wants finite positive weights", i, w))
-		}
+		refuse.If(!(w > 0) || math.IsInf(w, 1), "kernels.Sum: weight %d is %g; a positive definite sum wants finite positive weights", i, w)
 	}
 	return sum{weights, terms}
 }
@@ -230,10 +222,7 @@ func (k sum) Free() (most int) {
 }
 
 func (k sum) String() string {
-	parts := make([]string, len(k.terms))
-	for i, t := range k.terms {
-		parts[i] = fmt.Sprintf("%.4g·%s", k.weights[i], t)
-	}
+	parts := lists.Make(len(k.terms), func(i int) string { return fmt.Sprintf("%.4g·%s", k.weights[i], k.terms[i]) })
 	return strings.Join(parts, " + ")
 }
 
@@ -249,13 +238,9 @@ type radial struct {
 }
 
 func newRadial(name string, widths []float64, profile func(s *Node) *Node) radial {
-	if len(widths) == 0 {
-		panic(fmt.Sprintf("kernels.%s: no width", name))
-	}
+	refuse.If(len(widths) == 0, "kernels.%s: no width", name)
 	for i, w := range widths {
-		if !(w > 0) || math.IsInf(w, 1) {
-			panic(fmt.Sprintf("kernels.%s: width %d is %g, want a finite positive number", name, i, w))
-		}
+		refuse.If(!(w > 0) || math.IsInf(w, 1), "kernels.%s: width %d is %g, want a finite positive number", name, i, w)
 	}
 	return radial{name: name, widths: widths, profile: profile}
 }
@@ -335,10 +320,7 @@ func (k radial) inverseSquareWidths(v *Node, factor float64) *Node {
 func number(x *Node, v float64) *Node { return engine.Setting(x.Graph(), x.DType(), []float64{v}) }
 
 func (k radial) String() string {
-	w := make([]string, len(k.widths))
-	for i := range w {
-		w[i] = fmt.Sprintf("%.4g", k.widths[i])
-	}
+	w := lists.Make(len(k.widths), func(i int) string { return fmt.Sprintf("%.4g", k.widths[i]) })
 	return fmt.Sprintf("%s(σ = %s)", k.name, strings.Join(w, ", "))
 }
 
@@ -346,12 +328,10 @@ func (k radial) String() string {
 // gradient is made of matrix products, with −2/σ² Σ_j c_ij (y_j − x_i) for the cotangent c.
 func (k radial) squaredDistance(x, y *Node) *Node {
 	dim := x.Shape().Dim(-1)
-	if x.Rank() < 2 || y.Rank() != x.Rank() || y.Shape().Dim(-1) != dim {
-		panic(fmt.Sprintf("kernels: points of shapes %s and %s, want [..., n, D] and [..., m, D]", x.Shape(), y.Shape()))
-	}
-	if len(k.widths) != 1 && len(k.widths) != dim {
-		panic(fmt.Sprintf("kernels: %s has %d widths, the points %s have %d coordinates", k, len(k.widths), x.Shape(), dim))
-	}
+	refuse.If(x.Rank() < 2 || y.Rank() != x.Rank() || y.Shape().Dim(-1) != dim,
+		"kernels: points of shapes %s and %s, want [..., n, D] and [..., m, D]", x.Shape(), y.Shape())
+	refuse.If(len(k.widths) != 1 && len(k.widths) != dim,
+		"kernels: %s has %d widths, the points %s have %d coordinates", k, len(k.widths), x.Shape(), dim)
 	var s *Node
 	for a := range dim {
 		w := k.widths[min(a, len(k.widths)-1)]

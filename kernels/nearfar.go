@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/integrate/quad"
 
+	"anatomy/internal/lists"
 	"anatomy/kernels/native"
 )
 
@@ -30,10 +31,7 @@ type levels struct {
 }
 
 func (k levels) String() string {
-	var parts []string
-	for _, p := range k.parts {
-		parts = append(parts, strings.TrimPrefix(p.String(), k.Kernel.String()+" on "))
-	}
+	parts := lists.Each(k.parts, func(p Kernel) string { return strings.TrimPrefix(p.String(), k.Kernel.String()+" on ") })
 	return fmt.Sprintf("%s as %s", k.Kernel, strings.Join(parts, " + "))
 }
 

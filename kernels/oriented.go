@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/internal/refuse"
 )
 
 // Oriented returns the kernel K(x, y) = k(W⁻¹x, W⁻¹y) with an invertible matrix W of widths, D×D: a kernel k of width 1 gets widths along
@@ -18,9 +19,7 @@ func Oriented(k Kernel, widths [][]float64) Kernel {
 	d := len(widths)
 	w := mat.NewDense(max(d, 1), max(d, 1), nil)
 	for i, row := range widths {
-		if len(row) != d {
-			panic(fmt.Sprintf("kernels.Oriented: row %d of %d has %d numbers, want a square matrix", i, d, len(row)))
-		}
+		refuse.If(len(row) != d, "kernels.Oriented: row %d of %d has %d numbers, want a square matrix", i, d, len(row))
 		w.SetRow(i, row)
 	}
 	var inverse mat.Dense

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
+	"anatomy/internal/lists"
 	"anatomy/kernels/native"
 )
 
@@ -167,10 +168,9 @@ func (k pairwise) call(operands []*Node, outputs ...shapes.Shape) []*Node {
 	for _, v := range operands {
 		in = append(in, Reshape(v, -1, v.Shape().Dim(-2), v.Shape().Dim(-1)))
 	}
-	var out []shapes.Shape
-	for _, s := range outputs {
-		out = append(out, shapes.Make(s.DType, in[1].Shape().Dim(0), s.Dim(-2), s.Dim(-1)))
-	}
+	out := lists.Each(outputs, func(s shapes.Shape) shapes.Shape {
+		return shapes.Make(s.DType, in[1].Shape().Dim(0), s.Dim(-2), s.Dim(-1))
+	})
 	values := engine.Native(k.function, in, out...)
 	for i, v := range values {
 		values[i] = Reshape(v, outputs[i].Dimensions...)
@@ -263,10 +263,4 @@ func thirdDerivative(forces, z, turned, ct []*Node) []*Node {
 }
 
 // copies are other nodes of the same values: derivatives by them keep the roles of a node apart that has several.
-func copies(x []*Node) []*Node {
-	out := make([]*Node, len(x))
-	for i, v := range x {
-		out[i] = Identity(v)
-	}
-	return out
-}
+func copies(x []*Node) []*Node { return lists.Each(x, Identity) }

@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
+	"anatomy/geom/shape"
 	"anatomy/kernels"
 )
 
@@ -393,7 +394,7 @@ func TestFast(t *testing.T) {
 	if k := expect.Must(kernels.Fast(kernels.Gaussian(0.02), 1e-6, x[:800], x)); !strings.Contains(k.String(), "in tiles") {
 		t.Errorf("800 points: chose %s, want tiles", k)
 	}
-	for _, shapes := range [][][][]float64{{x[:100], x}, {x[:500]}} {
+	for _, shapes := range [][]shape.Shape{{x[:100], x}, {x[:500]}} {
 		if k := expect.Must(kernels.Fast(kernels.Gaussian(0.02), 1e-6, shapes...)); k.String() != "Gaussian(σ = 0.02)" {
 			t.Errorf("%d points: chose %s, want the matrix", len(shapes[0]), k)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 )
 
 // tileSize is the greatest number of points in a tile. Its matrices of float64 fit the second-level cache of a core.
@@ -76,11 +77,7 @@ func (k tiled) hamiltonOnGraph(x, p *Node) (dx, dp *Node) {
 
 // like are shapes [n, width] for n points x.
 func like(x *Node, widths ...int) []shapes.Shape {
-	var out []shapes.Shape
-	for _, w := range widths {
-		out = append(out, shapes.Make(x.DType(), x.Shape().Dim(0), w))
-	}
-	return out
+	return lists.Each(widths, func(w int) shapes.Shape { return shapes.Make(x.DType(), x.Shape().Dim(0), w) })
 }
 
 // interact is what points x with momenta p and points y with momenta q do to each other:
@@ -142,10 +139,7 @@ type pairFunc func(about, x, y []*Node) (fx, fy []*Node)
 // pairSum returns the sums of f over pairs of pieces of the arrays x and y, of the shapes given. Its derivative is a sum
 // over the same pairs, of derivatives of f; so are the higher ones.
 func pairSum(ps pairs, x, y []*Node, shapesX, shapesY []shapes.Shape, f pairFunc) (sumX, sumY []*Node) {
-	var acc []*Node
-	for _, s := range join(shapesX, shapesY) {
-		acc = append(acc, Zeros(ps.count.Graph(), s))
-	}
+	acc := lists.Each(join(shapesX, shapesY), func(s shapes.Shape) *Node { return Zeros(ps.count.Graph(), s) })
 	out := autodiff.Repeat(ps.count, func(c *Node, acc []*Node) []*Node {
 		startX, startY, about := ps.at(c)
 		fx, fy := f(about, cutOut(x, startX, ps.sizeX), cutOut(y, startY, ps.sizeY))
@@ -184,19 +178,11 @@ func pairSum(ps pairs, x, y []*Node, shapesX, shapesY []shapes.Shape, f pairFunc
 func join[T any](a, b []T) []T { return append(append([]T{}, a...), b...) }
 
 func shapesOf(x []*Node) []shapes.Shape {
-	s := make([]shapes.Shape, len(x))
-	for k := range x {
-		s[k] = x[k].Shape()
-	}
-	return s
+	return lists.Make(len(x), func(k int) shapes.Shape { return x[k].Shape() })
 }
 
 func cutOut(x, start []*Node, size func(v *Node) []int) []*Node {
-	out := make([]*Node, len(x))
-	for k, v := range x {
-		out[k] = DynamicSlice(v, start, size(v))
-	}
-	return out
+	return lists.Each(x, func(v *Node) *Node { return DynamicSlice(v, start, size(v)) })
 }
 
 // overBatch runs f for matrices on operands with equal leading axes, one after the other.
@@ -209,10 +195,7 @@ func overBatch(in []*Node, f func(in []*Node) []*Node) []*Node {
 	for _, l := range lead {
 		n *= l
 	}
-	xs := make([]*Node, len(in))
-	for k, v := range in {
-		xs[k] = Reshape(v, n, v.Shape().Dim(-2), v.Shape().Dim(-1))
-	}
+	xs := lists.Each(in, func(v *Node) *Node { return Reshape(v, n, v.Shape().Dim(-2), v.Shape().Dim(-1)) })
 	none := []*Node{Const(in[0].Graph(), int32(0))}
 	_, ys := autodiff.Scan(n, func(_ *Node, carry, x []*Node) ([]*Node, []*Node) { return carry, f(x) }, none, xs)
 	for k, y := range ys {

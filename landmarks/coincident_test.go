@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"anatomy/geom"
 	"anatomy/geom/stats"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
@@ -27,7 +28,7 @@ func TestCoincidentLandmarksInAnyDimension(t *testing.T) {
 			"Log from": func() error { _, err := s.Log(bad, good); return err },
 			"Log to":   func() error { _, err := s.Log(good, bad); return err },
 			"Exp":      func() error { _, err := s.Exp(bad, good); return err },
-			"mean":     func() error { _, err := stats.FrechetMean(s, [][][]float64{good, bad}); return err },
+			"mean":     func() error { _, err := stats.FrechetMean(s, []geom.Shape{good, bad}); return err },
 			"Brownian": func() error {
 				_, err := stochastic.Brownian(s, bad).Sample(stochastic.Run{Paths: 2, Steps: 2})
 				return err

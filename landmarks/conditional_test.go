@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -40,8 +41,8 @@ func spline(t *testing.T, q, v, z [][]float64, anchors [][]float64, weight float
 	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		p := m.Flat(in[0], in[1])
 		return []*Node{geom.Inner(m, in[0], in[1], in[1]), m.Velocity(in[0], p, in[2])}
-	}, geom.Numbers(q), geom.Numbers(v), z))
-	return append([]float64{out.Scalar(0)}, geom.Numbers(out.Matrix(1))...)
+	}, shape.Flat(q), shape.Flat(v), z))
+	return append([]float64{out.Scalar(0)}, shape.Flat(out.Matrix(1))...)
 }
 
 // limit extrapolates what depends on a weight like a polynomial of its inverse.
@@ -110,7 +111,7 @@ func TestConditionalIsTheQuotient(t *testing.T) {
 			x, w := Reshape(in[0], 6, 2), Reshape(p, 6, 2)
 			moments := ReduceAllMax(Abs(MatMul(Transpose(Concatenate([]*Node{OnesLike(x), x}, -1), 0, 1), w)))
 			return []*Node{ReduceAllSum(Mul(p, in[1])), moments}
-		}, geom.Numbers(q), geom.Numbers(v)))
+		}, shape.Flat(q), shape.Flat(v)))
 		return []float64{out.Scalar(0), out.Scalar(1)}
 	})
 	m := landmarks.Manifold{N: 6, D: 2, Kernel: kernels.Gaussian(0.9)}
@@ -121,7 +122,7 @@ func TestConditionalIsTheQuotient(t *testing.T) {
 		kv, ka := linalg.Solve(gram, v), linalg.Solve(gram, a)
 		fit := MatMul(ka, linalg.Solve(MatMul(Transpose(a, 0, 1), ka), MatMul(Transpose(ka, 0, 1), v)))
 		return []*Node{ReduceAllSum(Mul(v, Sub(kv, fit)))}
-	}, geom.Numbers(q), geom.Numbers(v))).Scalar(0)
+	}, shape.Flat(q), shape.Flat(v))).Scalar(0)
 	expect.Abs(t, "energy", at[0], want, 1e-8)
 	expect.Abs(t, "moments of the momenta", at[1], 0, 1e-8)
 }

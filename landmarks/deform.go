@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
-	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
@@ -20,8 +20,8 @@ import (
 
 // Deformation is the derivative Dφ of a diffeomorphism φ at points.
 type Deformation struct {
-	Points   [][]float64   // z, [k][D]
-	Images   [][]float64   // φ(z), [k][D]
+	Points   geom.Shape    // z, [k][D]
+	Images   geom.Shape    // φ(z), [k][D]
 	Jacobian [][][]float64 // Dφ(z), [k][D][D]: row a is the gradient of φ_a; a pure number
 }
 
@@ -59,13 +59,13 @@ func (d *Deformation) LogJacobians() ([]float64, error) {
 //	z' = v(z),  F' = Dv(z) F,  F(0) = 1,
 //
 // whose F at time 1 is Dφ, by the integrator of the space and to its order. Points are taken in blocks, so that the memory does not
-// grow with their number. The errors are those of Carry.
+// grow with their number. The errors are those of Transform.
 func (s *Flow) Deform(g *Geodesic, points [][]float64) (_ *Deformation, err error) {
 	defer try.Named(&err, "Deform")
 	s = s.along(g, points)
 	return s.deform("deform", points, func(in []*Node, z, unit *Node) (images, frames *Node) {
-		return s.CarryFramesOnGraph(in[0], in[1], z, unit)
-	}, s.Vector(g.Start), s.Vector(g.Momentum)), nil
+		return s.TransformFramesOnGraph(in[0], in[1], z, unit)
+	}, shape.Flat(g.Start), shape.Flat(g.Momentum)), nil
 }
 
 // DeformAlong returns the derivative at points, [k][D], of the diffeomorphism φ of a path of shapes x, such as one of Brownian motion, of
@@ -106,7 +106,7 @@ func (s *Flow) DeformAlong(path []geom.Shape, points [][]float64) (_ *Deformatio
 			return s.Method().Step(ode.Field(field).Equation(), ZerosLike(one), one, nil, y), nil
 		}, []*Node{z, unit}, []*Node{SliceAxis(shapes, 0, AxisRange(0, n)), SliceAxis(shapes, 0, AxisRange(1, n+1))})
 		return end[0], end[1]
-	}, s.Vectors(path))
+	}, shape.FlatAll(path))
 	for i, z := range out.Images {
 		if !lists.Finite(z...) {
 			try.Fail("point %d is carried to %v: the kernel is too wide for the distances between landmarks, or the path has steps that are too long", i, z)
@@ -140,19 +140,18 @@ func (s *Flow) deform(name string, points [][]float64, fn func(in []*Node, z, un
 	return out
 }
 
-// Inverse returns the geodesic from the end of g back to its start. Its diffeomorphism is the inverse of that of g, so that Carry and
+// Inverse returns the geodesic from the end of g back to its start. Its diffeomorphism is the inverse of that of g, so that Transform and
 // Deform with it give φ⁻¹ and its derivative.
 func (s *Flow) Inverse(g *Geodesic) (*Geodesic, error) {
 	if g == nil || len(g.Momenta) == 0 {
 		return nil, errors.New("Inverse: the geodesic is nil or has no momenta: give one that Exp, Shoot or Log returned without an error")
 	}
-	p := floats.ScaleTo(make([]float64, s.of.Dim()), -1, s.Vector(g.Momenta[len(g.Momenta)-1]))
-	return s.Steady(g).With(geom.Inexact).Shoot(g.End, s.Point(p))
+	return s.Steady(g).With(geom.FixedSteps).Shoot(g.End, g.Momenta[len(g.Momenta)-1].Scale(-1))
 }
 
-// CarryFramesOnGraph is a graph function: it returns where the diffeomorphisms φ at time 1 of the geodesics from q with initial momenta
+// TransformFramesOnGraph is a graph function: it returns where the diffeomorphisms φ at time 1 of the geodesics from q with initial momenta
 // p, both [..., Dim], take points z, [..., k, D], and what their derivatives do to vectors there, the columns of frames, [..., k, D, m].
-func (s *Flow) CarryFramesOnGraph(q, p, z, frames *Node) (images, carried *Node) {
+func (s *Flow) TransformFramesOnGraph(q, p, z, frames *Node) (images, carried *Node) {
 	end := ode.Flow(s.carryingFrames(), s.Method(), s.Steps(), ode.State{q, p, z, frames})
 	return end[2], end[3]
 }

@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -78,12 +79,12 @@ func flow(d int, options ...geom.Option) (*landmarks.Space, *landmarks.Geodesic,
 	return M, g, random(7, 1.5)
 }
 
-// Central differences of Carry have an error of second order; in two ways det Dφ = exp ∫ div v, by Simpson's rule along the paths.
+// Central differences of Transform have an error of second order; in two ways det Dφ = exp ∫ div v, by Simpson's rule along the paths.
 func TestDeformAgainstDifferences(t *testing.T) {
 	for d := 1; d <= 3; d++ {
 		M, g, z := flow(d, geom.Integrator(ode.RK4, 40))
 		deformation := expect.Must(M.Deform(g, z))
-		paths := expect.Must(M.Carry(g, z))
+		paths := expect.Must(M.Transform(g, z))
 		expect.Abs(t, "images", deformation.Images, paths[40], 1e-13)
 		const h = 1e-5
 		for b := range d {
@@ -93,7 +94,7 @@ func TestDeformAgainstDifferences(t *testing.T) {
 					x[i] = append([]float64{}, z[i]...)
 					x[i][b] += by
 				}
-				return expect.Must(M.Carry(g, x))[40]
+				return expect.Must(M.Transform(g, x))[40]
 			}
 			plus, minus := moved(h), moved(-h)
 			for i := range z {
@@ -135,7 +136,7 @@ func TestDeformHasTheOrderOfTheIntegrator(t *testing.T) {
 		for _, n := range []int{20, 40} {
 			M := landmarks.New(5, 2, kernels.Gaussian(1), geom.Integrator(method, n))
 			worst := 0.0
-			for i, f := range expect.Must(M.Deform(expect.Must(M.With(geom.Inexact).Shoot(g.Start, g.Momentum)), z)).Jacobian {
+			for i, f := range expect.Must(M.Deform(expect.Must(M.With(geom.FixedSteps).Shoot(g.Start, g.Momentum)), z)).Jacobian {
 				for a := range f {
 					for b := range f[a] {
 						worst = max(worst, math.Abs(f[a][b]-exact[i][a][b]))
@@ -162,10 +163,10 @@ func TestDeformIsDifferentiable(t *testing.T) {
 	M, g, z := flow(2, geom.Integrator(ode.RK4, 10))
 	value := func(in []*Node) *Node {
 		unit := BroadcastPrefix(linalg.Eye(in[0].Graph(), in[0].DType(), 2), len(z))
-		_, f := M.CarryFramesOnGraph(in[0], in[1], in[2], unit)
+		_, f := M.TransformFramesOnGraph(in[0], in[1], in[2], unit)
 		return ReduceAllSum(Square(f))
 	}
-	q, p := M.Vector(g.Start), M.Vector(g.Momentum)
+	q, p := shape.Flat(g.Start), shape.Flat(g.Momentum)
 	gradient := expect.Must(engine.Run(func(in []*Node) []*Node {
 		return []*Node{Gradient(value(in), in[1])[0]}
 	}, q, p, z)).Vector(0)
@@ -202,7 +203,7 @@ func TestDeformIsTheJacobian(t *testing.T) {
 	}
 	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		q, p, z := in[0], in[1], in[2]
-		_, frames := M.CarryFramesOnGraph(q, p, z, BroadcastPrefix(linalg.Eye(q.Graph(), q.DType(), 2), 7))
+		_, frames := M.TransformFramesOnGraph(q, p, z, BroadcastPrefix(linalg.Eye(q.Graph(), q.DType(), 2), 7))
 		// images are those of points z with momenta p, [..., 14]; one of the two may have an axis in front.
 		images := func(z, p *Node) *Node {
 			batch := append([]int{}, z.Shape().Dimensions[:z.Rank()-1]...)
@@ -215,7 +216,7 @@ func TestDeformIsTheJacobian(t *testing.T) {
 				}
 				return Reshape(x, append(slices.Clone(batch), dims...)...)
 			}
-			return Reshape(M.CarryOnGraph(all(q, 10), all(p, 10), all(z, 7, 2)), append(batch, 14)...)
+			return Reshape(M.TransformOnGraph(all(q, 10), all(p, 10), all(z, 7, 2)), append(batch, 14)...)
 		}
 		flat := Reshape(z, 14)
 		byPoints := autodiff.Jacobian(func(z *Node) *Node { return images(z, p) }, flat)
@@ -228,7 +229,7 @@ func TestDeformIsTheJacobian(t *testing.T) {
 			columns = append(columns, Reshape(ode.Flow(ode.Tangent(carry), ode.RK4, 10, start)[5], 14))
 		}
 		return []*Node{frames, byPoints, byMomenta, Stack(columns, -1)}
-	}, M.Vector(g.Start), M.Vector(g.Momentum), z))
+	}, shape.Flat(g.Start), shape.Flat(g.Momentum), z))
 	whole := make([][]float64, 14)
 	for i, f := range out.Array3(0) {
 		for a, row := range f {
@@ -263,7 +264,7 @@ func TestAreaRatiosOfGrowth(t *testing.T) {
 			before := mesh.Icosphere(subdivisions).Map(func(x []float64) []float64 {
 				return []float64{c.before[0] * x[0], c.before[1] * x[1], c.before[2] * x[2]}
 			})
-			path := expect.Must(M.Carry(g, before.Vertices))
+			path := expect.Must(M.Transform(g, before.Vertices))
 			strains := expect.Must(mesh.Strains(before, before.With(path[len(path)-1])))
 			jacobian := expect.Must(M.Deform(g, before.Centroids())).Jacobian
 			area := 0.0

@@ -5,8 +5,8 @@
 //	cc := morpho.CorpusCallosum()
 //	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))   // 39 landmarks in the plane, and the width of the kernel
 //	g, err := M.Log(cc.Shape("jhu_atlas"), cc.Shape("colin27")) // the geodesic between two shapes
-//	grid, err := M.CarryLines(g, lines)                         // its diffeomorphism, applied to polylines
-//	mean, err := stats.FrechetMean(M, shapes, stats.Mismatch(0.1))
+//	grid, err := M.TransformLines(g, lines)                         // its diffeomorphism, applied to polylines
+//	mean, err := stats.FrechetMean(M, shapes, stats.RelativeNoise(0.1))
 //
 // Log matches landmarks exactly. If the kernel is much wider than the distances between landmarks, or the landmarks are noisy,
 // use Match, which matches them approximately. For more than 1000 landmarks see LogWithin.

@@ -8,6 +8,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
@@ -22,29 +23,29 @@ type Flow struct {
 // flowing is a manifold whose points have velocity fields of R^D as momenta.
 type flowing interface {
 	geom.Manifold
-	dimension() int                   // D
-	Velocity(q, p, z *Node) *Node     // at points z
-	places(x []float64) [][]float64   // of the landmarks of a point
-	fits(points ...[][]float64) error // whether the kernel's sums hold for points of R^D
+	dimension() int                  // D
+	Velocity(q, p, z *Node) *Node    // at points z
+	places(x []float64) [][]float64  // of the landmarks of a point
+	fits(points ...geom.Shape) error // whether the kernel's sums hold for points of R^D
 }
 
 func (s *Flow) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
 	return s.Call(ode.Key{Name: "landmarks, " + name, Method: s.Method(), Steps: s.Steps()}, fn, args...)
 }
 
-// Carry moves arbitrary points, [k][D], by the diffeomorphisms of a geodesic: z' = v(z) with the field v of its momenta, which for landmarks is
+// Transform moves arbitrary points, [k][D], by the diffeomorphisms of a geodesic: z' = v(z) with the field v of its momenta, which for landmarks is
 // Σ_j K(z, x_j) p_j. It returns their positions at the times 0, 1/n, …, 1 of the geodesic's path, [n + 1][k][D]. Points outside the box of a kernel
 // with fast sums are an error.
-func (s *Flow) Carry(g *Geodesic, points [][]float64) (_ [][][]float64, err error) {
-	defer try.Named(&err, "Carry")
+func (s *Flow) Transform(g *Geodesic, points geom.Shape) (paths []geom.Shape, err error) {
+	defer try.Named(&err, "Transform")
 	s = s.along(g, points)
-	out := try.Get(s.call("carry", func(in []*Node) []*Node {
+	out := try.Get(s.call("transform", func(in []*Node) []*Node {
 		path := ode.Path(s.carrying(), s.Method(), s.Steps(), in)
 		return []*Node{path[2], path[0]}
-	}, s.Vector(g.Start), s.Vector(g.Momentum), points))
-	paths := out.Array3(0)
-	for i, q := range out.Matrix(1) {
-		try.Do(try.Name(s.of.fits(s.of.places(q), paths[i]), "step %d of %d", i, s.Steps()))
+	}, shape.Flat(g.Start), shape.Flat(g.Momentum), points))
+	for i, moved := range out.Array3(0) {
+		try.Do(try.Name(s.of.fits(s.of.places(out.Matrix(1)[i]), moved), "step %d of %d", i, s.Steps()))
+		paths = append(paths, moved)
 	}
 	return paths, nil
 }
@@ -77,25 +78,25 @@ func (s *Flow) checkPoints(points [][]float64) {
 	}
 }
 
-// CarryOnGraph is a graph function: it returns where the diffeomorphisms at time 1 of the geodesics from q with initial momenta p,
+// TransformOnGraph is a graph function: it returns where the diffeomorphisms at time 1 of the geodesics from q with initial momenta p,
 // both [..., Dim], take points z, [..., k, D].
-func (s *Flow) CarryOnGraph(q, p, z *Node) *Node {
+func (s *Flow) TransformOnGraph(q, p, z *Node) *Node {
 	return ode.Flow(s.carrying(), s.Method(), s.Steps(), ode.State{q, p, z})[2]
 }
 
-// CarryLines is Carry for polylines, such as the lines of a grid. It returns the lines at time 1; line l has as many points as
+// TransformLines is Transform for polylines, such as the lines of a grid. It returns the lines at time 1; line l has as many points as
 // before.
-func (s *Flow) CarryLines(g *Geodesic, lines [][][]float64) ([][][]float64, error) {
+func (s *Flow) TransformLines(g *Geodesic, lines []geom.Shape) ([]geom.Shape, error) {
 	var points [][]float64
 	for _, l := range lines {
 		points = append(points, l...)
 	}
-	paths, err := s.Carry(g, points)
+	paths, err := s.Transform(g, points)
 	if err != nil {
 		return nil, err
 	}
 	end := paths[len(paths)-1]
-	out := make([][][]float64, len(lines))
+	out := make([]geom.Shape, len(lines))
 	for i, l := range lines {
 		out[i], end = end[:len(l)], end[len(l):]
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // Translations by rows of equal vectors: a frame at q.
-func translations(q [][]float64, size float64) [][][]float64 {
-	frame := make([][][]float64, 2)
+func translations(q [][]float64, size float64) []geom.Shape {
+	frame := make([]geom.Shape, 2)
 	for range q {
 		frame[0] = append(frame[0], []float64{size, 0})
 		frame[1] = append(frame[1], []float64{0, size})
@@ -24,7 +24,7 @@ func translations(q [][]float64, size float64) [][][]float64 {
 }
 
 func TestDevelopShapes(t *testing.T) {
-	q := [][]float64{{1, 0}, {0, 1}, {-1, 0}, {0, -0.7}}
+	q := geom.Shape{{1, 0}, {0, 1}, {-1, 0}, {0, -0.7}}
 	m := landmarks.New(4, 2, kernels.Gaussian(1.2), geom.Integrator(ode.RK4, 10))
 	frame := translations(q, 0.4)
 	curve := [][]float64{{0, 0}, {0.3, 0}, {0.3, 0.4}, {0, 0.5}}
@@ -40,10 +40,10 @@ func TestDevelopShapes(t *testing.T) {
 
 // Shapes on one development of a line, symmetric around its start: the mean is that shape.
 func TestFrameBundleMeanOfShapes(t *testing.T) {
-	q := [][]float64{{1, 0}, {0, 1}, {-1, 0}, {0, -0.7}}
+	q := geom.Shape{{1, 0}, {0, 1}, {-1, 0}, {0, -0.7}}
 	m := landmarks.New(4, 2, kernels.Gaussian(1.2), geom.Integrator(ode.RK4, 5))
-	frame := [][][]float64{{{0.2, 0.1}, {0, -0.1}, {0.1, 0}, {-0.1, 0.1}}}
-	var shapes [][][]float64
+	frame := []geom.Shape{{{0.2, 0.1}, {0, -0.1}, {0.1, 0}, {-0.1, 0.1}}}
+	var shapes []geom.Shape
 	for _, w := range []float64{-1.5, -0.5, 0.5, 1.5} {
 		d, err := framebundle.Over(m).Develop(framebundle.At(q, frame...), [][]float64{{0}, {w / 2}, {w}})
 		if err != nil {

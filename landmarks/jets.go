@@ -48,7 +48,7 @@ func (m Jets) Rows() (n, columns int, name string) { return m.N * m.size(), m.D,
 
 // CheckRegular returns an error if two landmarks coincide, or if the vectors of a frame are linearly dependent up to rounding.
 func (m Jets) CheckRegular(x []float64) error {
-	if err := (Manifold{m.N, m.D, m.Kernel}).CheckRegular(geom.Numbers(m.places(x))); err != nil {
+	if err := (Manifold{m.N, m.D, m.Kernel}).CheckRegular(slices.Concat(m.places(x)...)); err != nil {
 		return err
 	}
 	for i := range m.N {
@@ -72,7 +72,7 @@ func (m Jets) Fits(x []float64) error {
 	return m.fits(m.places(x))
 }
 
-func (m Jets) fits(points ...[][]float64) error { return Manifold{m.N, m.D, m.Kernel}.fits(points...) }
+func (m Jets) fits(points ...geom.Shape) error { return Manifold{m.N, m.D, m.Kernel}.fits(points...) }
 
 func (m Jets) dimension() int { return m.D }
 

@@ -149,11 +149,11 @@ func TestJetsAreLimitsOfClusters(t *testing.T) {
 	for order, size := range map[int]int{1: 3, 2: 6} {
 		x, p := jets(2, 2, order)
 		fine := geom.Integrator(ode.RK4, 20)
-		g := expect.Must(landmarks.NewJets(2, 2, order, kernels.Gaussian(1), fine, geom.Inexact).Shoot(x, p))
+		g := expect.Must(landmarks.NewJets(2, 2, order, kernels.Gaussian(1), fine, geom.FixedSteps).Shoot(x, p))
 		var off []float64
 		for _, epsilon := range []float64{0.08, 0.04, 0.02} {
 			points, momenta := cluster(x, p, size, epsilon)
-			end := expect.Must(landmarks.New(18, 2, kernels.Gaussian(1), fine, geom.Inexact).Shoot(points, momenta)).End
+			end := expect.Must(landmarks.New(18, 2, kernels.Gaussian(1), fine, geom.FixedSteps).Shoot(points, momenta)).End
 			worst := 0.0
 			for k, row := range g.End {
 				around := end[9*(k/size):][:9]
@@ -190,9 +190,9 @@ func TestJetsAreCarried(t *testing.T) {
 		}
 		passive := slices.Repeat([]float64{0.4}, d)
 		moved := expect.Must(J.Deform(g, append(points, passive)))
-		path := expect.Must(J.Carry(g, [][]float64{passive}))
+		path := expect.Must(J.Transform(g, [][]float64{passive}))
 		expect.Abs(t, "points", moved.Images[:2], images, 1e-12)
-		expect.Abs(t, "a point that Carry moves", path[40], moved.Images[2:], 1e-12)
+		expect.Abs(t, "a point that Transform moves", path[40], moved.Images[2:], 1e-12)
 		for i, f := range frames {
 			var product mat.Dense
 			product.Mul(mat.NewDense(d, d, slices.Concat(moved.Jacobian[i]...)), mat.NewDense(d, d, slices.Concat(start[i]...)))

@@ -20,7 +20,7 @@ import (
 // 1990). The amplitude, the variance of a landmark's coordinate in the time 1, is the square of a length (Amplitudes of NoiseFields are lengths); the
 // width multiplies those of the kernel: give the space a kernel of width 1 for the width itself. The Params of the process are width and amplitude,
 // in this order.
-func (s *Space) Kunita(q [][]float64, width, amplitude float64) (stochastic.Process[geom.Shape], error) {
+func (s *Space) Kunita(q geom.Shape, width, amplitude float64) (stochastic.Process[geom.Shape], error) {
 	for _, x := range []struct {
 		name  string
 		value float64

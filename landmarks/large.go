@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/pointset"
@@ -55,9 +56,9 @@ func (s *Space) logWithin(name string, q, target [][]float64, tolerance float64)
 	}
 	task := s.Begin(name)
 	defer task.End()
-	x, iterations := s.Vector(q), 0
+	x, iterations := shape.Flat(q), 0
 	for steady := s; ; {
-		a := try.Get(steady.within(task, x, s.Vector(target), tolerance))
+		a := try.Get(steady.within(task, x, shape.Flat(target), tolerance))
 		iterations += a.iterations
 		g, finer := try.Get2(s.found(steady, x, a.momentum, a.status))
 		if finer == nil {

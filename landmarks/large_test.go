@@ -103,7 +103,7 @@ func TestManyLandmarks(t *testing.T) {
 	expect.Rel(t, "gradient", slope, (8*(a-b)-c+d)/(12*h), 1e-8)
 
 	// Points that are carried along have to lie in the box too.
-	expect.Refused(t, expect.Error(m.Carry(g, [][]float64{{40, 0}})), "wider extent")
+	expect.Refused(t, expect.Error(m.Transform(g, [][]float64{{40, 0}})), "wider extent")
 
 	// A wide box for a short way: the same momentum times 3 leaves it.
 	far := make([][]float64, len(q))
@@ -160,7 +160,7 @@ func TestLogWithinOfFewAndFar(t *testing.T) {
 	}
 	expect.Refused(t, expect.Error(two.LogWithin([][]float64{{0}, {1}}, [][]float64{{0}, {3}}, math.Inf(1))), "tolerance")
 	expect.Refused(t, expect.Error(narrow.Match(q, landmarks.Correspondence(target), 1e200)), "σ is 1e+200")
-	expect.Refused(t, expect.Error(narrow.With(geom.Integrator(ode.Euler, 4)).Carry(g, q)), "has 3 steps")
+	expect.Refused(t, expect.Error(narrow.With(geom.Integrator(ode.Euler, 4)).Transform(g, q)), "has 3 steps")
 }
 
 // Landmarks that move by five and ten widths of the kernel, where steps with K alone stall with 0.06 left. Of the geodesics that end

@@ -6,6 +6,7 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/kernels"
@@ -56,7 +57,7 @@ func (m Manifold) Fits(x []float64) error {
 func (m Manifold) places(x []float64) [][]float64 { return engine.Unflatten(x, m.D) }
 
 // fits is Fits for points of space.
-func (m Manifold) fits(points ...[][]float64) error {
+func (m Manifold) fits(points ...geom.Shape) error {
 	if k, ok := m.Kernel.(kernels.Bounded); ok {
 		return k.Fits(slices.Concat(points...))
 	}

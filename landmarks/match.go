@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
@@ -34,7 +35,7 @@ type DataTerm interface {
 // Correspondence returns the data term Σ_i w_i Σ_a (x_ia − y_ia)², where points x_i of a deformed shape correspond to the
 // points y_i of the target, [n][D]. Coordinates of the target that are NaN are left out, so landmarks may be missing. weights
 // has one number w_i ≥ 0 for each point; the default is 1.
-func Correspondence(target [][]float64, weights ...float64) DataTerm {
+func Correspondence(target geom.Shape, weights ...float64) DataTerm {
 	return correspondence{geom.Clone(target), slices.Clone(weights)}
 }
 
@@ -105,8 +106,8 @@ type Matching struct {
 	// Geodesic is the geodesic of the points with momenta: the source or the control points. Its Residual is √(Mismatch/Before),
 	// the share of the distance that is left, 0 for Before = 0. Its Iterations and Status are those of the minimisation.
 	Geodesic
-	Source   [][][]float64 // the source points at the times 0, 1/n, …, 1, [n + 1][k][D]
-	Deformed [][]float64   // the source at time 1
+	Source   []geom.Shape // the source points at the times 0, 1/n, …, 1, [n + 1][k][D]
+	Deformed geom.Shape   // the source at time 1
 
 	Before, Mismatch float64 // the data term of the source at times 0 and 1: squared distances
 	Objective        float64 // ½ ‖v‖²_K + Mismatch/2σ²
@@ -201,7 +202,7 @@ func (s *Space) checkMatch(controls, source [][]float64, term DataTerm, sigma fl
 func (s *Space) match(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []solve.Option) (_ *Matching, err error) {
 	defer try.Named(&err, "%s", name)
 	inputs := try.Get(s.checkMatch(controls, source, term, sigma))
-	q, scales := s.Vector(controls), term.Scales()
+	q, scales := shape.Flat(controls), term.Scales()
 	kernel := try.Get(s.newSpectrum(q))
 	r := s.newRegistration(q, source, term, inputs, kernel)
 	defer func() { r.objective.Free() }()
@@ -234,7 +235,7 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 		m.Iterations = iterations
 	}
 	if m.Source = m.Path; source != nil {
-		m.Source = try.Get(s.Carry(&m.Geodesic, source))
+		m.Source = try.Get(s.Transform(&m.Geodesic, source))
 	}
 	m.Deformed = m.Source[len(m.Source)-1]
 	try.Do(s.holds(m, term))
@@ -250,7 +251,7 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 // it has converged, but no steps are enough. Where more steps are, it returns a space that takes them, in which to go on.
 func (s *Space) found(steady *Space, q, p []float64, status geom.Status) (g *Geodesic, finer *Space, err error) {
 	const fine = 1e-5 // of geodesics between outlines StepError, where it is not measured, is ten times too large
-	if g, err = steady.With(geom.Inexact).Shoot(s.Point(q), s.Point(p)); err != nil {
+	if g, err = steady.With(geom.FixedSteps).Shoot(s.Point(q), s.Point(p)); err != nil {
 		return nil, nil, err
 	}
 	if g.Status = status; status != geom.Converged || g.StepError <= fine {
@@ -312,7 +313,7 @@ func (s *Space) newRegistration(x []float64, z [][]float64, term DataTerm, input
 		if z == nil {
 			end = s.Manifold.points(ode.Flow(geom.Geodesics(s.Manifold), s.Method(), s.Steps(), ode.State{x, p})[0])
 		} else {
-			end = s.CarryOnGraph(x, p, in[4])
+			end = s.TransformOnGraph(x, p, in[4])
 		}
 		mismatch := term.Distance(end, scale, in[given:])
 		f := Add(geom.Hamiltonian(s.Manifold)(x, p), Mul(MulScalar(precision, 0.5), mismatch))

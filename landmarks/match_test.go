@@ -334,17 +334,17 @@ func TestErrorsNameTheFunction(t *testing.T) {
 	space := landmarks.New(2, 2, kernels.Gaussian(1))
 	q, short := [][]float64{{0, 0}, {1, 0}}, [][]float64{{0, 0}}
 	for name, err := range map[string]error{
-		"MatchFrom: σ":                       expect.Error(space.MatchFrom(q, q, landmarks.Correspondence(q), -1)),
-		"MatchFrom: 2 points":                expect.Error(space.MatchFrom(q, q, landmarks.Correspondence(short), 1)),
-		"MatchFrom: the points with momenta": expect.Error(space.MatchFrom(short, q, landmarks.Correspondence(q), 1)),
-		"Match: the points with momenta":     expect.Error(space.Match(short, landmarks.Correspondence(q), 1)),
-		"LogWithin: the starting shape":      expect.Error(space.LogWithin(short, q, 1)),
-		"MatchFrom: no data term":            expect.Error(space.MatchFrom(q, q, nil, 1)),
-		"Match: no data term":                expect.Error(space.Match(q, nil, 1)),
-		"Carry: no geodesic":                 expect.Error(space.Carry(nil, q)),
-		"Carry: the start of the geodesic":   expect.Error(space.Carry(&landmarks.Geodesic{}, q)),
-		"Carry: no points":                   expect.Error(space.Carry(&landmarks.Geodesic{Start: q, Momentum: q}, nil)),
-		"LogWithin: tolerance":               expect.Error(space.LogWithin(q, q, -1)),
+		"MatchFrom: σ":                         expect.Error(space.MatchFrom(q, q, landmarks.Correspondence(q), -1)),
+		"MatchFrom: 2 points":                  expect.Error(space.MatchFrom(q, q, landmarks.Correspondence(short), 1)),
+		"MatchFrom: the points with momenta":   expect.Error(space.MatchFrom(short, q, landmarks.Correspondence(q), 1)),
+		"Match: the points with momenta":       expect.Error(space.Match(short, landmarks.Correspondence(q), 1)),
+		"LogWithin: the starting shape":        expect.Error(space.LogWithin(short, q, 1)),
+		"MatchFrom: no data term":              expect.Error(space.MatchFrom(q, q, nil, 1)),
+		"Match: no data term":                  expect.Error(space.Match(q, nil, 1)),
+		"Transform: no geodesic":               expect.Error(space.Transform(nil, q)),
+		"Transform: the start of the geodesic": expect.Error(space.Transform(&landmarks.Geodesic{}, q)),
+		"Transform: no points":                 expect.Error(space.Transform(&landmarks.Geodesic{Start: q, Momentum: q}, nil)),
+		"LogWithin: tolerance":                 expect.Error(space.LogWithin(q, q, -1)),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), name) {
 			t.Errorf("%v, want %s", err, name)

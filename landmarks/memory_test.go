@@ -9,6 +9,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 )
 
 // Reverse mode through 10,000 steps of 39 landmarks raises the process's peak memory by less than 300 MB, and the
@@ -19,7 +20,7 @@ func TestMemoryOfALongLoop(t *testing.T) {
 		loss := ReduceAllMean(Square(Sub(ode.Flow(geom.Geodesics(m.Manifold), ode.Euler, 10000, ode.State{q, p})[0], target)))
 		return loss, Gradient(loss, p)[0]
 	})
-	q, target := m.Vector(atlas), m.Vector(colin)
+	q, target := shape.Flat(atlas), shape.Flat(colin)
 	p := make([]float64, len(q))
 	for i := range p {
 		p[i] = 0.2 * (target[i] - q[i])

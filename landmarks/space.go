@@ -61,8 +61,8 @@ func (s *Space) With(options ...geom.Option) *Space {
 
 // Log returns the geodesic from shape q to shape target, both [n][dim]: see geom.Space.Log. For more than 1000 landmarks it calls LogWithin with a
 // tolerance of 1e-6 times the root mean square distance of the landmarks of q from their centre. LogAll and LogFrom, and what calls them, such as
-// stats.FrechetMean without Mismatch, are those of geom.Space for any number of landmarks.
-func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
+// stats.FrechetMean without RelativeNoise, are those of geom.Space for any number of landmarks.
+func (s *Space) Log(q, target geom.Shape) (*Geodesic, error) {
 	if s.Manifold.N > denseLimit && len(q) == s.Manifold.N {
 		if err := s.CheckNumbers("starting shape", q); err != nil {
 			return nil, fmt.Errorf("Log: %w", err)
@@ -70,4 +70,18 @@ func (s *Space) Log(q, target [][]float64) (*Geodesic, error) {
 		return s.logWithin("Log", q, target, 1e-6*pointset.CentroidSize(q)/math.Sqrt(float64(len(q))))
 	}
 	return s.Space.Log(q, target)
+}
+
+// Exp returns the geodesic from shape q with the initial velocity v: see geom.Space.Exp.
+func (s *Space) Exp(q, v geom.Shape) (*Geodesic, error) { return s.Space.Exp(q, v) }
+
+// Shoot returns the geodesic from shape q with the initial momentum p: see geom.Space.Shoot.
+func (s *Space) Shoot(q, p geom.Shape) (*Geodesic, error) { return s.Space.Shoot(q, p) }
+
+// LogAll returns the geodesics from each shape x_i to y_i: see geom.Space.LogAll.
+func (s *Space) LogAll(x, y []geom.Shape) ([]*Geodesic, error) { return s.Space.LogAll(x, y) }
+
+// Transport moves tangent vectors in parallel along a geodesic: see geom.Space.Transport.
+func (s *Space) Transport(g *Geodesic, v ...geom.Shape) ([][]geom.Shape, error) {
+	return s.Space.Transport(g, v...)
 }

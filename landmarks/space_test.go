@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -101,7 +102,7 @@ func TestInvariants(t *testing.T) {
 				}
 				h = expect.Must(m.Call(hamiltonian{}, func(in []*Node) []*Node {
 					return []*Node{geom.Hamiltonian(m.Manifold)(in[0], in[1])}
-				}, m.Vector(q), m.Vector(p))).Scalar(0)
+				}, shape.Flat(q), shape.Flat(p))).Scalar(0)
 				return
 			}
 			h0, x0, y0, a0 := invariants(g.Start, g.Momentum)
@@ -157,11 +158,11 @@ func TestOneLandmarkMovesStraight(t *testing.T) {
 
 // The flow moves points that sit on the landmarks with them, is the diffeomorphism of the landmarks, and leaves far
 // points alone.
-func TestCarry(t *testing.T) {
+func TestTransform(t *testing.T) {
 	m, atlas, colin := callosa()
 	g := expect.Must(m.Log(atlas, colin))
 	points := append(append([][]float64{}, atlas...), []float64{1000, 1000})
-	paths := expect.Must(m.Carry(g, points))
+	paths := expect.Must(m.Transform(g, points))
 	for k := range paths {
 		expect.Abs(t, fmt.Sprintf("time %d: points on the landmarks", k), paths[k][:39], g.Path[k], 1e-11)
 		expect.Abs(t, fmt.Sprintf("time %d: a far point", k), paths[k][39:], points[39:], 0)
@@ -177,7 +178,7 @@ func TestDerivativesOfExp(t *testing.T) {
 		grad := Gradient(loss, p)[0]
 		return []*Node{loss, grad, Gradient(ReduceAllSum(Mul(grad, direction)), p)[0]}
 	})
-	q, target := m.Vector(atlas), m.Vector(colin)
+	q, target := shape.Flat(atlas), shape.Flat(colin)
 	p, direction := make([]float64, 78), make([]float64, 78)
 	for i := range p {
 		p[i], direction[i] = 0.3*(target[i]-q[i]), math.Cos(float64(i))
@@ -226,5 +227,5 @@ func TestBadShapes(t *testing.T) {
 	expect.Refused(t, expect.Error(m.LogAll([]geom.Shape{good, good}, []geom.Shape{good, good[:2]})), "Log: end 1 has 2 landmarks, the manifold has 3")
 	expect.Refused(t, expect.Error(m.Shoot(good, [][]float64{{1e200, 0}, {-1e200, 3}, {0, 1e200}})), "the geodesic diverges at step")
 	g := expect.Must(m.Exp(good, good))
-	expect.Refused(t, expect.Error(m.Carry(g, [][]float64{{1, 2}, {3}})), "Carry: point 1: 1 coordinates")
+	expect.Refused(t, expect.Error(m.Transform(g, [][]float64{{1, 2}, {3}})), "Transform: point 1: 1 coordinates")
 }

@@ -58,7 +58,7 @@ func (langevin) Diffusion(y ode.State, params []*Node) *Node {
 }
 
 // moving makes a process whose state is a shape with momenta.
-func (s *Space) moving(name string, q, p [][]float64, noise int, params []any, d stochastic.Dynamics) stochastic.Process[geom.Shape] {
+func (s *Space) moving(name string, q, p geom.Shape, noise int, params []any, d stochastic.Dynamics) stochastic.Process[geom.Shape] {
 	return stochastic.Process[geom.Shape]{Space: s.Space, Name: name, Scheme: ode.EulerHeun, Noise: noise, Start: geom.Clone(q),
 		Parts: []stochastic.Part[geom.Shape]{{Kind: geom.Covector, Vectors: []geom.Shape{geom.Clone(p)}}}, Params: params, Dynamics: d}
 }
@@ -82,7 +82,7 @@ func (s *Space) Eulerian(q, p [][]float64, fields NoiseFields) (stochastic.Proce
 	if err := s.checkFields(fields); err != nil {
 		return stochastic.Process[geom.Shape]{}, fmt.Errorf("%s: %w", what, err)
 	}
-	return s.moving(what, q, p, len(fields.Centres), []any{geom.Clone(fields.Centres), geom.Clone(fields.Amplitudes), fields.Width}, eulerian{s.Manifold.N, s.Manifold.D}), nil
+	return s.moving(what, q, p, len(fields.Centres), []any{geom.Clone(geom.Shape(fields.Centres)), geom.Clone(geom.Shape(fields.Amplitudes)), fields.Width}, eulerian{s.Manifold.N, s.Manifold.D}), nil
 }
 
 // eulerian is the equation of Eulerian for n landmarks in R^d.

@@ -8,6 +8,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -122,13 +123,13 @@ func TestEulerianNoise(t *testing.T) {
 func TestShapesOfProcesses(t *testing.T) {
 	s, q, p := triangle()
 	run := stochastic.Run{Paths: 2, Steps: 5, Time: 0.1, Seed: 9}
-	x, flat := s.Vector(q), s.OnNumbers()
+	x, flat := shape.Flat(q), s.OnNumbers()
 	for name, c := range map[string]struct {
 		shapes stochastic.Process[geom.Shape]
 		points stochastic.Process[geom.Vec]
 	}{
 		"Brownian":    {stochastic.Brownian(s, q), stochastic.Brownian(flat, x)},
-		"Development": {stochastic.Development(s, q, p), stochastic.Development(flat, x, s.Vector(p))},
+		"Development": {stochastic.Development(s, q, p), stochastic.Development(flat, x, shape.Flat(p))},
 	} {
 		ends, points := expect.Must(c.shapes.Sample(run)), expect.Must(c.points.Sample(run))
 		for k := range points {
@@ -142,8 +143,8 @@ func TestShapesOfProcesses(t *testing.T) {
 	}
 	expect.Abs(t, "start of a bridge", b.Points[1][0], q, 0)
 	expect.Abs(t, "end of a bridge", b.Points[1][5], target, 0)
-	m := expect.Must(stochastic.DiffusionMean(s, stochastic.Guided, [][][]float64{q, target}, q, run))
-	same := expect.Must(stochastic.DiffusionMean(flat, stochastic.Guided, [][]float64{x, s.Vector(target)}, x, run))
+	m := expect.Must(stochastic.DiffusionMean(s, stochastic.Guided, []geom.Shape{q, target}, q, run))
+	same := expect.Must(stochastic.DiffusionMean(flat, stochastic.Guided, [][]float64{x, shape.Flat(target)}, x, run))
 	expect.Abs(t, "diffusion mean", m.Point, s.Point(same.Point), 0)
 	if m.Variance != same.Variance || m.Status != same.Status {
 		t.Errorf("diffusion mean %+v, of points %+v", m, same)

@@ -50,7 +50,7 @@ func TestTransport(t *testing.T) {
 		expect.Abs(t, fmt.Sprintf("along the path, landmark %d", i), along[0][40][i], moved[1][40][i], 1e-6)
 	}
 	expect.Refused(t, expect.Error(s.Transport(g, w[:2])), "the vector has 2 landmarks, the manifold has 3")
-	expect.Refused(t, expect.Error(s.TransportAlong([][][]float64{q, {{0, 0}, {0, 0}, {1, 1}}}, w)), "point 1: landmarks 0 and 1 coincide")
+	expect.Refused(t, expect.Error(s.TransportAlong([]geom.Shape{q, {{0, 0}, {0, 0}, {1, 1}}}, w)), "point 1: landmarks 0 and 1 coincide")
 }
 
 // A deformation of another subject: its length stays, there and back it is as before, and the pole ladder (N. Guigui and X. Pennec,
@@ -65,19 +65,16 @@ func TestTransportGeodesic(t *testing.T) {
 	back := expect.Must(s.TransportGeodesic(there, expect.Must(s.Inverse(along))))
 	expect.Abs(t, "there and back", back.End, g.End, 1e-6)
 
-	scaled := func(v [][]float64, by float64) [][]float64 {
-		return geom.Like(v, floats.ScaleTo(make([]float64, 6), by, geom.Numbers(v)))
-	}
 	var errors []float64
 	for _, rungs := range []int{2, 4} {
-		v, stride := scaled(g.Velocity, 1/float64(rungs)), 40/rungs
+		v, stride := g.Velocity.Scale(1/float64(rungs)), 40/rungs
 		for k := 0; k < 40; k += stride {
 			x, middle, y := along.Path[k], along.Path[k+stride/2], along.Path[k+stride]
 			pole := expect.Must(s.Exp(x, v)).End
-			opposite := expect.Must(s.Exp(middle, scaled(expect.Must(s.Log(middle, pole)).Velocity, -1))).End
-			v = scaled(expect.Must(s.Log(y, opposite)).Velocity, -1)
+			opposite := expect.Must(s.Exp(middle, expect.Must(s.Log(middle, pole)).Velocity.Scale(-1))).End
+			v = expect.Must(s.Log(y, opposite)).Velocity.Scale(-1)
 		}
-		errors = append(errors, floats.Distance(geom.Numbers(scaled(v, float64(rungs))), geom.Numbers(there.Velocity), 2))
+		errors = append(errors, v.Scale(float64(rungs)).Distance(there.Velocity))
 	}
 	t.Logf("pole ladder: errors %.3g", errors)
 	expect.Abs(t, "order of the pole ladder", math.Log2(errors[0]/errors[1]), 2, 0.3)

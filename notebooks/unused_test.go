@@ -56,8 +56,8 @@ var kept = map[string][]string{
 	},
 	"geom/linalg":                   {"Node", "Spectrum.Exp", "Spectrum.Log"},
 	"geom/stats":                    {"MeanDistance"},
-	"geom/tree":                     {"Ancestors.LogLikelihood"},
-	"landmarks":                     {"Flow.CarryFramesOnGraph", "JetSpace.Split"},
+	"geom/tree":                     {"Ancestors.LogLikelihood"}, // of given rates, against which package guided is tested
+	"landmarks":                     {"Flow.TransformFramesOnGraph", "JetSpace.Split"},
 	"landmarks/morpho/shapestats":   {"Integration.At"},
 	"landmarks/morpho/supplement":   {"Document.Tables", "Document.Figures"},
 	"landmarks/surfaces/population": {"Regression.At"},

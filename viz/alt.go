@@ -150,31 +150,6 @@ func together(layers, seen []string) (out []string) {
 	return out
 }
 
-// named is what a layer is, with what the legend says of it.
-func (l *Layer) named() string {
-	if l.label == "" {
-		return l.noun()
-	}
-	return fmt.Sprintf("%s %q", l.noun(), l.label)
-}
-
-// noun names what the layer draws: "outline", "23 outlines", "density on 642 vertices".
-func (l *Layer) noun() string {
-	name, count := strings.ToLower(l.name), 0
-	if items, ok := l.what.(itemizer); ok {
-		count = items.Items()
-	}
-	switch {
-	case l.account.noun != nil:
-		return l.account.noun(count)
-	case count > 0 && strings.HasSuffix(name, "s"):
-		return plural(strings.TrimSuffix(name, "s"))(count)
-	case count > 1:
-		return fmt.Sprintf("%s (%d)", name, count)
-	}
-	return name
-}
-
 func (a legend) alt() string {
 	var out []string
 	for _, l := range a.bars {

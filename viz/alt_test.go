@@ -10,6 +10,7 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 func TestAlt(t *testing.T) {
@@ -41,7 +42,7 @@ func TestAlt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := s.bundle()
+	data := expect.Must(s.bundle())
 	var file struct {
 		Role  string `xml:"role,attr"`
 		Title string `xml:"title"`
@@ -119,9 +120,9 @@ func TestSeen(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
-	// A kind of layer of one's own may have any name and any marks.
-	for _, name := range []string{"Series", "Scatter", "Outline", "Lines", "Arrows", "Trajectories", "Histogram", "VLine", "Tree", "Names"} {
-		for _, draw := range []drawFunc{
+	// A kind of layer may have any marks.
+	for _, l := range []*Layer{Series(x, x), Scatter(x, x), Outline(q), Lines(q), Arrows(q, q), Trajectories([]shape.Shape{q, q}), Histogram(x, 0), VLine(1), Tree(species()), Names(corner, []string{"A", "B"})} {
+		for _, draw := range []func(c *canvas) error{
 			func(c *canvas) error { c.dot(q[0], 1, Blue, pen{}); return nil },
 			func(c *canvas) error {
 				c.area(q, Blue)
@@ -131,7 +132,7 @@ func TestSeen(t *testing.T) {
 			},
 			func(c *canvas) error { c.rowsOf(1, 5); c.nameAt([]float64{0, 7}, "A", Blue); return nil },
 		} {
-			expect.Must(alt(Fig(Outline(q).Label("q"), newLayer(name, draw))))
+			expect.Must(alt(Fig(Outline(q).Label("q"), newLayer(l.traits, draw))))
 		}
 	}
 	slide := func(by float64) string {
@@ -163,7 +164,7 @@ func TestNamesOfAnyLetters(t *testing.T) {
 				t.Errorf("%s %q: %v", kind, name, err)
 				continue
 			}
-			data := s.bundle()
+			data := expect.Must(s.bundle())
 			var file struct {
 				Title string `xml:"title"`
 				Desc  string `xml:"desc"`

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -12,18 +13,12 @@ import (
 // points with 3 make a figure in space, which is projected as its camera sees it, without what a surface hides. Widths of
 // strokes and diameters of dots are in points (1/72 inch).
 type canvas struct {
-	marks  []mark
-	layer  *Layer
-	chart  bool   // x and y are different quantities: axes need no common scale
-	scaled bool   // Layer.Scale means something
-	unit   string // of the factor of Scale, in the legend; "" for a pure number
-	rows   int    // y numbers rows, each so many points high
-	row    float64
-	err    error
-	tone   float64 // of the item whose colour was asked for last
-
-	surrounds bool // Hull and Ellipse mean something
-	hovers    bool // Hover means something
+	marks []mark
+	layer *Layer
+	rows  int // y numbers rows, each so many points high
+	row   float64
+	err   error
+	tone  float64 // of the item whose colour was asked for last
 }
 
 // A pen is the look of a line.
@@ -87,7 +82,6 @@ func (c *canvas) dot(at []float64, diameter float64, fill color.NRGBA, edge pen)
 
 // dots draws discs at points, or other marks of the layer's shape, with the names that Hover gives them.
 func (c *canvas) dots(points [][]float64, diameter float64) error {
-	c.hovers = true
 	if names := c.layer.hover; names != nil && len(names) != len(points) {
 		return fmt.Errorf("Hover: %d names for %d points", len(names), len(points))
 	}
@@ -109,7 +103,6 @@ func (c *canvas) arrow(from, to []float64, s pen) {
 // vector draws the vector v at a point as an arrow, longer or shorter by the factor that Layer.Scale sets; without one
 // the figure chooses a factor that lets the layer's longest vector be read. The legend states the factor.
 func (c *canvas) vector(at, v []float64, s pen) {
-	c.scaled = true
 	c.add(mark{kind: vectorMark, at: [][]float64{at, v}, stroke: s})
 }
 
@@ -138,7 +131,7 @@ func (c *canvas) glyph(at []float64, points [][]float64, fill color.NRGBA, s pen
 
 // rowsOf says that y numbers rows, of which there are n, from 0: there is no y axis, and the x axis reaches as far as the data. If the
 // figure's size is not set, a row is so many points high.
-func (c *canvas) rowsOf(n int, points float64) { c.chart, c.rows, c.row = true, n, points }
+func (c *canvas) rowsOf(n int, points float64) { c.rows, c.row = n, points }
 
 // ink returns the colour of item i of the layer: the colour for its value if the layer is coloured by values, and else the
 // one colour of the layer.
@@ -150,7 +143,7 @@ func (c *canvas) ink(i int) color.NRGBA {
 	c.tone = 0.5
 	if i < 0 || i >= len(l.values) {
 		if c.err == nil {
-			c.err = fmt.Errorf("item %d is drawn, of %d that Items announced", i, len(l.values))
+			c.err = fmt.Errorf("item %d is drawn, of %d that the layer announced", i, len(l.values))
 		}
 	} else {
 		c.tone = l.tone(l.values[i])
@@ -166,19 +159,13 @@ func (c *canvas) width(points float64) float64 {
 	return points
 }
 
-// scale returns the factor that Layer.Scale was given, or 1. The legend states a factor other than 1 with the unit,
-// "2 sd" say, or as "×2" where the unit is empty. Vectors need no call: they have their factor from Vector.
-func (c *canvas) scale(unit string) float64 {
-	c.scaled, c.unit = true, unit
+// scale returns the factor that Layer.Scale was given, or 1. Vectors need no call: they have their factor from vector.
+func (c *canvas) scale() float64 {
 	if c.layer.scale > 0 {
 		return c.layer.scale
 	}
 	return 1
 }
-
-// isChart says that x and y are different quantities, as in a plot of an energy over time: the figure then has axes of
-// independent scale.
-func (c *canvas) isChart() { c.chart = true }
 
 // stroke returns the line style of item i of the layer: its colour, the width that Layer.Width set or else the given one in
 // points, and whether it is dashed.
@@ -197,22 +184,16 @@ func (l *Layer) record(t float64) (*canvas, error) {
 		return nil, fmt.Errorf("%s: %w", l.name, l.err)
 	}
 	c := &canvas{layer: l}
-	what := l.what
+	draw := l.draw
 	if n := len(l.frames); n > 0 {
 		frame := l.frames[int(math.Round(t*float64(n-1)))]
-		if what = frame.what; frame.values != nil {
+		if draw = frame.draw; frame.values != nil {
 			l.values = frame.values
 		}
 	}
-	err := what.Draw(c)
+	err := draw(c)
 	if err == nil {
 		err = c.check()
-	}
-	if err == nil && l.scale > 0 && !c.scaled {
-		err = fmt.Errorf("Scale means nothing to this layer: it is for arrows, ellipses and the like")
-	}
-	if err == nil && ((l.hull || l.ellipse) && !c.surrounds || l.hover != nil && !c.hovers) {
-		err = fmt.Errorf("Hull and Ellipse are for Scatter, Hover is for Scatter, Points and Wireframe: they mean nothing to this layer")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
@@ -275,7 +256,7 @@ func (b box) radius(dim int) float64 {
 	return r
 }
 
-func boxOf(sets ...[][]float64) box {
+func boxOf(sets ...shape.Shape) box {
 	b := emptyBox()
 	for _, s := range sets {
 		for _, p := range s {

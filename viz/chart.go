@@ -13,21 +13,19 @@ import (
 // Series draws y against x as a line: a convergence curve, an energy over time. A figure with a Series, Scatter, Band,
 // Histogram, HLine or VLine has axes of independent scale.
 func Series(x, y []float64) *Layer {
-	return newLayer("Series", drawFunc(func(c *canvas) error {
-		c.isChart()
+	return newLayer(traits{name: "Series", chart: true, noun: "curve", detail: (*scene).course}, func(c *canvas) error {
 		points, err := pairs(x, y)
 		if err != nil {
 			return err
 		}
 		c.line(points, false, c.stroke(0, 1.1))
 		return nil
-	})).of(account{noun: called("curve"), detail: (*scene).course})
+	})
 }
 
 // Scatter draws y against x as dots; both have the same length. Several in one figure that have labels have marks of different shapes. Hull and Ellipse draw the outline of the cloud.
 func Scatter(x, y []float64) *Layer {
-	return newLayer("Scatter", each{len(x), func(c *canvas) error {
-		c.isChart()
+	return newLayer(traits{name: "Scatter", takes: "ColorBy Hover Hull Ellipse", chart: true, group: true, items: len(x), noun: "point", detail: (*scene).cloud}, func(c *canvas) error {
 		points, err := pairs(x, y)
 		if err != nil {
 			return err
@@ -36,13 +34,12 @@ func Scatter(x, y []float64) *Layer {
 			return err
 		}
 		return c.surround(points)
-	}}).of(account{noun: plural("point"), detail: (*scene).cloud})
+	})
 }
 
 // Band fills the range from lo to hi over x: an error band, a confidence region.
 func Band(x, lo, hi []float64) *Layer {
-	return newLayer("Band", drawFunc(func(c *canvas) error {
-		c.isChart()
+	return newLayer(traits{name: "Band", chart: true}, func(c *canvas) error {
 		below, err := pairs(x, lo)
 		if err != nil {
 			return err
@@ -59,7 +56,7 @@ func Band(x, lo, hi []float64) *Layer {
 		}
 		c.area(below, fade(c.ink(0), 0.25))
 		return nil
-	}))
+	})
 }
 
 // Histogram draws the distribution of the values as bars of equal width whose areas sum to 1. bins is their number; 0
@@ -67,8 +64,7 @@ func Band(x, lo, hi []float64) *Layer {
 // the values are alike and IQR is 0, the width 3.49·s·n^(−1/3) with their standard deviation s (Scott 1979), and not fewer
 // than 1 + log₂ n bars (Sturges 1926).
 func Histogram(values []float64, bins int) *Layer {
-	return newLayer("Histogram", drawFunc(func(c *canvas) error {
-		c.isChart()
+	return newLayer(traits{name: "Histogram", chart: true, detail: (*scene).peak}, func(c *canvas) error {
 		if len(values) == 0 {
 			return fmt.Errorf("no values: give at least one")
 		}
@@ -113,7 +109,7 @@ func Histogram(values []float64, bins int) *Layer {
 			c.line(bar, true, c.stroke(0, 0.5))
 		}
 		return nil
-	})).of(account{detail: (*scene).peak})
+	})
 }
 
 // HLine draws a line across the whole chart at height y: an expected value, a tolerance.
@@ -123,14 +119,13 @@ func HLine(y float64) *Layer { return level("HLine", "horizontal line", []float6
 func VLine(x float64) *Layer { return level("VLine", "vertical line", []float64{x, math.NaN()}, x) }
 
 func level(name, noun string, at []float64, v float64) *Layer {
-	return newLayer(name, drawFunc(func(c *canvas) error {
-		c.isChart()
+	return newLayer(traits{name: name, chart: true, noun: noun, detail: func(*scene, *Layer) string { return "at " + short(v) }}, func(c *canvas) error {
 		if !lists.Finite(v) {
 			return fmt.Errorf("the value is %v", v)
 		}
 		c.add(mark{kind: levelMark, at: [][]float64{at}, stroke: c.stroke(0, 0.8)})
 		return nil
-	})).of(account{noun: called(noun), detail: func(*scene, *Layer) string { return "at " + short(v) }}).Color(Grey).Dashed()
+	}).Color(Grey).Dashed()
 }
 
 // pairs joins x and y to points.

@@ -3,6 +3,8 @@ package viz
 import (
 	"image/color"
 	"math"
+
+	"github.com/lucasb-eyer/go-colorful"
 )
 
 // The colours of Okabe & Ito (2008), which readers with every common form of colour blindness can tell apart, with white
@@ -44,12 +46,12 @@ func signedColour(t float64) color.NRGBA {
 	return within(0.98-0.38*strength, 0.17*strength, hue)
 }
 
-// within returns a colour of OKLab, as strong as sRGB has it; the hue is in degrees.
+// within returns a colour of OKLab (Ottosson 2020), as strong as sRGB has it; the hue is in degrees.
 func within(lightness, chroma, hue float64) color.NRGBA {
 	for ; ; chroma -= 0.005 {
-		c, inside := oklch(lightness, math.Max(0, chroma), hue*math.Pi/180)
-		if inside || chroma <= 0 {
-			return c
+		if c := colorful.OkLch(lightness, math.Max(0, chroma), hue); c.IsValid() || chroma <= 0 {
+			r, g, b := c.Clamped().RGB255()
+			return color.NRGBA{r, g, b, 0xff}
 		}
 	}
 }
@@ -87,38 +89,6 @@ func (l *Layer) colour(t float64) color.NRGBA {
 		return levelColour(t)
 	}
 	return rampColour(t)
-}
-
-// fills says that the layer fills areas, or surfaces that have a form.
-func (l *Layer) fills(form bool) *Layer {
-	l.filled, l.form = true, form
-	return l
-}
-
-// oklch converts lightness, chroma and hue of OKLab to sRGB and says whether the colour lies in sRGB's gamut.
-func oklch(lightness, chroma, hue float64) (color.NRGBA, bool) {
-	a, b := chroma*math.Cos(hue), chroma*math.Sin(hue)
-	l := math.Pow(lightness+0.3963377774*a+0.2158037573*b, 3)
-	m := math.Pow(lightness-0.1055613458*a-0.0638541728*b, 3)
-	s := math.Pow(lightness-0.0894841775*a-1.2914855480*b, 3)
-	inside := true
-	channel := func(linear float64) uint8 {
-		if linear < 0 || linear > 1 {
-			inside = false
-		}
-		linear = math.Min(1, math.Max(0, linear))
-		if linear <= 0.0031308 {
-			return uint8(math.Round(255 * 12.92 * linear))
-		}
-		return uint8(math.Round(255 * (1.055*math.Pow(linear, 1/2.4) - 0.055)))
-	}
-	c := color.NRGBA{
-		R: channel(4.0767416621*l - 3.3077115913*m + 0.2309699292*s),
-		G: channel(-1.2684380046*l + 2.6097574011*m - 0.3413193965*s),
-		B: channel(-0.0041960863*l - 0.7034186147*m + 1.7076147010*s),
-		A: 0xff,
-	}
-	return c, inside
 }
 
 // fade returns c with its opacity multiplied by f.

@@ -1,6 +1,7 @@
 package viz
 
 import (
+	"image"
 	"image/color"
 	"math"
 
@@ -15,7 +16,7 @@ import (
 // at whose ticks lines of equal value are drawn on the surface. Tessellate makes the mesh of a surface f(u, v).
 func Density(vertices [][]float64, triangles [][3]int, quantity string, values []float64) *Layer {
 	body := surface{vertices: vertices, triangles: triangles}
-	l := newLayer("Density", each{len(vertices), func(c *canvas) error {
+	l := newLayer(traits{name: "Density", takes: "ColorBy", items: len(vertices), noun: "density on %d vertices", filled: true, form: true}, func(c *canvas) error {
 		if err := body.draw(c); err != nil {
 			return err
 		}
@@ -28,7 +29,7 @@ func Density(vertices [][]float64, triangles [][3]int, quantity string, values [
 			}
 		}
 		return nil
-	}}).of(account{noun: counted("density on %d vertices")}).fills(true)
+	})
 	if len(values) == 0 {
 		l.fail("no values")
 		return l
@@ -158,7 +159,7 @@ func (l *Layer) power() int {
 
 // drawBar draws the colour bar at the upper edge of a strip of the page.
 func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
-	const thickness, tick, beside, steps = 6, 2.5, 3, 128
+	const thickness, tick, beside, steps = 6, 2.5, 3, 512
 	sty := style(keyText)
 	width, unit := min(0.62*strip.Size().X, 7*cm), ""
 	if power := l.power(); power != 0 {
@@ -168,10 +169,11 @@ func (l *Layer) drawBar(c draw.Canvas, strip vg.Rectangle) {
 	middle, top := (strip.Min.X+strip.Max.X)/2, strip.Max.Y-4
 	place := func(t float64) vg.Length { return middle + width*vg.Length(t-0.5) }
 	var all []stamp
+	ramp := image.NewNRGBA(image.Rect(0, 0, steps, 1)) // an image has no hairlines
 	for i := range steps {
-		from, to := place(float64(i)/steps), place(math.Min(1, (float64(i)+1.3)/steps)) // no hairline between
-		all = append(all, stamp{at: []vg.Point{{X: from, Y: top - thickness}, {X: to, Y: top - thickness}, {X: to, Y: top}, {X: from, Y: top}}, closed: true, fill: fade(l.colour(l.tone(l.lo+(l.hi-l.lo)*(float64(i)+0.5)/steps)), l.opacity)})
+		ramp.SetNRGBA(i, 0, fade(l.colour(l.tone(l.lo+(l.hi-l.lo)*(float64(i)+0.5)/steps)), l.opacity))
 	}
+	c.DrawImage(vg.Rectangle{Min: vg.Point{X: place(0), Y: top - thickness}, Max: vg.Point{X: place(1), Y: top}}, ramp)
 	sty.YAlign = text.YCenter
 	c.FillText(sty, vg.Point{X: place(1) + beside, Y: top - thickness/2}, unit)
 	sty.XAlign, sty.YAlign = text.XCenter, text.YTop

@@ -1,16 +1,14 @@
 package viz
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 
-	"anatomy/geom/try"
+	"anatomy/geom/shape"
 )
 
 // Drag shows a geodesic of landmarks in the plane that the reader takes hold of: path holds its shapes from start to end,
@@ -22,23 +20,23 @@ import (
 //
 //	r := nb.Must(M.Log(q0, q1))
 //	viz.Show(viz.Drag(r.Path, r.Momentum, sigma).Unit("mm"))
-func Drag(path [][][]float64, momentum [][]float64, sigma float64) *Figure {
+func Drag(path []shape.Shape, momentum [][]float64, sigma float64) *Figure {
 	return takeHold("Drag", path, momentum, sigma, true)
 }
 
 // DragPoints is Drag for landmarks that follow no outline: they are drawn as points.
-func DragPoints(path [][][]float64, momentum [][]float64, sigma float64) *Figure {
+func DragPoints(path []shape.Shape, momentum [][]float64, sigma float64) *Figure {
 	return takeHold("DragPoints", path, momentum, sigma, false)
 }
 
-func takeHold(name string, path [][][]float64, momentum [][]float64, sigma float64, closed bool) *Figure {
+func takeHold(name string, path []shape.Shape, momentum [][]float64, sigma float64, closed bool) *Figure {
 	if err := checkDrag(path, momentum, sigma); err != nil {
 		f := Fig()
 		f.err = fmt.Errorf("%s: %w", name, err)
 		return f
 	}
 	start, end := path[0], path[len(path)-1]
-	ways := make([][][]float64, len(start))
+	ways := make([]shape.Shape, len(start))
 	for i := range ways {
 		for _, q := range path {
 			ways[i] = append(ways[i], q[i])
@@ -56,7 +54,7 @@ func takeHold(name string, path [][][]float64, momentum [][]float64, sigma float
 
 const mostDragged = 80 // landmarks: with more the page would be slow
 
-func checkDrag(path [][][]float64, momentum [][]float64, sigma float64) error {
+func checkDrag(path []shape.Shape, momentum [][]float64, sigma float64) error {
 	if err := checkShapes("time", path, true); err != nil {
 		return err
 	}
@@ -94,9 +92,6 @@ type draggable struct {
 	zoom  float64 // of the sheet, on the page
 }
 
-//go:embed drag.js
-var dragScript string
-
 // dragData is what drag.js computes and draws from.
 type dragData struct {
 	Start    []float64  `json:"start"` // x₀, y₀, x₁, y₁, …
@@ -104,11 +99,12 @@ type dragData struct {
 	Momentum []float64  `json:"momentum"`
 	Sigma    float64    `json:"sigma"`
 	Grid     []float64  `json:"grid"`
-	Lines    []int      `json:"lines"` // points of each line of the grid
-	At       [2]float64 `json:"at"`    // of the origin, in points from the upper left corner
-	Unit     float64    `json:"unit"`  // points
-	Scale    float64    `json:"scale"` // of momenta
-	Name     string     `json:"name"`  // of the unit, after a space
+	Lines    []int      `json:"lines"`  // points of each line of the grid
+	At       [2]float64 `json:"at"`     // of the origin, in points from the upper left corner
+	Unit     float64    `json:"unit"`   // points
+	Scale    float64    `json:"scale"`  // of momenta
+	Name     string     `json:"name"`   // of the unit, after a space
+	Closed   bool       `json:"closed"` // the landmarks follow an outline
 }
 
 // dragged lays the figure out as wide as a page, with a margin into which a reader can drag.
@@ -141,7 +137,7 @@ func (f *Figure) dragged() (*sheet, error) {
 }
 
 // lattice returns the grid before its deformation.
-func (d *drag) lattice() [][][]float64 { return Lattice(26, d.start, d.end) }
+func (d *drag) lattice() []shape.Shape { return Lattice(26, d.start, d.end) }
 
 func (d *draggable) html() string {
 	s := d.sheet.withoutKeys()
@@ -150,12 +146,12 @@ func (d *draggable) html() string {
 	scene.hollow = true
 	var keys legend
 	for _, l := range scene.layers { // without the factor of the arrows, which the page changes
-		keys.keys = append(keys.keys, try.Get(l.key(l.label)))
+		keys.keys = append(keys.keys, l.key(l.label))
 	}
 	frame := scene.frame(scene.inner(p.at))
 	origin, one := frame.place([]float64{0, 0}), frame.place([]float64{1, 0})
 	data := dragData{
-		Start: slices.Concat(d.start...), End: slices.Concat(d.end...), Momentum: slices.Concat(d.momentum...), Sigma: d.sigma,
+		Start: slices.Concat(d.start...), End: slices.Concat(d.end...), Momentum: slices.Concat(d.momentum...), Sigma: d.sigma, Closed: d.closed,
 		At: [2]float64{float64(origin.X), float64(s.size.Y - origin.Y)}, Unit: float64(one.X - origin.X), Scale: scene.layers[len(scene.layers)-1].scale,
 	}
 	if scene.unit != "" {
@@ -167,38 +163,6 @@ func (d *draggable) html() string {
 		}
 		data.Lines = append(data.Lines, (len(l)+1)/2)
 	}
-	text := try.Get(json.Marshal(data))
-	var marks strings.Builder
-	fmt.Fprint(&marks, "<g fill=\"none\" stroke-linejoin=\"round\">\n")
-	for _, m := range [][2]string{{"grid", "stroke:#bdbdbd;stroke-width:.5"}, {"paths", "stroke:#56b4e9;stroke-width:1"}, {"start", "stroke:#707070;stroke-width:1.2"}, {"end", "stroke:#0072b2;stroke-width:1.6"}, {"shafts", "stroke:#d55e00;stroke-width:1.1"}, {"heads", "fill:#d55e00"}} {
-		if outline := m[0] == "start" || m[0] == "end"; outline && !d.closed {
-			continue
-		}
-		fmt.Fprintf(&marks, "<path data-part=\"%s\" style=\"%s\"/>\n", m[0], m[1])
-	}
-	for _, of := range [][2]string{{"start", "#707070"}, {"end", "#0072b2"}} {
-		for i := range d.start {
-			fmt.Fprintf(&marks, "<circle data-of=\"%s\" data-index=\"%d\" r=\"1.9\" fill=\"%s\"/>\n", of[0], i, of[1])
-		}
-	}
-	for _, of := range []string{"start", "end"} {
-		for i := range d.start {
-			tab := -min(i, 1) // the key Tab stops once at each shape
-			fmt.Fprintf(&marks, "<circle class=\"hold\" data-of=\"%s\" data-index=\"%d\" r=\"7\" fill=\"#000\" fill-opacity=\"0\" tabindex=\"%d\" aria-label=\"%s, landmark %d: drag it, or press the arrow keys; page up and page down lead to the next\"/>\n", of, i, tab, of, i)
-		}
-	}
-	fmt.Fprint(&marks, "</g>\n")
-	drawing := s.inline("group", d.alt+" Landmarks can be dragged.", marks.String())
-	return fmt.Sprintf(`<figure class="viz-drag" style="margin:0;width:%.0fpx;max-width:100%%">
-%s<style>.viz-drag .hold { cursor: grab; touch-action: none; outline: none } .viz-drag .hold:focus-visible { stroke: #000 }</style>
-%s%s<figcaption class="viz-controls">
-<button type="button">reset</button>
-<input type="range" min="-1" max="0.5" step="0.05" value="0" aria-label="σ, the width of the kernel">
-<output style="min-width:5.5em"></output><output style="min-width:15em"></output>
-</figcaption>
-<script type="application/json">%s</script>
-<script>
-%s</script>
-</figure>
-`, d.zoom*s.size.X.Dots(cssDots), pageStyle, drawing, keys.html(), text, dragScript)
+	return page("drag", fields{"Alt": d.alt, "Keys": keys.fields(), "Elements": s.elements(), "Width": d.zoom * s.size.X.Dots(cssDots), "Script": dragScript,
+		"Across": float64(s.size.X), "Up": float64(s.size.Y), "Data": string(sure(json.Marshal(data)))})
 }

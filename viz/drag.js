@@ -127,7 +127,20 @@
     figure.dataset.ready = "yes";
     const data = JSON.parse(figure.querySelector("script[type='application/json']").textContent), steps = 24;
     const svg = figure.querySelector("svg"), range = figure.querySelector("input"), [says, message] = figure.querySelectorAll("output");
-    const part = Object.fromEntries([...figure.querySelectorAll("[data-part]")].map(e => [e.dataset.part, e]));
+    const layer = svg.querySelector(".viz-moving"), part = {};
+    const element = (name, attributes) => {
+      const e = document.createElementNS("http://www.w3.org/2000/svg", name);
+      for (const k in attributes) e.setAttribute(k, attributes[k]);
+      return layer.appendChild(e);
+    };
+    const looks = {grid: "stroke:#bdbdbd;stroke-width:.5", paths: "stroke:#56b4e9;stroke-width:1", start: "stroke:#707070;stroke-width:1.2",
+      end: "stroke:#0072b2;stroke-width:1.6", shafts: "stroke:#d55e00;stroke-width:1.1", heads: "fill:#d55e00"};
+    for (const name in looks) if (data.closed || name != "start" && name != "end") part[name] = element("path", {style: looks[name]});
+    const circles = (of, look) => data.start.slice(data.start.length / 2).forEach((_, i) => element("circle", {"data-of": of, "data-index": i, ...look(i)}));
+    circles("start", () => ({r: 1.9, fill: "#707070"}));
+    circles("end", () => ({r: 1.9, fill: "#0072b2"}));
+    for (const of of ["start", "end"]) circles(of, i => ({class: "hold", r: 7, fill: "#000", "fill-opacity": 0, tabindex: -Math.min(i, 1), // Tab stops once at each shape
+      "aria-label": `${of}, landmark ${i}: drag it, or press the arrow keys; page up and page down lead to the next`}));
     const x = v => (data.at[0] + data.unit * v).toFixed(2), y = v => (data.at[1] - data.unit * v).toFixed(2);
     const trace = points => {
       let out = "";

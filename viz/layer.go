@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
+	"strings"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -15,10 +18,10 @@ import (
 //
 // Save returns an error, and Show panics, if the data are faulty or a method means nothing to the layer.
 type Layer struct {
-	name string
-	what drawer
+	traits
+	draw func(c *canvas) error // puts marks on the canvas, in the coordinates of the data, or says what is wrong with the data
 
-	frames []instant // of a layer that moves; what and values are those of the first
+	frames []instant // of a layer that moves; draw and values are those of the first
 
 	label   string
 	tint    *color.NRGBA
@@ -31,60 +34,61 @@ type Layer struct {
 	values   []float64
 	byValue  bool
 	lo, hi   float64 // range of the ramp: of the values, in a scene of all that have the quantity's name
-	filled   bool    // surfaces and areas: signed values have a palette with white at 0
-	form     bool    // lit surfaces: light carries their form, so their palette is of even lightness
-
-	account account // what the alternative text says of it
 
 	hull, ellipse bool     // about the points of a Scatter
 	hover         []string // names of points
-	mark          int      // of the points of a Scatter: see dotShapes
+	mark          int      // of the points of a group: see dotShapes
 
 	drawn *canvas // in a scene: what it drew
 	err   error
 }
 
+// Traits are what the layers of one constructor have in common: by them a layer describes itself to its methods, the legend and the
+// alternative text.
+type traits struct {
+	name   string // in errors
+	takes  string // the methods that mean something to the layer, of those in meant
+	items  int    // which have a colour each: ColorBy takes so many values, and draw asks canvas.ink or canvas.stroke for that of item i
+	chart  bool   // x and y are different quantities: axes need no common scale
+	group  bool   // layers with labels have marks of different shapes
+	filled bool   // surfaces and areas: signed values have a palette with white at 0
+	form   bool   // lit surfaces: light carries their form, so their palette is of even lightness
+
+	factorOf   string                          // the unit of the factor of Scale; "" for a pure number
+	noun       string                          // what it is, with a place for the number of items or without; "": the name of the layer
+	detail     func(s *scene, l *Layer) string // where it lies or leads, how it differs from another layer; nil: nothing is said
+	shape      func(drawn *canvas) [][]float64 // the points of a layer that shows one shape; nil: it shows none
+	closed     bool                            // the points of the shape are joined to an outline
+	colourless bool                            // its colour means nothing
+}
+
+// meant says what the methods are for that do not mean something to every layer.
+var meant = map[string]string{
+	"ColorBy": "layers of several items",
+	"Scale":   "arrows, ellipses and the like",
+	"Hull":    "Scatter",
+	"Ellipse": "Scatter",
+	"Hover":   "Scatter, Points and Wireframe",
+}
+
 // An instant is a frame of a layer that moves.
 type instant struct {
-	what   drawer
+	draw   func(c *canvas) error
 	values []float64 // of its colours; nil: those of the layer
 }
 
-// A drawer is what a layer draws. Draw puts marks on the canvas, in the coordinates of the data, or returns what is
-// wrong with the data. A drawer may have the methods of itemizer and thumbnailer besides.
-type drawer interface {
-	Draw(c *canvas) error
+func newLayer(t traits, draw func(c *canvas) error) *Layer {
+	return &Layer{traits: t, draw: draw, opacity: 1}
 }
 
-// drawFunc is a function as a drawer.
-type drawFunc func(c *canvas) error
-
-// Draw calls the function.
-func (f drawFunc) Draw(c *canvas) error { return f(c) }
-
-// An itemizer is a drawer of several items that can each have a colour of their own: Layer.ColorBy then takes a value
-// for every item, and Draw asks canvas.ink or canvas.stroke for the colour of item i, counted from 0.
-type itemizer interface {
-	Items() int
+// means fails if a method means nothing to the layer.
+func (l *Layer) means(method string) bool {
+	ok := slices.Contains(strings.Fields(l.takes), method)
+	if !ok {
+		l.fail("%s means nothing to this layer: it is for %s", method, meant[method])
+	}
+	return ok
 }
-
-// A thumbnailer is a drawer with a sample of its own beside the label in the legend. Thumbnail draws it into the square of x
-// and y from 0 to 1, which stands for a box of 16 by 5 points. Without this method the sample is a mark of the kind that the
-// layer drew first.
-type thumbnailer interface {
-	Thumbnail(c *canvas)
-}
-
-// each draws n items with a function.
-type each struct {
-	n int
-	drawFunc
-}
-
-func (e each) Items() int { return e.n }
-
-// newLayer makes a layer. name stands in error messages.
-func newLayer(name string, what drawer) *Layer { return &Layer{name: name, what: what, opacity: 1} }
 
 // Label names the layer in the legend. Greek letters, sub- and superscripts are written as they are: "q₀", "σ²", "xᵢ".
 func (l *Layer) Label(text string) *Layer {
@@ -126,7 +130,7 @@ func (l *Layer) Dashed() *Layer {
 // Scale sets how many times longer than the data arrows are drawn, or how many standard deviations ellipses reach. The
 // legend states the factor. Layers that draw nothing of either kind report an error.
 func (l *Layer) Scale(factor float64) *Layer {
-	if !(factor > 0) || math.IsInf(factor, 0) {
+	if l.means("Scale") && (!(factor > 0) || math.IsInf(factor, 0)) {
 		l.fail("Scale(%v): give a positive number", factor)
 	}
 	l.scale = factor
@@ -137,12 +141,10 @@ func (l *Layer) Scale(factor float64) *Layer {
 // Points, time of Trajectories, line of Lines or vertex of Mesh. A colour bar beneath the figure explains them. Without values the colours follow the order of the items, from 0 to 1. Layers that are
 // coloured by a quantity of the same name have one scale of colours in all panels of a drawing.
 func (l *Layer) ColorBy(quantity string, values ...float64) *Layer {
-	items, ok := l.what.(itemizer)
-	if !ok {
-		l.fail("ColorBy means nothing to this layer")
+	n := l.items
+	if !l.means("ColorBy") {
 		return l
 	}
-	n := items.Items()
 	if len(values) != 0 && len(values) != n {
 		l.fail("ColorBy(%q): %d values for %d items", quantity, len(values), n)
 		return l
@@ -203,7 +205,7 @@ func checkPoints(what string, points [][]float64) error {
 
 // checkShapes does checkPoints for several sets and reports sets of different dimension and, where same is true, of
 // different size.
-func checkShapes(what string, shapes [][][]float64, same bool) error {
+func checkShapes(what string, shapes []shape.Shape, same bool) error {
 	if len(shapes) == 0 {
 		return fmt.Errorf("no %s given", what)
 	}
@@ -219,4 +221,11 @@ func checkShapes(what string, shapes [][][]float64, same bool) error {
 		}
 	}
 	return nil
+}
+
+// faulty is a layer that only tells what is wrong.
+func faulty(name, format string, args ...any) *Layer {
+	l := newLayer(traits{name: name}, nil)
+	l.fail(format, args...)
+	return l
 }

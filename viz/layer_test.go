@@ -12,30 +12,22 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
-// spikes is a layer as a third party would write it.
-type spikes struct {
-	at    [][]float64
-	drawn int // items, where it is not their number
-}
-
-func (s spikes) Items() int { return len(s.at) }
-
-func (s spikes) Draw(c *canvas) error {
-	for i := range max(s.drawn, len(s.at)) {
-		p := s.at[i%len(s.at)]
-		c.line([][]float64{p, {p[0], p[1] + c.scale("m")}}, false, c.stroke(i, 1))
-	}
-	return nil
-}
-
-func (s spikes) Thumbnail(c *canvas) { c.dot([]float64{0.5, 0.5}, 3, c.ink(0), pen{}) }
-
-// A layer of a third party is coloured by values, scaled, and stands in the legend with its own sample.
-func TestThirdPartyLayer(t *testing.T) {
+// A layer of any kind is coloured by values, scaled, and stands in the legend, and refuses what means nothing to it.
+func TestLayerOfOnesOwn(t *testing.T) {
 	at := [][]float64{{0, 0}, {1, 0}, {2, 0}}
-	s, err := Fig(newLayer("Spikes", spikes{at: at}).ColorBy("height", 4, 5, 6).Scale(3).Label("spikes")).scene()
+	spikes := func(drawn int) *Layer {
+		return newLayer(traits{name: "Spikes", takes: "ColorBy Scale", factorOf: "m", items: len(at)}, func(c *canvas) error {
+			for i := range drawn {
+				p := at[i%len(at)]
+				c.line([][]float64{p, {p[0], p[1] + c.scale()}}, false, c.stroke(i, 1))
+			}
+			return nil
+		})
+	}
+	s, err := Fig(spikes(3).ColorBy("height", 4, 5, 6).Scale(3).Label("spikes")).scene()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,16 +39,19 @@ func TestThirdPartyLayer(t *testing.T) {
 	if len(s.legend.bars) != 1 || s.legend.bars[0].span() != "height: 4 to 6" {
 		t.Errorf("%d colour bars", len(s.legend.bars))
 	}
-	if k := s.legend.keys[0]; k.text != "spikes (3 m)" || len(k.sample) != 1 || k.sample[0].kind != dotMark {
+	if k := s.legend.keys[0]; k.text != "spikes (3 m)" {
 		t.Errorf("the legend says %q with %d marks", k.text, len(k.sample))
 	}
 	for _, c := range []struct {
 		layer *Layer
 		want  string
 	}{
-		{newLayer("Spikes", spikes{at: at}).ColorBy("height", 1), "Spikes: ColorBy(\"height\"): 1 values for 3 items"},
-		{newLayer("Spikes", spikes{at, 4}).ColorBy("height"), "Spikes: item 3 is drawn, of 3 that Items announced"},
-		{newLayer("Flat", drawFunc(func(c *canvas) error { c.line(at, false, c.stroke(0, 1)); return nil })).Scale(2), "Flat: Scale means nothing"},
+		{spikes(3).ColorBy("height", 1), "Spikes: ColorBy(\"height\"): 1 values for 3 items"},
+		{spikes(4).ColorBy("height"), "Spikes: item 3 is drawn, of 3 that the layer announced"},
+		{Grid(at).Scale(2), "Grid: Scale means nothing"},
+		{Outline(at).Hull(), "Outline: Hull means nothing to this layer: it is for Scatter"},
+		{Scatter([]float64{1}, []float64{2}).Scale(2), "Scatter: Scale means nothing"},
+		{Numbers(at).Hover("a", "b", "c"), "Numbers: Hover means nothing"},
 	} {
 		expect.Refused(t, expect.Error(Fig(c.layer).scene()), c.want)
 	}
@@ -82,7 +77,7 @@ func TestSample(t *testing.T) {
 // No layer takes by itself a colour that another was given, nor blue beside a ramp, which begins with it.
 func TestAutomaticColours(t *testing.T) {
 	q := ring(5, 0, 0, 1, 1)
-	path := [][][]float64{q, ring(5, 0, 0, 2, 1)}
+	path := []shape.Shape{q, ring(5, 0, 0, 2, 1)}
 	layers, err := Fig(Outline(q), Outline(q).Color(Vermilion), Trajectories(path), Outline(q)).coloured(ranges{})
 	if err != nil {
 		t.Fatal(err)

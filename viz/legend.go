@@ -1,7 +1,6 @@
 package viz
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -33,8 +32,7 @@ const (
 )
 
 // keys lists what the legend says beside the colour bars: labels, factors of arrows and ellipses.
-func keys(layers []*Layer) ([]key, error) {
-	var out []key
+func keys(layers []*Layer) (out []key) {
 	for _, l := range layers {
 		if l.byValue && l.solid() {
 			continue
@@ -49,13 +47,9 @@ func keys(layers []*Layer) ([]key, error) {
 		if label == "" {
 			continue
 		}
-		k, err := l.key(label)
-		if err != nil {
-			return nil, fmt.Errorf("%s: legend: %w", l.name, err)
-		}
-		out = append(out, k)
+		out = append(out, l.key(label))
 	}
-	return out, nil
+	return out
 }
 
 // factor returns how the legend states the factor that Scale or the figure set, "" for 1.
@@ -63,26 +57,23 @@ func (l *Layer) factor() string {
 	switch {
 	case l.scale == 0 || l.scale == 1:
 		return ""
-	case l.drawn.unit == "":
+	case l.factorOf == "":
 		return "×" + short(l.scale)
 	}
-	return short(l.scale) + " " + l.drawn.unit
+	return short(l.scale) + " " + l.factorOf
 }
 
 // span states the range of the colours in words.
 func (l *Layer) span() string { return l.quantity + ": " + strings.Join(apart(l.lo, l.hi), " to ") }
 
 // key makes the layer's entry in the legend.
-func (l *Layer) key(label string) (key, error) {
+func (l *Layer) key(label string) key {
 	pale := *l
 	pale.opacity = math.Max(0.4, l.opacity)
 	c := &canvas{layer: &pale}
 	width := keyMark
-	thumbnailer, own := l.what.(thumbnailer)
 	kind := l.drawn.kind()
 	switch {
-	case own:
-		thumbnailer.Thumbnail(c)
 	case kind == textMark || kind == nameMark:
 		width = 0
 	case l.byValue:
@@ -106,13 +97,8 @@ func (l *Layer) key(label string) (key, error) {
 			c.line([][]float64{{0, 0.5}, {1, 0.5}}, false, stroke)
 		}
 	}
-	for _, m := range c.marks {
-		if len(m.at) > 0 && len(m.at[0]) != 2 {
-			return key{}, fmt.Errorf("the sample has points of %d coordinates: draw it in the plane", len(m.at[0]))
-		}
-	}
 	indent := width + keySpace
-	return key{l, label, []string{clipped(label, 200)}, c.marks, indent, indent + style(keyText).Width(clipped(label, 200))}, c.check()
+	return key{l, label, []string{clipped(label, 200)}, c.marks, indent, indent + style(keyText).Width(clipped(label, 200))}
 }
 
 // within returns the entry no wider than a width, its text in several lines if need be.
@@ -182,10 +168,8 @@ func (a legend) height(width vg.Length) vg.Length {
 	if len(a.keys) > 0 {
 		height += 4
 	}
-	for _, row := range rows(a.keys, width) {
-		height += rowHeight(row)
-	}
-	return height
+	_, rows := inRows(a.keys, width)
+	return height + rows
 }
 
 // draw draws the legend from the upper edge of a strip downwards.
@@ -193,7 +177,9 @@ func (a legend) draw(c draw.Canvas, strip vg.Rectangle) {
 	for i, r := range a.bands(strip) {
 		a.bars[i].drawBar(c, r)
 	}
-	drawRows(c, rows(a.keys, strip.Size().X), a.firstRow(strip))
+	for _, s := range a.spots(strip) {
+		s.draw(c, s.at)
+	}
 }
 
 // bands are the parts of a strip that the colour bars take.
@@ -207,13 +193,17 @@ func (a legend) bands(strip vg.Rectangle) (all []vg.Rectangle) {
 	return all
 }
 
-// firstRow is the middle of the first row of entries in a strip.
-func (a legend) firstRow(strip vg.Rectangle) vg.Point {
+// spots are the entries in a strip, each in its place.
+func (a legend) spots(strip vg.Rectangle) []spot {
 	level := strip.Max.Y
 	for _, r := range a.bands(strip) {
 		level = r.Min.Y
 	}
-	return vg.Point{X: (strip.Min.X + strip.Max.X) / 2, Y: level - 4 - keyRow/2}
+	all, _ := inRows(a.keys, strip.Size().X)
+	for i := range all {
+		all[i].at = all[i].at.Add(vg.Point{X: (strip.Min.X + strip.Max.X) / 2, Y: level - 4})
+	}
+	return all
 }
 
 // boxes are what the colour bars and the entries of the legend take of a strip, each by itself.
@@ -223,48 +213,55 @@ func (a legend) boxes(strip vg.Rectangle) (all []vg.Rectangle) {
 		r.Min.X, r.Max.X = max(r.Min.X, middle-half), min(r.Max.X, middle+half)
 		all = append(all, r)
 	}
-	eachKey(rows(a.keys, strip.Size().X), a.firstRow(strip), func(k key, at vg.Point) {
-		low := vg.Point{X: at.X - keyGap/2, Y: at.Y + keyRow/2 - keyLine*vg.Length(len(k.lines)-1) - keyRow}
-		all = append(all, vg.Rectangle{Min: low, Max: vg.Point{X: at.X + k.width + keyGap/2, Y: at.Y + keyRow/2}})
-	})
+	for _, s := range a.spots(strip) {
+		top := s.at.Add(vg.Point{X: -keyGap / 2, Y: keyRow / 2})
+		all = append(all, vg.Rectangle{Min: vg.Point{X: top.X, Y: top.Y - s.tall()}, Max: vg.Point{X: top.X + s.width + keyGap, Y: top.Y}})
+	}
 	return all
 }
 
-// drawRows draws rows of entries, the first with its middle at p.
-func drawRows(c draw.Canvas, all [][]key, p vg.Point) {
-	eachKey(all, p, func(k key, at vg.Point) { k.draw(c, at) })
+// A spot is an entry with its place: of the left end of the middle of its first line.
+type spot struct {
+	key
+	at vg.Point
 }
 
-// eachKey visits the entries of rows, the first with its middle at p, with the place of each.
-func eachKey(all [][]key, p vg.Point, visit func(k key, at vg.Point)) {
-	for _, row := range all {
-		at := vg.Point{X: p.X - rowWidth(row)/2, Y: p.Y}
-		for _, k := range row {
-			visit(k, at)
-			at.X += k.width + keyGap
+// tall is the height of an entry.
+func (k key) tall() vg.Length { return keyRow + keyLine*vg.Length(max(1, len(k.lines))-1) }
+
+// inRows sets entries in rows no wider than a width, beneath the middle of their upper edge, and returns their height.
+func inRows(all []key, width vg.Length) (out []spot, height vg.Length) {
+	first, used := 0, -keyGap // of the row
+	end := func() {
+		tall, left := vg.Length(0), -used/2
+		for i := first; i < len(out); i++ {
+			out[i].at = vg.Point{X: left, Y: -height - keyRow/2}
+			tall, left = max(tall, out[i].tall()), left+out[i].width+keyGap
 		}
-		p.Y -= rowHeight(row)
+		first, used, height = len(out), -keyGap, height+tall
 	}
+	for _, k := range all {
+		k = k.within(width)
+		if used+keyGap+k.width > width && used > 0 {
+			end()
+		}
+		out, used = append(out, spot{key: k}), used+keyGap+k.width
+	}
+	end()
+	return out, height
 }
 
-// html returns the entries as HTML: their texts keep their size on a narrow page, unlike those of a picture.
-func (a legend) html() string {
-	if len(a.keys) == 0 {
-		return ""
-	}
+// fields returns the entries for a page: their texts keep their size on a narrow one, unlike those of a picture.
+func (a legend) fields() (all []fields) {
 	const zoom = 1.6 // pixels a point
-	var out strings.Builder
-	out.WriteString("<div class=\"viz-controls viz-keys\">\n")
 	for _, k := range a.keys {
 		sample := k
 		sample.text, sample.lines, sample.width = "", nil, k.indent
 		one := legend{keys: []key{sample}}
 		s := &sheet{size: vg.Point{X: k.indent, Y: rim + one.height(k.indent)}, legend: one}
-		fmt.Fprintf(&out, "<span class=\"viz-ink\"><svg viewBox=\"0 4 %.2f %.2f\" width=\"%.0f\" aria-hidden=\"true\">%s</svg>%s</span>\n",
-			float64(k.indent), float64(keyRow), zoom*float64(k.indent), s.elements(), escaped(k.text))
+		all = append(all, fields{"Indent": float64(k.indent), "Row": float64(keyRow), "Width": zoom * float64(k.indent), "Sample": s.elements(), "Text": k.text})
 	}
-	out.WriteString("</div>\n")
-	return out.String()
+	return all
 }
 
 // withoutKeys returns the sheet of one figure without the entries of its legend and without the room that they take beneath it.
@@ -277,45 +274,6 @@ func (s *sheet) withoutKeys() *sheet {
 	return &out
 }
 
-// rowWidth returns the width of a row of entries.
-func rowWidth(row []key) vg.Length {
-	width := -keyGap
-	for _, k := range row {
-		width += k.width + keyGap
-	}
-	return width
-}
-
-// rowHeight returns the height of a row of entries.
-func rowHeight(row []key) vg.Length {
-	height := keyRow
-	for _, k := range row {
-		height = max(height, keyRow+keyLine*vg.Length(len(k.lines)-1))
-	}
-	return height
-}
-
-// oneRow reports whether entries stand in one row no wider than width, each in one line.
-func oneRow(all []key, width vg.Length) bool {
-	in := rows(all, width)
-	return len(in) == 1 && rowHeight(in[0]) == keyRow
-}
-
-// rows breaks entries into rows no wider than width.
-func rows(all []key, width vg.Length) [][]key {
-	var out [][]key
-	var used vg.Length
-	for _, k := range all {
-		k = k.within(width)
-		if len(out) == 0 || used+keyGap+k.width > width {
-			out, used = append(out, nil), -keyGap
-		}
-		out[len(out)-1] = append(out[len(out)-1], k)
-		used += keyGap + k.width
-	}
-	return out
-}
-
 // blockSize returns the size of a legend of one entry a row.
 func blockSize(all []key) vg.Point {
 	var size vg.Point
@@ -324,138 +282,4 @@ func blockSize(all []key) vg.Point {
 		size.Y += keyRow
 	}
 	return size
-}
-
-// A stain is where the page is inked, in cells of 2 points.
-type stain struct {
-	area  vg.Rectangle
-	w, h  int
-	cells []bool
-}
-
-const cell = 2
-
-func stainOf(area vg.Rectangle, all []stamp) *stain {
-	s := &stain{area: area, w: max(0, int(area.Size().X/cell)) + 1, h: max(0, int(area.Size().Y/cell)) + 1}
-	s.cells = make([]bool, s.w*s.h)
-	for _, st := range all {
-		switch {
-		case st.text != "":
-			half := vg.Point{X: style(textSize).Width(st.text) / 2, Y: textSize / 2}
-			s.fill(vg.Rectangle{Min: st.at[0].Sub(half), Max: st.at[0].Add(half)})
-			continue
-		case st.radius > 0:
-			r := vg.Point{X: st.radius, Y: st.radius}
-			s.fill(vg.Rectangle{Min: st.at[0].Sub(r), Max: st.at[0].Add(r)})
-			continue
-		case st.solid != nil:
-			b := st.solid.depths
-			for i, z := range b.depth {
-				if !math.IsInf(z, -1) {
-					s.mark(b.low.Add(vg.Point{X: vg.Length(float64(i%b.w) / b.dot), Y: vg.Length(float64(b.h-i/b.w) / b.dot)}))
-				}
-			}
-			continue
-		}
-		n := len(st.at)
-		if n == 0 {
-			continue
-		}
-		for i := 1; i < n || i == n && st.closed; i++ {
-			a, d := st.at[i-1], st.at[i%n].Sub(st.at[i-1])
-			steps := math.Max(1, math.Ceil(math.Hypot(float64(d.X), float64(d.Y))))
-			for k := 0.0; k <= steps; k++ {
-				s.mark(a.Add(d.Scale(vg.Length(k / steps))))
-			}
-		}
-		if st.fill.A > 0 {
-			s.polygon(st.at)
-		}
-	}
-	return s
-}
-
-func (s *stain) mark(p vg.Point) {
-	i, j := int((p.X-s.area.Min.X)/cell), int((p.Y-s.area.Min.Y)/cell)
-	if i >= 0 && i < s.w && j >= 0 && j < s.h {
-		s.cells[j*s.w+i] = true
-	}
-}
-
-func (s *stain) fill(r vg.Rectangle) {
-	for x := r.Min.X; x <= r.Max.X+cell; x += cell {
-		for y := r.Min.Y; y <= r.Max.Y+cell; y += cell {
-			s.mark(vg.Point{X: min(x, r.Max.X), Y: min(y, r.Max.Y)})
-		}
-	}
-}
-
-// covered counts the marked cells in a rectangle.
-func (s *stain) covered(r vg.Rectangle) int {
-	lo, hi := r.Min.Sub(s.area.Min), r.Max.Sub(s.area.Min)
-	count := 0
-	for j := max(0, int(lo.Y/cell)); j <= min(s.h-1, int(hi.Y/cell)); j++ {
-		for i := max(0, int(lo.X/cell)); i <= min(s.w-1, int(hi.X/cell)); i++ {
-			if s.cells[j*s.w+i] {
-				count++
-			}
-		}
-	}
-	return count
-}
-
-// polygon marks the cells whose middle lies inside, by the even-odd rule along each row.
-func (s *stain) polygon(at []vg.Point) {
-	first := func(from vg.Length, count int) int { // of so many cells that whose middle does not come before a place
-		return int(max(0, min(vg.Length(count), vg.Length(math.Ceil(float64(from/cell-0.5))))))
-	}
-	crossings := make([][]vg.Length, s.h) // of the edges and the middle of each row
-	for k, a := range at {
-		b := at[(k+1)%len(at)]
-		for j := first(min(a.Y, b.Y)-s.area.Min.Y, s.h); j < first(max(a.Y, b.Y)-s.area.Min.Y, s.h); j++ {
-			y := s.area.Min.Y + vg.Length(j)*cell + cell/2
-			crossings[j] = append(crossings[j], a.X+(y-a.Y)/(b.Y-a.Y)*(b.X-a.X))
-		}
-	}
-	for j, xs := range crossings {
-		slices.Sort(xs)
-		for k := 0; k < len(xs); k += 2 {
-			for i := first(xs[k]-s.area.Min.X, s.w); i < first(xs[k+1]-s.area.Min.X, s.w); i++ {
-				s.cells[j*s.w+i] = true
-			}
-		}
-	}
-}
-
-// free reports whether a rectangle is inside the page's area and without ink.
-func (s *stain) free(r vg.Rectangle) bool {
-	if r.Min.X < s.area.Min.X || r.Min.Y < s.area.Min.Y || r.Max.X > s.area.Max.X || r.Max.Y > s.area.Max.Y {
-		return false
-	}
-	for i := int((r.Min.X - s.area.Min.X) / cell); i <= int((r.Max.X-s.area.Min.X)/cell); i++ {
-		for j := int((r.Min.Y - s.area.Min.Y) / cell); j <= int((r.Max.Y-s.area.Min.Y)/cell); j++ {
-			if s.cells[j*s.w+i] {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// place finds room for a block of the given size: the corners first, then the middles of the edges.
-func (s *stain) place(size vg.Point) (vg.Rectangle, bool) {
-	const rim, air = 6, 4 // from the axes, and from the data
-	free := s.area.Size().Sub(size).Sub(vg.Point{X: 2 * rim, Y: 2 * rim})
-	for _, spot := range [][2]vg.Length{{1, 1}, {0, 1}, {1, 0}, {0, 0}, {0.5, 1}, {0.5, 0}, {1, 0.5}, {0, 0.5}} {
-		low := s.area.Min.Add(vg.Point{X: rim + spot[0]*free.X, Y: rim + spot[1]*free.Y})
-		r := vg.Rectangle{Min: low, Max: low.Add(size)}
-		around := vg.Rectangle{
-			Min: vg.Point{X: max(r.Min.X-air, s.area.Min.X), Y: max(r.Min.Y-air, s.area.Min.Y)},
-			Max: vg.Point{X: min(r.Max.X+air, s.area.Max.X), Y: min(r.Max.Y+air, s.area.Max.Y)},
-		}
-		if s.free(r) && s.free(around) {
-			return r, true
-		}
-	}
-	return vg.Rectangle{}, false
 }

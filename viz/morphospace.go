@@ -8,29 +8,32 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/shape"
 )
 
 // Hull fills the convex hull of a Scatter, in its colour.
 func (l *Layer) Hull() *Layer {
-	l.hull = true
+	l.hull = l.means("Hull")
 	return l
 }
 
 // Ellipse draws the ellipse that has 95 % of a normal distribution with the mean and the covariance of a Scatter, which needs at least three points. Points on a line have none.
 func (l *Layer) Ellipse() *Layer {
-	l.ellipse = true
+	l.ellipse = l.means("Ellipse")
 	return l
 }
 
 // Hover names the points of a Scatter, of Points or of a Wireframe, one name each: in a page a name shows when the mouse is on its point.
 func (l *Layer) Hover(names ...string) *Layer {
-	l.hover = names
+	if l.means("Hover") {
+		l.hover = names
+	}
 	return l
 }
 
 // surround draws what Hull and Ellipse ask for about points.
 func (c *canvas) surround(points [][]float64) error {
-	c.surrounds = true
 	ring := func(corners [][]float64) {
 		c.area(corners, fade(c.ink(0), 0.12))
 		c.line(corners, true, pen{Color: fade(c.ink(0), 0.6), Width: 0.6})
@@ -103,7 +106,7 @@ func (s *sheet) hovers() string {
 // Wireframe draws a shape as its landmarks and the lines that link pairs of them. Links are data as the landmarks are: the same for all
 // shapes. Without them, nil, the lines are those of the tree of least length that joins all landmarks, if its longest is short.
 func Wireframe(shape [][]float64, links [][2]int) *Layer {
-	return newLayer("Wireframe", drawFunc(func(c *canvas) error {
+	return newLayer(traits{name: "Wireframe", takes: "Hover", shape: dots}, func(c *canvas) error {
 		if err := checkPoints("shape", shape); err != nil {
 			return err
 		}
@@ -118,7 +121,7 @@ func Wireframe(shape [][]float64, links [][2]int) *Layer {
 			c.line([][]float64{shape[l[0]], shape[l[1]]}, false, c.stroke(0, 1))
 		}
 		return c.dots(shape, 2.5*c.width(1))
-	})).of(account{shape: dots})
+	})
 }
 
 // shortLink is the longest link of a tree that is drawn, in extents of the shape: longer ones would join parts that nobody sees together.
@@ -163,8 +166,8 @@ func checkLinks(links [][2]int, n int) error {
 
 // Miniatures draws shapes at places of a flat figure, such as those that belong to points of a morphospace, all on one scale, as tall as Layer.Width says, or
 // 26 points: as wireframes, or without links as closed outlines. Of shapes in space are drawn the two coordinates along which the first one is largest.
-func Miniatures(places [][]float64, shapes [][][]float64, links [][2]int) *Layer {
-	return newLayer("Miniatures", each{len(shapes), func(c *canvas) error {
+func Miniatures(places [][]float64, shapes []shape.Shape, links [][2]int) *Layer {
+	return newLayer(traits{name: "Miniatures", takes: "ColorBy", items: len(shapes)}, func(c *canvas) error {
 		if err := checkShapes("shape", shapes, true); err != nil {
 			return err
 		}
@@ -174,42 +177,24 @@ func Miniatures(places [][]float64, shapes [][][]float64, links [][2]int) *Layer
 		if err := checkLinks(links, len(shapes[0])); err != nil {
 			return err
 		}
-		axes := []int{0, 1}
-		if b := boxOf(shapes[0]); len(shapes[0][0]) == 3 {
-			least := 0
-			for k := range 3 {
-				if b.size(k) < b.size(least) {
-					least = k
-				}
-			}
-			axes = slices.DeleteFunc([]int{0, 1, 2}, func(k int) bool { return k == least })
+		tall := c.width(26)
+		small, err := glyphs(shapes, 1.6*tall, tall)
+		if err != nil {
+			return err
 		}
-		largest := 0.0
-		for _, s := range shapes {
-			b := boxOf(s)
-			largest = max(largest, b.size(axes[0])/1.6, b.size(axes[1]))
-		}
-		if largest == 0 {
+		if small[0] == nil {
 			return fmt.Errorf("all landmarks of all shapes coincide: give shapes with extent")
 		}
-		scale := c.width(26) / largest
-		for i, s := range shapes {
-			b := boxOf(s)
-			small := make([][]float64, len(s))
-			for l, p := range s {
-				for _, k := range axes {
-					small[l] = append(small[l], scale*(p[k]-(b.lo[k]+b.hi[k])/2))
-				}
-			}
+		for i, g := range small {
 			stroke := pen{Color: c.ink(i), Width: 0.7}
 			if links == nil {
-				c.glyph(places[i], small, paper, stroke)
+				c.glyph(places[i], g, paper, stroke)
 				continue
 			}
 			for _, l := range links {
-				c.glyph(places[i], [][]float64{small[l[0]], small[l[1]]}, fade(paper, 0), stroke)
+				c.glyph(places[i], [][]float64{g[l[0]], g[l[1]]}, fade(paper, 0), stroke)
 			}
 		}
 		return nil
-	}}).Color(Grey)
+	}).Color(Grey)
 }

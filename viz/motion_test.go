@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 // A figure in space carries what its script draws from: the points of the data about their middle, in whole steps.
@@ -35,32 +36,18 @@ func TestTurntable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bundle := s.bundle()
+	bundle := expect.Must(s.bundle())
 	html := bundle.Data[protocol.MIMETextHTML].(string)
 	if strings.Count(html, "<canvas") != 1 || strings.Count(html, "<img") != 3 || strings.Contains(html, "http") {
 		t.Errorf("%d canvases, %d pictures", strings.Count(html, "<canvas"), strings.Count(html, "<img"))
 	}
 	var d turnData
 	unpack(t, html, &d)
-	for i := 3; i < len(d.Points); i++ {
-		d.Points[i] += d.Points[i-3]
+	_, marks := positions(d)
+	var got [][]float64
+	for _, number := range marks[len(marks)-1] { // the curve: its points, up to a scale and a shift that all share
+		got = append(got, []float64{float64(d.Points[3*number]), float64(d.Points[3*number+1]), float64(d.Points[3*number+2])})
 	}
-	// The last mark is the curve: its points, up to a scale and a shift that all share.
-	number, shapes := 0, [][][]float64{}
-	for i := 0; i < len(d.Marks); {
-		style, n := d.Styles[d.Marks[i]], d.Marks[i+1]
-		i += 2
-		var points [][]float64
-		for range n {
-			number += d.Marks[i]
-			i++
-			points = append(points, []float64{float64(d.Points[3*number]), float64(d.Points[3*number+1]), float64(d.Points[3*number+2])})
-		}
-		if style.Kind == "line" {
-			shapes = append(shapes, points)
-		}
-	}
-	got := shapes[len(shapes)-1]
 	if len(got) != len(curve) || d.Axes == nil || math.Abs(d.Azimuth-20*math.Pi/180) > 1e-12 {
 		t.Fatalf("%d points, axes %v, azimuth %v", len(got), d.Axes, d.Azimuth)
 	}
@@ -73,18 +60,50 @@ func TestTurntable(t *testing.T) {
 			}
 		}
 	}
-	marks, err := Fig(Wireframe(curve, nil).Hover(make([]string, 30)...), Points(curve[:1]).Hover("the first")).sheet()
+	named, err := Fig(Wireframe(curve, nil).Hover(make([]string, 30)...), Points(curve[:1]).Hover("the first")).sheet()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text map[string]any
-	page := marks.extra.html()
+	page := named.extra.html()
 	if unpack(t, page, &text); text["bodies"] == nil || !strings.Contains(page, "<canvas data-names") || !strings.Contains(fmt.Sprint(text["styles"]), "the first") {
 		t.Errorf("a figure without surfaces: bodies %v, styles %v", text["bodies"], text["styles"])
 	}
 	if s, _ := flat.sheet(); s.extra != nil {
 		t.Error("a flat figure cannot be turned")
 	}
+}
+
+// positions returns where the points are in every frame, three numbers each, and the numbers of the points of every mark.
+func positions(d turnData) (frames, marks [][]int) {
+	sum := func(x []int, width int) []int {
+		for i := width; i < len(x); i++ {
+			x[i] += x[i-width]
+		}
+		return x
+	}
+	one := sum(d.Points, 3)
+	two := one
+	for _, off := range d.Frames {
+		sum(off, 3)
+		for i := range off {
+			off[i] += 2*one[i] - two[i]
+		}
+		one, two = off, one
+		frames = append(frames, off)
+	}
+	number := 0
+	for i := 0; i < len(d.Marks); {
+		n := d.Marks[i+1]
+		var points []int
+		for _, step := range d.Marks[i+2 : i+2+n] {
+			number += step
+			points = append(points, number)
+		}
+		marks = append(marks, points)
+		i += 2 + n
+	}
+	return frames, marks
 }
 
 // unpack reads the data of a script from its page.
@@ -115,7 +134,7 @@ func TestPlayTimes(t *testing.T) {
 
 // What a reader can move turns light and dark over with the page, and its page brings a ground of the right colour.
 func TestDarkPage(t *testing.T) {
-	path := [][][]float64{ring(8, 0, 0, 2, 1), ring(8, 1, 0, 2, 1)}
+	path := []shape.Shape{ring(8, 0, 0, 2, 1), ring(8, 1, 0, 2, 1)}
 	for name, d := range map[string]Drawing{
 		"turn": Fig(Ellipsoid(1, 1, 1)), "play": Play(path), "drag": Drag(path, constant(8, 1, 0), 1),
 		"slider": Slider("t", []float64{0, 1}, func(i int) *Figure { return Fig(Outline(path[i])) }),
@@ -141,7 +160,7 @@ func TestDarkPage(t *testing.T) {
 
 // An animation holds where the moving points stand on the page in every frame, and no more than what moves.
 func TestPlay(t *testing.T) {
-	var path [][][]float64
+	var path []shape.Shape
 	var arrows []*Layer
 	for k := range 51 {
 		q := ring(8, float64(k), 0, 10, 5)
@@ -157,33 +176,42 @@ func TestPlay(t *testing.T) {
 		t.Errorf("on paper there are %d moments, the second %q", len(s.panels), s.panels[1].scene.title)
 	}
 	html := s.extra.html()
-	if strings.Contains(strings.ReplaceAll(html, "http://www.w3.org/", ""), "http") || len(playScript) > 6000 {
-		t.Errorf("the page points elsewhere, or its script of %d bytes is not small", len(playScript))
+	if strings.Contains(html, "http") || strings.Count(html, "<img") != 2 || strings.Contains(html, "drag to turn") || !strings.Contains(html, " data-plays") {
+		t.Errorf("the page points elsewhere, has %d pictures, or says that it turns", strings.Count(html, "<img"))
 	}
-	var f film
-	unpack(t, html, &f)
-	if f.Kinds != "aaaaaaaaz"+"dddddddd" || len(f.Frames) != 26 || strings.Count(html, "<circle") != 8 {
-		t.Fatalf("%d frames of the marks %s", len(f.Frames), f.Kinds)
+	var d turnData
+	unpack(t, html, &d)
+	frames, marks := positions(d)
+	if !d.Flat || len(frames) != 26 || len(marks) != 2*8+8+1+8 { // shafts and heads, points, the outline and its dots
+		t.Fatalf("%d frames of %d marks", len(frames), len(marks))
 	}
 	a := s.extra.(*animation)
 	scene := a.frames[0].panels[0].scene
-	frame := scene.frame(scene.inner(a.frames[0].panels[0].at))
-	for k := range f.Frames {
-		if k > 0 {
-			for i, v := range f.Frames[k-1] {
-				f.Frames[k][i] += v
-			}
-		}
-		for i, p := range path[2*k] {
-			at, first := frame.place(p), 4*8+2*i
-			got := vg.Point{X: vg.Length(f.Frames[k][first]) * filmUnit, Y: a.frames[0].size.Y - vg.Length(f.Frames[k][first+1])*filmUnit}
-			if d := got.Sub(at); math.Hypot(float64(d.X), float64(d.Y)) > filmUnit {
-				t.Fatalf("frame %d: landmark %d stands at %v, not %v", k, i, got, at)
+	still, keys := a.apart()
+	turned := still.turned(0)
+	p := turned.panels[0]
+	frame := p.scene.frame(p.scene.inner(p.at))
+	for k := range frames {
+		for i, q := range path[2*k] {
+			at, number := frame.place(q), marks[24][i]
+			x := p.at.Max.X/2 + turned.size.X*vg.Length(d.Scale*float64(frames[k][3*number]))
+			y := p.at.Max.Y/2 + turned.size.X*vg.Length(d.Scale*float64(frames[k][3*number+1]))
+			if off := (vg.Point{X: x, Y: y}).Sub(at); math.Hypot(float64(off.X), float64(off.Y)) > 0.1 {
+				t.Fatalf("frame %d: landmark %d stands at (%v, %v), not %v", k, i, x, y, at)
 			}
 		}
 		if scale := a.frames[k].panels[0].scene.layers[1].scale; scale != scene.layers[1].scale {
 			t.Fatalf("frame %d: arrows are scaled by %v, in the first by %v", k, scale, scene.layers[1].scale)
 		}
+	}
+	if len(keys) != 3 {
+		t.Error("the page has no legend")
+	}
+	// What comes before all that moves is part of the still picture.
+	beneath := expect.Must(Play(path, Points(path[0])).sheet()).extra.html()
+	unpack(t, beneath, &d)
+	if _, marks := positions(d); len(marks) != 1+8 {
+		t.Errorf("%d marks move, of an outline and its dots", len(marks))
 	}
 	if alt := s.alt(); !strings.HasPrefix(alt, "Animation, t from 0 to 1. ") {
 		t.Error(alt)
@@ -207,19 +235,15 @@ func TestPlay(t *testing.T) {
 		t.Errorf("beside another figure the shape begins at %v", at)
 	}
 	// What cannot be moved point by point is shown frame by frame.
-	numbers := Fig(Moving(Numbers(path[0]), Numbers(path[1])))
-	if s, err = numbers.sheet(); err != nil {
-		t.Fatal(err)
-	}
-	if html = s.extra.html(); strings.Count(html, "<img") != 2 {
-		t.Errorf("%d frames as images, %v", strings.Count(html, "<img"), err)
+	if html = expect.Must(Fig(Moving(Points(path[0]), Points(path[0][1:]), Points(path[0]))).sheet()).extra.html(); strings.Count(html, "<img") != 3 {
+		t.Errorf("%d frames as images", strings.Count(html, "<img"))
 	}
 	for want, figure := range map[string]*Figure{
 		"no frames given":                   Play(nil),
 		"frame 1 is nil":                    Fig(Moving(Outline(path[0]), nil)),
 		"frame 1: Width(-1)":                Fig(Moving(Outline(path[0]), Outline(path[1]).Width(-1))),
 		"51 frames, another moving layer 2": Play(path, Moving(arrows[:2]...)),
-		"at t = 1: Outline: shape 0, landmark 1 has 1 coordinates": Play([][][]float64{path[0], {{1, 2, 3}, {1}}}),
+		"at t = 1: Outline: shape 0, landmark 1 has 1 coordinates": Play([]shape.Shape{path[0], {{1, 2, 3}, {1}}}),
 	} {
 		expect.Refused(t, expect.Error(figure.sheet()), want)
 	}
@@ -253,8 +277,9 @@ func TestMovingColours(t *testing.T) {
 		t.Errorf("a first frame of one colour: %v", got)
 	}
 	s := expect.Must(Fig(Moving(slow, fast)).sheet())
-	if html := s.extra.html(); strings.Count(html, "<img") != 2 || !strings.Contains(s.alt(), "speed: 0 to 10") {
-		t.Errorf("%d pictures, %s", strings.Count(html, "<img"), s.alt())
+	var d turnData
+	if unpack(t, s.extra.html(), &d); len(d.Looks) != 2 || len(d.Styles) != 4 || !strings.Contains(s.alt(), "speed: 0 to 10") {
+		t.Errorf("%d styles in %d frames, %s", len(d.Styles), len(d.Looks), s.alt())
 	}
 	expect.Refused(t, expect.Error(Fig(Moving(slow, Points(at).ColorBy("height", 1, 2))).sheet()), `frame 1 is coloured by "height", the first by "speed"`)
 
@@ -270,7 +295,7 @@ func TestMovingColours(t *testing.T) {
 
 // The page of Drag holds what it computes from, and no more than a small script.
 func TestDrag(t *testing.T) {
-	var path [][][]float64
+	var path []shape.Shape
 	for k := range 5 {
 		path = append(path, ring(12, float64(k), 0, 20, 10))
 	}
@@ -283,19 +308,17 @@ func TestDrag(t *testing.T) {
 	if strings.Contains(strings.ReplaceAll(html, "http://www.w3.org/", ""), "http") || len(dragScript) > 25000 {
 		t.Errorf("the page points elsewhere, or its script of %d bytes is not small", len(dragScript))
 	}
-	if n := strings.Count(html, `class="hold"`); n != 24 {
-		t.Errorf("%d landmarks to take hold of", n)
-	}
 	var d dragData
 	if err := json.Unmarshal([]byte(regexp.MustCompile(`(?s)"application/json">(.*?)</script>`).FindStringSubmatch(html)[1]), &d); err != nil {
 		t.Fatal(err)
 	}
+	s = s.withoutKeys() // which stand beside the picture
 	scene := s.panels[0].scene
 	frame := scene.frame(scene.inner(s.panels[0].at))
 	for i, q := range path[4] {
 		at := frame.place(q)
 		x, y := d.At[0]+d.Unit*d.End[2*i], d.At[1]-d.Unit*d.End[2*i+1]
-		if math.Abs(x-float64(at.X)) > 1e-9 || math.Abs(y-float64(s.size.Y-at.Y)) > 1e-9 || d.Start[2*i] != path[0][i][0] {
+		if math.Abs(x-float64(at.X)) > 1e-9 || math.Abs(y-float64(s.size.Y-at.Y)) > 1e-9 || d.Start[2*i] != path[0][i][0] || !d.Closed {
 			t.Errorf("landmark %d stands at (%v, %v), not %v", i, x, y, at)
 		}
 	}
@@ -304,17 +327,48 @@ func TestDrag(t *testing.T) {
 		"Drag: a path of one shape: give those from start to end":  Drag(path[:1], p, 1),
 		"12×2 landmarks and 11×2 momenta: they must have one size": Drag(path, p[:11], 1),
 		"a kernel of width 0: give a positive number":              Drag(path, p, 0),
-		"shapes of 3 coordinates":                                  Drag([][][]float64{constant(2, 1, 2, 3), constant(2, 1, 2, 3)}, constant(2, 1, 2, 3), 1),
-		"100 landmarks: give at most 80":                           Drag([][][]float64{ring(100, 0, 0, 1, 1), ring(100, 0, 0, 2, 1)}, constant(100, 1, 1), 1),
+		"shapes of 3 coordinates":                                  Drag([]shape.Shape{constant(2, 1, 2, 3), constant(2, 1, 2, 3)}, constant(2, 1, 2, 3), 1),
+		"100 landmarks: give at most 80":                           Drag([]shape.Shape{ring(100, 0, 0, 1, 1), ring(100, 0, 0, 2, 1)}, constant(100, 1, 1), 1),
 	} {
 		expect.Refused(t, expect.Error(f.sheet()), want)
 	}
 }
 
 func TestCameraBack(t *testing.T) {
-	c, p := camera{0.7, -1.1}, []float64{1, -2, 3}
+	c, p := camera{azimuth: 0.7, elevation: -1.1}, []float64{1, -2, 3}
 	if d := distance(c.back(c.view(p)), p); d > 1e-12 {
 		t.Error(d)
+	}
+}
+
+// Pose turns the axes of a body to x, z and y by their length, without a reflection; and a body in another pose is seen alike.
+func TestPose(t *testing.T) {
+	var body, moved [][]float64
+	for _, p := range ring(200, 0, 0, 2, 1) {
+		for z := range 5 {
+			q := []float64{p[0] + 0.5*p[0]*p[0], 0.2 * float64(z), 0.7 * p[1] * (1 + 0.2*p[1])}
+			body, moved = append(body, q), append(moved, []float64{q[2], 3 + q[0], q[1]})
+		}
+	}
+	one, two := Fig().Pose(body).Camera(-90, 0).camera, Fig().Pose(moved).Camera(-90, 0).camera
+	at, there := one.view([]float64{0, 0, 0}), two.view([]float64{0, 3, 0})
+	off := func(a, b []float64) []float64 { return []float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
+	for i, p := range body {
+		a, b := off(one.view(p), at), off(two.view(moved[i]), there)
+		if distance(a, b) > 1e-9 {
+			t.Fatalf("point %d is seen at %v, of the body in another pose at %v", i, a, b)
+		}
+	}
+	for axis, want := range []int{0, 2, 1} { // the longest lies to the right, the second up, the shortest towards the reader
+		e := make([]float64, 3)
+		e[axis] = 1
+		if v := off(one.view(e), at); math.Abs(v[want]) < 1-1e-4 {
+			t.Errorf("axis %d is seen at %v", axis, v)
+		}
+	}
+	sides := Fig(Points(body)).Title("t").Sides(body)
+	if len(sides) != 2 || sides[0].title != "t" || sides[1].title != "from above" || len(Fig().Sides(ring(4, 0, 0, 1, 1))) != 1 {
+		t.Error(len(sides))
 	}
 }
 
@@ -387,7 +441,7 @@ func TestPalette(t *testing.T) {
 				worst = max(worst, d, -d)
 			}
 		}
-		if len(colours) > 256 || worst > c.most {
+		if len(colours) > 256 || worst > c.most || colours.Convert(color.White) != (color.RGBA{0xff, 0xff, 0xff, 0xff}) {
 			t.Errorf("%d colours, one is off by %d", len(colours), worst)
 		}
 	}
@@ -425,32 +479,10 @@ func TestSliderInSpace(t *testing.T) {
 	if len(d.Frames) != len(values) || len(d.Bodies) != 1 || len(d.Bodies[0].Tones) != len(values) {
 		t.Fatalf("%d frames, %d bodies", len(d.Frames), len(d.Bodies))
 	}
-	sum := func(x []int, width int) {
-		for i := width; i < len(x); i++ {
-			x[i] += x[i-width]
-		}
-	}
-	sum(d.Points, 3)
-	// The last mark is the line; its points move as the first vertices do.
-	var last []int
-	number := 0
-	for i := 0; i < len(d.Marks); {
-		n := d.Marks[i+1]
-		last = nil
-		for _, step := range d.Marks[i+2 : i+2+n] {
-			number += step
-			last = append(last, number)
-		}
-		i += 2 + n
-	}
-	one, two := d.Points, d.Points
+	frames, marks := positions(d)
+	last := marks[len(marks)-1] // the line; its points move as the first vertices do
 	unit := 0.0
-	for k, off := range d.Frames {
-		sum(off, 3)
-		for i := range off {
-			off[i] += 2*one[i] - two[i]
-		}
-		one, two = off, one
+	for k, off := range frames {
 		point := func(j int) []float64 {
 			return []float64{float64(off[3*last[j]]), float64(off[3*last[j]+1]), float64(off[3*last[j]+2])}
 		}
@@ -460,14 +492,16 @@ func TestSliderInSpace(t *testing.T) {
 		for j := range last {
 			for c := range 3 {
 				want := (at(k, vertices[j])[c] - at(0, vertices[0])[c]) / unit
-				got := point(j)[c] - float64(d.Frames[0][3*last[0]+c])
+				got := point(j)[c] - float64(frames[0][3*last[0]+c])
 				if math.Abs(got-want) > 5 { // of 4096
 					t.Errorf("frame %d, point %d: %v, want %v", k, j, got, want)
 				}
 			}
 		}
 		tones := d.Bodies[0].Tones[k]
-		sum(tones, 1)
+		for i := 1; i < len(tones); i++ {
+			tones[i] += tones[i-1]
+		}
 		low, high := at(k, vertices[0])[2], at(k, vertices[8])[2] // the ends of the line
 		if got := tones[0] - tones[8]; got <= 0 || low <= high {
 			t.Errorf("frame %d: from %v to %v tones fall by %d", k, low, high, got)

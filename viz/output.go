@@ -3,6 +3,7 @@ package viz
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"image"
@@ -28,7 +29,6 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"anatomy/geom/try"
 	"anatomy/internal/replace"
 )
 
@@ -42,13 +42,11 @@ const (
 // or turn it. Show panics if the data are faulty; Save returns an error instead. A program outside a notebook has nowhere
 // to show a picture: there Show checks the data and says once, on the standard error, that Save writes a file.
 func Show(drawings ...Drawing) {
-	var s *sheet
+	s, err := sheetOf(drawings)
 	var data *protocol.DisplayData
-	err := try.Run(func() {
-		if s = try.Get(sheetOf(drawings)); gonbui.IsNotebook {
-			data = s.bundle()
-		}
-	})
+	if err == nil && gonbui.IsNotebook {
+		data, err = s.bundle()
+	}
 	if err != nil {
 		panic(fmt.Sprintf("viz: %v", err))
 	}
@@ -65,7 +63,7 @@ func Show(drawings ...Drawing) {
 var nowhere sync.Once
 
 // bundle encodes a sheet for Jupyter. The PNG has two pixels for each of the page's, and says so.
-func (s *sheet) bundle() *protocol.DisplayData {
+func (s *sheet) bundle() (*protocol.DisplayData, error) {
 	raster, vector := s.png(screenDots), s.svg()
 	data := &protocol.DisplayData{
 		Data: map[protocol.MIMEType]any{protocol.MIMEImagePNG: raster, protocol.MIMEImageSVG: string(vector), protocol.MIMETextPlain: s.alt()},
@@ -86,13 +84,16 @@ func (s *sheet) bundle() *protocol.DisplayData {
 		data.Metadata["paper"] = "white"
 	}
 	if number, err := strconv.Atoi(os.Getenv(coverNumber)); err == nil {
-		try.Do(os.Unsetenv(coverNumber))
-		data.Data[coverType] = string(try.Get(s.cover(number)).svg())
+		cover, err := s.cover(number)
+		if err := errors.Join(err, os.Unsetenv(coverNumber)); err != nil {
+			return nil, err
+		}
+		data.Data[coverType] = string(cover.svg())
 	}
 	if s.extra != nil {
 		data.Data[protocol.MIMETextHTML] = s.extra.html()
 	}
-	return data
+	return data, nil
 }
 
 // The report of a notebook has a cover among others: ANATOMY_COVER asks for that of the next picture, and is the number of a panel of it.
@@ -163,10 +164,10 @@ func (s *sheet) shares(all []vg.Rectangle) []float64 {
 // Save writes a drawing, what Show takes, to a file. The end of the name decides the format: see Encode. The file appears only when it is
 // complete.
 func Save(path string, drawings ...Drawing) error {
-	err := try.Run(func() {
-		data := encode(filepath.Ext(path), drawings)
-		try.Do(replace.File(path, func(w io.Writer) error { _, err := w.Write(data); return err }))
-	})
+	data, err := encode(filepath.Ext(path), drawings)
+	if err == nil {
+		err = replace.File(path, func(w io.Writer) error { _, err := w.Write(data); return err })
+	}
 	if err != nil {
 		return fmt.Errorf("viz: %s: %w", path, err)
 	}
@@ -176,29 +177,31 @@ func Save(path string, drawings ...Drawing) error {
 // Encode returns a drawing, what Show takes, as the bytes of a file with an extension: .png (300 dots an inch), .svg or .pdf; .html for what
 // a reader can move (Slider, Play, Drag and figures in space); .gif for the animation of Slider and Play.
 func Encode(extension string, drawings ...Drawing) (data []byte, err error) {
-	if err := try.Run(func() { data = encode(extension, drawings) }); err != nil {
-		return nil, fmt.Errorf("viz: %w", err)
+	if data, err = encode(extension, drawings); err != nil {
+		err = fmt.Errorf("viz: %w", err)
 	}
-	return data, nil
+	return data, err
 }
 
-func encode(extension string, drawings []Drawing) []byte {
-	s := try.Get(sheetOf(drawings))
+func encode(extension string, drawings []Drawing) ([]byte, error) {
+	s, err := sheetOf(drawings)
+	if err != nil {
+		return nil, err
+	}
 	frames, moves := s.extra.(*animation)
 	switch extension = strings.ToLower(extension); {
 	case extension == ".png":
-		return s.png(printDots)
+		return s.png(printDots), nil
 	case extension == ".svg":
-		return s.svg()
+		return s.svg(), nil
 	case extension == ".pdf":
-		return s.pdf()
+		return s.pdf(), nil
 	case extension == ".html" && s.extra != nil:
-		return []byte("<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<style>html { background: canvas }</style>\n" + s.extra.html())
+		return []byte(page("file", nil) + s.extra.html()), nil
 	case extension == ".gif" && moves:
-		return frames.gif()
+		return frames.gif(), nil
 	}
-	try.Do(fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (Slider and Play also .html or .gif; Drag and a figure in space also .html)", extension))
-	return nil
+	return nil, fmt.Errorf("cannot write a picture as %q: name it .png, .svg or .pdf (Slider and Play also .html or .gif; Drag and a figure in space also .html)", extension)
 }
 
 // sheetOf makes one sheet of what Show and Save were given.
@@ -236,7 +239,7 @@ func (s *sheet) raster(dpi int) *image.RGBA {
 
 func encodePNG(picture image.Image, dpi int) []byte {
 	var buf bytes.Buffer
-	try.Do(png.Encode(&buf, picture))
+	sure(0, png.Encode(&buf, picture))
 	return withResolution(buf.Bytes(), dpi)
 }
 
@@ -259,7 +262,7 @@ func (s *sheet) svg() []byte {
 	white(draw.New(c))
 	s.draw(draw.New(c))
 	var buf bytes.Buffer
-	try.Get(c.WriteTo(&buf))
+	sure(c.WriteTo(&buf))
 	// vgsvg embeds PNG data under the type of another format, which strict readers refuse.
 	file := strings.ReplaceAll(buf.String(), "data:image/jpg;base64,", "data:image/png;base64,")
 	open, drawing, _ := strings.Cut(file, "<g ")
@@ -282,43 +285,13 @@ func (s *sheet) valued() bool {
 	return len(s.legend.bars) > 0 || slices.ContainsFunc(s.panels, func(p panel) bool { return len(p.scene.legend.bars) > 0 })
 }
 
-// class is that of the sheet inside a page, for pageStyle.
+// class is that of the sheet inside a page.
 func (s *sheet) class() string {
 	if s.valued() {
 		return "viz-paper"
 	}
 	return "viz-ink"
 }
-
-// inline returns the sheet with more elements as SVG inside a page, whose style is pageStyle.
-func (s *sheet) inline(role, alt, more string) string {
-	return fmt.Sprintf(`<div class="%s">
-<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="%s" aria-label="%s" viewBox="0 0 %.2f %.2f" style="display:block;width:100%%;height:auto;background:#fff">
-%s%s</svg>
-</div>
-`, s.class(), role, escaped(alt), float64(s.size.X), float64(s.size.Y), s.elements(), more)
-}
-
-// Pictures are drawn on white. Where a page is dark the pictures of HTML, inside the class viz-ink, turn light and dark over
-// and keep their hues, and their paper takes the colour of the page. The rule is for the pictures themselves, so that it and
-// a like one of the page do not undo each other. Pictures whose colours stand for values, inside the class viz-paper, stay as they
-// are, on white paper: light is high on every page. JupyterLab says at the body whether its theme is light. Buttons have the colour of
-// the page's text.
-const (
-	pageStyle = `<style>
-@media (prefers-color-scheme: dark) { body:not([data-jp-theme-light=true]) .viz-ink :is(img, svg, canvas) { ` + darkInk + ` } }
-body[data-jp-theme-light=false] .viz-ink :is(img, svg, canvas) { ` + darkInk + ` }
-.viz-paper { background: #fff; border-radius: 6px; overflow: hidden }
-.viz-controls { display: flex; flex-wrap: wrap; gap: .6em; align-items: center; justify-content: center; max-width: 100%; font: 14px sans-serif }
-.viz-controls button { min-width: 2.4em; height: 2.2em; padding: 0 .6em; font: inherit; color: inherit; background: none; cursor: pointer;
-  border: 1px solid color-mix(in srgb, currentcolor 40%, transparent); border-radius: 5px }
-.viz-controls button:hover { background: color-mix(in srgb, currentcolor 12%, transparent) }
-.viz-controls input { flex: 1; min-width: 8em; accent-color: #0072b2 }
-.viz-keys { gap: .2em 1.4em; margin: .3em 0 } .viz-keys span { display: inline-flex; align-items: center }
-</style>
-`
-	darkInk = "filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen"
-)
 
 // Files have no date, so that equal drawings are equal files.
 func init() {
@@ -331,7 +304,7 @@ func (s *sheet) pdf() []byte {
 	c := pdfCanvas{vgpdf.New(s.size.X, s.size.Y)}
 	s.draw(draw.New(c))
 	var buf bytes.Buffer
-	try.Get(c.WriteTo(&buf))
+	sure(c.WriteTo(&buf))
 	return buf.Bytes()
 }
 
@@ -359,6 +332,14 @@ type straight color.NRGBA
 
 func (s straight) RGBA() (r, g, b, a uint32) {
 	return 0x101 * uint32(s.R), 0x101 * uint32(s.G), 0x101 * uint32(s.B), 0x101 * uint32(s.A)
+}
+
+// sure is the result of encoding into memory, which fails for a mistake of this package alone.
+func sure[T any](v T, err error) T {
+	if err != nil {
+		panic(fmt.Sprintf("viz: encoding: %v", err))
+	}
+	return v
 }
 
 func white(c draw.Canvas) {

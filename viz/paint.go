@@ -21,8 +21,8 @@ type stamp struct {
 	stroke pen         // of no width: not drawn
 	radius vg.Length   // of a disc about at[0]
 	text   string
-	solid  *solid   // an image of surfaces, about which at is the rectangle
-	foot   vg.Point // beside which a text stands
+	solid  *solid // an image of surfaces, about which at is the rectangle
+	ground int    // the stamp so many before is a pale area beneath a name
 	depth  float64
 	name   string // that shows on it
 }
@@ -72,17 +72,7 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 			}
 		}
 	}
-	for _, indices := range c.texts {
-		repel(c.out, indices)
-	}
-	if inSpace {
-		thin(c.out, c.texts, page)
-	} else {
-		for _, indices := range c.texts {
-			sidestep(c.out, indices, page)
-		}
-	}
-	nameBeside(c.out, c.names, page)
+	c.placeTexts()
 	if inSpace {
 		order := make([]int, len(c.out)) // a stamp is large to be moved often
 		for i := range order {
@@ -115,7 +105,6 @@ type carver struct {
 	page    vg.Rectangle
 	reach   float64          // extent of the scene in space
 	texts   map[*Layer][]int // the stamps of texts and names
-	names   []int
 }
 
 func (c *carver) add(s ...stamp) { c.out = append(c.out, s...) }
@@ -186,8 +175,8 @@ func (c *carver) carve(m mark) {
 		c.add(stamp{at: at, text: m.text, fill: m.fill, depth: c.depth(m.at...)})
 		c.texts[m.layer] = append(c.texts[m.layer], len(c.out)-1)
 	case nameMark:
-		c.add(stamp{at: at, closed: true, fill: fade(paper, 0.7)}, stamp{at: at, text: m.text, fill: m.fill})
-		c.names = append(c.names, len(c.out)-1)
+		c.add(stamp{at: at, closed: true, fill: fade(paper, 0.7)}, stamp{at: at, text: m.text, fill: m.fill, ground: 1})
+		c.texts[m.layer] = append(c.texts[m.layer], len(c.out)-1)
 	case glyphMark:
 		if m.text != "" {
 			at[0] = middle([]vg.Point{m.captionRect(at[0]).Min, m.captionRect(at[0]).Max})
@@ -216,9 +205,6 @@ func (c *carver) carve(m mark) {
 
 func (c *carver) arrow(m mark, at []vg.Point) {
 	head := arrow(at[0], at[1], m.stroke.Width)
-	if head.corners == nil {
-		return
-	}
 	shaft := m.stroke
 	shaft.Width = head.width
 	if c.inSpace {
@@ -238,160 +224,6 @@ func middle(at []vg.Point) (mean vg.Point) {
 	return mean
 }
 
-const (
-	textSize = 6.5 // points
-	textAway = 5.5 // points from a mark to the middle of its text
-)
-
-// repel moves each text off its point, away from the points of the others as if they bore like charges.
-func repel(all []stamp, texts []int) {
-	points := make([]vg.Point, len(texts))
-	for i, t := range texts {
-		points[i] = all[t].at[0]
-	}
-	for i, t := range texts {
-		push := vg.Point{X: 1e-9, Y: 1e-9}
-		for j, p := range points {
-			d := points[i].Sub(p)
-			if r := vg.Length(math.Hypot(float64(d.X), float64(d.Y))); i != j && r > 0 {
-				push = push.Add(d.Scale(1 / (r * r * r)))
-			}
-		}
-		away := vg.Points(textAway) / vg.Length(math.Hypot(float64(push.X), float64(push.Y)))
-		all[t].foot, all[t].at = points[i], []vg.Point{points[i].Add(push.Scale(away))}
-	}
-}
-
-// thin puts long texts in space beside their points, and takes away those that would stand on another nearer to the reader.
-func thin(all []stamp, texts map[*Layer][]int, page vg.Rectangle) {
-	var order []int
-	for _, indices := range texts {
-		order = append(order, indices...)
-	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(all[j].depth, all[i].depth), i-j) })
-	var kept []vg.Rectangle
-	for _, t := range order {
-		half := textBox(all[t].text).Scale(0.5)
-		at := all[t].at[0].Add(vg.Point{X: (all[t].at[0].X - all[t].foot.X) / vg.Points(textAway) * max(0, half.X-textSize/2)})
-		if at.X-half.X < page.Min.X || at.X+half.X > page.Max.X {
-			at.X = 2*all[t].foot.X - at.X // on the other side
-		}
-		all[t].at = []vg.Point{at}
-		box := vg.Rectangle{Min: at.Sub(half), Max: at.Add(half)}
-		if slices.ContainsFunc(kept, func(o vg.Rectangle) bool {
-			return box.Min.X < o.Max.X && o.Min.X < box.Max.X && box.Min.Y < o.Max.Y && o.Min.Y < box.Max.Y
-		}) {
-			all[t].text, all[t].fill = "", color.NRGBA{}
-			continue
-		}
-		kept = append(kept, box)
-	}
-}
-
-// sidestep turns each text about its point, from where repel has put it, and moves it off, as far as it must so that it covers no other
-// text and least of dots and lines. Light lines, such as a grid, may cross it.
-func sidestep(all []stamp, texts []int, page vg.Rectangle) {
-	var marks []stamp
-	for _, s := range all {
-		light := 0.3*float64(s.stroke.Color.R)+0.59*float64(s.stroke.Color.G)+0.11*float64(s.stroke.Color.B) > 160 || s.stroke.Color.A < 0x80
-		if s.text == "" && (s.radius > 0 || s.stroke.Width > 0 && !light) {
-			s.fill = color.NRGBA{}
-			marks = append(marks, s)
-		}
-	}
-	drawn := stainOf(page, marks)
-	for _, t := range texts {
-		foot, at, size := all[t].foot, all[t].at[0], textBox(all[t].text)
-		d := at.Sub(foot)
-		least, best := math.Inf(1), vg.Rectangle{}
-		for k := range 48 {
-			angle, far := float64((k%24+1)/2)*math.Pi/12, 1+0.4*float64(k/24) // to both sides in turn, then farther off
-			if k%2 == 0 {
-				angle = -angle
-			}
-			sin, cos := math.Sincos(angle)
-			to := foot.Add(vg.Point{X: vg.Length(cos)*d.X - vg.Length(sin)*d.Y, Y: vg.Length(sin)*d.X + vg.Length(cos)*d.Y}.Scale(vg.Length(far)))
-			box := vg.Rectangle{Min: to.Sub(size.Scale(0.5)), Max: to.Add(size.Scale(0.5))}
-			if cost := float64(drawn.covered(box)) + 2*math.Abs(angle) + 3*(far-1); cost < least {
-				least, best = cost, box
-			}
-		}
-		all[t].at = []vg.Point{middle([]vg.Point{best.Min, best.Max})}
-		drawn.fill(best)
-	}
-}
-
-// nameBeside moves each name, and the pale area that comes before it, off its point to the place where it covers least of the rest and
-// of the names before it.
-func nameBeside(all []stamp, names []int, page vg.Rectangle) {
-	if len(names) == 0 {
-		return
-	}
-	others := slices.Clone(all)
-	for _, n := range names {
-		others[n-1], others[n] = stamp{}, stamp{}
-	}
-	drawn := stainOf(page, others)
-	var placed []vg.Rectangle // texts
-	for _, s := range others {
-		if s.text != "" {
-			half := textBox(s.text).Scale(0.5)
-			placed = append(placed, vg.Rectangle{Min: s.at[0].Sub(half), Max: s.at[0].Add(half)})
-		}
-	}
-	for _, n := range names {
-		point, size := all[n].at[0], textBox(all[n].text)
-		least, best := math.Inf(1), vg.Rectangle{}
-		for ring, gap := range []float64{1, 1.6, 2.4, 3.6} {
-			for side, toward := range [][2]float64{{1, 0}, {-1, 0}, {1, 1}, {1, -1}, {-1, 1}, {-1, -1}, {0, 1}, {0, -1}, {0.5, 1}, {-0.5, 1}, {0.5, -1}, {-0.5, -1}} {
-				at := point.Add(vg.Point{X: vg.Length(toward[0]) * (size.X/2 + vg.Points(gap*nameGap)), Y: vg.Length(toward[1]) * (size.Y/2 + vg.Points(gap*nameGap))})
-				box := vg.Rectangle{Min: at.Sub(size.Scale(0.5)), Max: at.Add(size.Scale(0.5))}
-				cost := 10*float64(drawn.covered(box)) + 3*float64(ring) + 0.1*float64(side)
-				if box.Min.X < page.Min.X+1 || box.Max.X > page.Max.X || box.Min.Y < page.Min.Y+1 || box.Max.Y > page.Max.Y {
-					cost += 1e6
-				}
-				for _, other := range placed {
-					if box.Min.X < other.Max.X && other.Min.X < box.Max.X && box.Min.Y < other.Max.Y && other.Min.Y < box.Max.Y {
-						cost += 1e3
-					}
-				}
-				if cost < least {
-					least, best = cost, box
-				}
-			}
-		}
-		all[n].at = []vg.Point{middle([]vg.Point{best.Min, best.Max})}
-		all[n-1].at = []vg.Point{best.Min, {X: best.Max.X, Y: best.Min.Y}, best.Max, {X: best.Min.X, Y: best.Max.Y}} // dims what a name must cover
-		drawn.fill(best)
-		placed = append(placed, best)
-	}
-}
-
-const nameGap = 4.5 // points between a point and the name beside it
-
-// textBox returns width and height of a text beside a mark.
-func textBox(text string) vg.Point {
-	return vg.Point{X: style(textSize).Width(text), Y: vg.Points(textSize)}
-}
-
-// captionRect returns the place of a caption on the page.
-func (m mark) captionRect(at vg.Point) vg.Rectangle {
-	size := textBox(m.text)
-	half := size.Scale(0.5)
-	middle := at.Add(vg.Point{X: vg.Points(m.glyph[0][0]), Y: vg.Points(m.glyph[0][1])})
-	sign := func(v float64) vg.Length {
-		switch {
-		case v > 0:
-			return 1
-		case v < 0:
-			return -1
-		}
-		return 0
-	}
-	middle = middle.Add(vg.Point{X: sign(m.glyph[0][0]) * half.X, Y: sign(m.glyph[0][1]) * half.Y})
-	return vg.Rectangle{Min: middle.Sub(half), Max: middle.Add(half)}
-}
-
 // An arrowhead is the end of an arrow on the page.
 type arrowhead struct {
 	corners []vg.Point
@@ -399,13 +231,13 @@ type arrowhead struct {
 	width   float64 // of the shaft, in points
 }
 
-// arrow returns the head of an arrow, without corners if the arrow has no length. Head and shaft are as large as the
+// arrow returns the head of an arrow, of no size and width if the arrow has no length. Head and shaft are as large as the
 // width asks, and smaller in a short arrow, in proportion to its length.
 func arrow(from, to vg.Point, width float64) arrowhead {
 	d := to.Sub(from)
 	length := math.Hypot(float64(d.X), float64(d.Y))
 	if length < 1e-6 {
-		return arrowhead{}
+		return arrowhead{corners: []vg.Point{to, to, to}}
 	}
 	size := math.Min(3.2+1.8*width, 0.5*length)
 	along := d.Scale(vg.Length(size / length))

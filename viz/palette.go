@@ -7,81 +7,55 @@ import (
 )
 
 // paletteOf returns at most 256 opaque colours that stand for those of the pictures: all of them if they are so few,
-// else the means of boxes that are cut in two across their longest side, by the number of pixels (median cut, Heckbert
-// 1982). A picture in them takes a third of the bytes.
+// else the means of boxes that are cut in two across their longest side (median cut, Heckbert 1982). A picture in them takes a third of the
+// bytes.
 func paletteOf(pictures ...*image.RGBA) color.Palette {
-	counts := map[uint32]int{}
+	seen := map[[3]uint8]bool{}
 	for _, p := range pictures {
 		for i := 0; i < len(p.Pix); i += 4 {
-			counts[rgb(p.Pix[i:])]++
+			seen[[3]uint8(p.Pix[i:i+3])] = true
 		}
 	}
-	boxes := [][]uint32{make([]uint32, 0, len(counts))}
-	for c := range counts {
-		boxes[0] = append(boxes[0], c)
+	var all [][3]uint8
+	for c := range seen {
+		all = append(all, c)
 	}
-	slices.Sort(boxes[0]) // the order of a map is not the same twice
-	for len(boxes) < 256 {
-		widest, channel, width := -1, 0, 0
-		for i, box := range boxes {
-			for shift := 0; shift <= 16; shift += 8 {
-				low, high := 255, 0
-				for _, c := range box {
-					v := int(c >> shift & 0xff)
-					low, high = min(low, v), max(high, v)
-				}
-				if high-low > width {
-					widest, channel, width = i, shift, high-low
-				}
-			}
-		}
-		if widest < 0 {
-			break
-		}
-		box, total := boxes[widest], 0
-		slices.SortStableFunc(box, func(a, b uint32) int { return int(a>>channel&0xff) - int(b>>channel&0xff) })
+	slices.SortFunc(all, func(a, b [3]uint8) int { return slices.Compare(a[:], b[:]) })      // the order of a map is not the same twice
+	return append(color.Palette{color.RGBA{0xff, 0xff, 0xff, 0xff}}, medianCut(all, 255)...) // the paper stays white
+}
+
+func medianCut(box [][3]uint8, count int) (out color.Palette) {
+	var low, high [3]uint8
+	var sum [3]int
+	channel := 0
+	for k := range 3 {
+		low[k] = 0xff
 		for _, c := range box {
-			total += counts[c]
+			low[k], high[k], sum[k] = min(low[k], c[k]), max(high[k], c[k]), sum[k]+int(c[k])
 		}
-		half, below := 1, counts[box[0]]
-		for half < len(box)-1 && below+counts[box[half]] <= total/2 {
-			below += counts[box[half]]
-			half++
-		}
-		boxes[widest] = box[:half]
-		boxes = append(boxes, box[half:])
-	}
-	var out color.Palette
-	for _, box := range boxes {
-		var sum [3]int
-		total := 0
-		for _, c := range box {
-			for k := range sum {
-				sum[k] += counts[c] * int(c>>(16-8*k)&0xff)
-			}
-			total += counts[c]
-		}
-		if total > 0 {
-			out = append(out, color.RGBA{uint8(sum[0] / total), uint8(sum[1] / total), uint8(sum[2] / total), 0xff})
+		if high[k]-low[k] > high[channel]-low[channel] {
+			channel = k
 		}
 	}
-	return out
+	if n := len(box); count == 1 || n == 1 {
+		return color.Palette{color.RGBA{uint8(sum[0] / n), uint8(sum[1] / n), uint8(sum[2] / n), 0xff}}
+	}
+	slices.SortStableFunc(box, func(a, b [3]uint8) int { return int(a[channel]) - int(b[channel]) })
+	half := len(box) / 2
+	return append(medianCut(box[:half], count/2), medianCut(box[half:], count-count/2)...)
 }
 
 // indexed returns the picture in the nearest colours of a palette.
 func indexed(p *image.RGBA, palette color.Palette) *image.Paletted {
-	out := image.NewPaletted(p.Rect, palette)
-	nearest := map[uint32]uint8{}
+	out, nearest := image.NewPaletted(p.Rect, palette), map[[3]uint8]uint8{}
 	for i := range out.Pix {
-		c := rgb(p.Pix[4*i:])
+		c := [3]uint8(p.Pix[4*i : 4*i+3])
 		index, known := nearest[c]
 		if !known {
-			index = uint8(palette.Index(color.RGBA{uint8(c >> 16), uint8(c >> 8), uint8(c), 0xff}))
+			index = uint8(palette.Index(color.RGBA{c[0], c[1], c[2], 0xff}))
 			nearest[c] = index
 		}
 		out.Pix[i] = index
 	}
 	return out
 }
-
-func rgb(pixel []uint8) uint32 { return uint32(pixel[0])<<16 | uint32(pixel[1])<<8 | uint32(pixel[2]) }

@@ -221,32 +221,30 @@ func (l *layout) bodies() bool {
 // likeSize is the ratio of two meshes beyond which they have scales of their own: the smaller would not be seen.
 const likeSize = 4
 
-// widths returns those of the columns, whose mean is given: in one row those with which the scenes, without their legends, are equally
-// high, within limits.
+// widths returns those of the columns, whose mean is given: in one row of shapes such that they are about equally high, within limits.
 func (l *layout) widths(mean vg.Length) []vg.Length {
 	out := slices.Repeat([]vg.Length{mean}, l.columns)
-	if l.columns != len(l.scenes) || l.columns == 1 || l.shared || slices.ContainsFunc(l.scenes, func(s *scene) bool { return s.chart || s.rows > 0 || s.inSpace || s.height > 0 }) {
+	if l.columns != len(l.scenes) || l.shared || slices.ContainsFunc(l.scenes, func(s *scene) bool { return s.chart || s.inSpace || s.height > 0 }) {
 		return out
 	}
-	base, slope := make([]vg.Length, l.columns), make([]vg.Length, l.columns) // height = base + slope · width
+	const least, most = 0.7, 1.5 // of the mean
+	ratios := make([]vg.Length, l.columns)
 	for i, s := range l.scenes {
-		own := *s
-		own.legend, own.outside = legend{}, false
-		high := own.naturalHeight(mean)
-		slope[i] = max(0.05, (high-own.naturalHeight(0.8*mean))/(0.2*mean))
-		base[i] = high - slope[i]*mean
+		ratios[i] = s.ratio()
 	}
-	total, low, high := mean*vg.Length(l.columns), vg.Length(0), 10*mean
-	for range 40 {
-		sum, height := vg.Length(0), (low+high)/2
-		for i := range out {
-			out[i] = min(1.5*mean, max(0.7*mean, (height-base[i])/slope[i]))
+	at := func(height vg.Length) (sum vg.Length) {
+		for i, r := range ratios {
+			out[i] = max(least*mean, min(most*mean, height/r))
 			sum += out[i]
 		}
-		if sum < total {
-			low = height
+		return sum
+	}
+	low, high := vg.Length(0), 10*mean
+	for range 40 {
+		if middle := (low + high) / 2; at(middle) < mean*vg.Length(l.columns) {
+			low = middle
 		} else {
-			high = height
+			high = middle
 		}
 	}
 	for i, s := range l.scenes {

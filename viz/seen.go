@@ -1,6 +1,7 @@
 package viz
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -8,54 +9,46 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/shape"
 )
 
 // colourNames are those of the palette, for the alternative text.
 var colourNames = map[color.NRGBA]string{Black: "black", Blue: "blue", Vermilion: "vermilion", Green: "green", Purple: "purple", Orange: "orange", Sky: "sky blue", Grey: "grey", LightGrey: "light grey"}
 
-// An account is what the alternative text says of a kind of layers; constructors give it to their layers.
-type account struct {
-	noun       func(n int) string              // what is drawn, of n items; nil: the name of the layer
-	detail     func(s *scene, l *Layer) string // where it lies or leads, how it differs from another layer; nil: nothing is said
-	shape      func(l *Layer) [][]float64      // the points of a layer that shows one shape; nil: it shows none
-	closed     bool                            // the points of the shape are joined to an outline
-	colourless bool                            // its colour means nothing
-}
-
-// of gives an account to a layer.
-func (l *Layer) of(a account) *Layer {
-	l.account = a
-	return l
-}
-
-// counted is a noun with the number of items: "tree of 9 nodes".
-func counted(format string) func(n int) string {
-	return func(n int) string { return fmt.Sprintf(format, n) }
-}
-
-// plural is a noun that gets the number of items, unless it is one: "point", "3 points".
-func plural(noun string) func(n int) string {
-	return func(n int) string {
-		if n == 1 {
-			return noun
-		}
-		return fmt.Sprintf("%d %ss", n, noun)
+// named is what a layer is, with what the legend says of it.
+func (l *Layer) named() string {
+	if l.label == "" {
+		return l.called()
 	}
+	return fmt.Sprintf("%s %q", l.called(), l.label)
 }
 
-// called is a noun without a number.
-func called(noun string) func(n int) string { return func(int) string { return noun } }
+// called says what the layer draws: "outline", "23 outlines", "density on 642 vertices".
+func (l *Layer) called() string {
+	name := strings.ToLower(l.name)
+	noun := cmp.Or(l.noun, strings.TrimSuffix(name, "s"))
+	switch {
+	case strings.Contains(noun, "%d"):
+		return fmt.Sprintf(noun, l.items)
+	case l.items > 1:
+		return fmt.Sprintf("%d %ss", l.items, noun)
+	case l.items == 0 && l.noun == "":
+		return name
+	}
+	return noun
+}
 
 // seen says what a layer shows, for the alternative text: its colour, where it lies or leads, and how it differs from the shape that another layer
 // shows.
 func (s *scene) seen(l *Layer) []string {
 	var said []string
-	if colour := colourNames[ownColour(l)]; colour != "" && !l.byValue && !l.account.colourless {
+	if colour := colourNames[ownColour(l)]; colour != "" && !l.byValue && !l.colourless {
 		said = append(said, colour)
 	}
 	detail := ""
-	if l.account.detail != nil {
-		detail = l.account.detail(s, l)
+	if l.detail != nil {
+		detail = l.detail(s, l)
 	}
 	if l.byValue && (detail == "" || l.solid()) {
 		detail = s.extremes(l)
@@ -75,7 +68,7 @@ func ownColour(l *Layer) color.NRGBA {
 }
 
 // points returns those of the marks of a kind, by mark.
-func (c *canvas) points(kind markKind) (all [][][]float64) {
+func (c *canvas) points(kind markKind) (all []shape.Shape) {
 	for _, m := range c.marks {
 		if m.kind == kind {
 			all = append(all, m.at)
@@ -84,7 +77,7 @@ func (c *canvas) points(kind markKind) (all [][][]float64) {
 	return all
 }
 
-func joined(sets [][][]float64) (all [][]float64) {
+func joined(sets []shape.Shape) (all [][]float64) {
 	for _, points := range sets {
 		all = append(all, points...)
 	}
@@ -112,42 +105,22 @@ func (s *scene) onPicture(p []float64) (share [2]float64) {
 // where names the part of the picture, a ninth of it, in which a point of the data lies.
 func (s *scene) where(p []float64) string {
 	share := s.onPicture(p)
-	third := func(k int, low, high string) string {
-		switch {
-		case share[k] < 1.0/3:
-			return low
-		case share[k] > 2.0/3:
-			return high
-		}
-		return ""
+	third := func(k int, names ...string) string { return names[max(0, min(2, int(3*share[k])))] }
+	across, up := third(0, "left", "", "right"), third(1, "lower", "", "upper")
+	if across == "" {
+		return third(1, "the bottom", "the middle", "the top")
 	}
-	across, up := third(0, "left", "right"), third(1, "lower", "upper")
-	switch {
-	case across == "" && up == "":
-		return "the middle"
-	case across == "":
-		return map[string]string{"lower": "the bottom", "upper": "the top"}[up]
-	case up == "":
-		return "the " + across
-	}
-	return "the " + up + " " + across
+	return strings.TrimSpace("the " + strings.TrimSpace(up+" "+across))
 }
 
 // placed is where with its preposition.
 func (s *scene) placed(p []float64) string {
-	if where := s.where(p); where != "the middle" {
-		return "at " + where
-	}
-	return "in the middle"
+	return strings.Replace("at "+s.where(p), "at the middle", "in the middle", 1)
 }
 
 // measured is a length in the unit of the shapes.
 func (s *scene) measured(length float64) string {
-	if text := digits(length, 2); s.unit != "" {
-		return text + " " + s.unit
-	} else {
-		return text
-	}
+	return strings.TrimSpace(digits(length, 2) + " " + s.unit)
 }
 
 // course says how a single curve runs.
@@ -161,17 +134,10 @@ func (s *scene) course(l *Layer) string {
 	if len(points) == 1 {
 		return "at " + short(first[0]) + ", " + short(first[1])
 	}
-	low, high, way := first, first, 0.0
-	for i, p := range points {
-		if p[1] < low[1] {
-			low = p
-		}
-		if p[1] > high[1] {
-			high = p
-		}
-		if i > 0 {
-			way += math.Abs(p[1] - points[i-1][1])
-		}
+	up := func(a, b []float64) int { return cmp.Compare(a[1], b[1]) }
+	low, high, way := slices.MinFunc(points, up), slices.MaxFunc(points, up), 0.0
+	for i, p := range points[1:] {
+		way += math.Abs(p[1] - points[i][1])
 	}
 	ends := apart(first[1], last[1])
 	switch rise := last[1] - first[1]; {
@@ -183,11 +149,11 @@ func (s *scene) course(l *Layer) string {
 		return "falls from " + ends[0] + " to " + ends[1]
 	}
 	text := "from " + ends[0] + " to " + ends[1]
-	if top := high[1]; top > math.Max(first[1], last[1]) {
-		text += ", highest " + short(top) + " at " + short(high[0])
+	if high[1] > math.Max(first[1], last[1]) {
+		text += ", highest " + short(high[1]) + " at " + short(high[0])
 	}
-	if bottom := low[1]; bottom < math.Min(first[1], last[1]) {
-		text += ", lowest " + short(bottom) + " at " + short(low[0])
+	if low[1] < math.Min(first[1], last[1]) {
+		text += ", lowest " + short(low[1]) + " at " + short(low[0])
 	}
 	return text
 }
@@ -241,36 +207,31 @@ func centroid(points [][]float64) []float64 {
 }
 
 // dots are the points of a layer of points.
-func dots(l *Layer) [][]float64 { return joined(l.drawn.points(dotMark)) }
+func dots(drawn *canvas) [][]float64 { return joined(drawn.points(dotMark)) }
 
 // onlyOutline are the points of a layer of a single outline.
-func onlyOutline(l *Layer) [][]float64 {
-	if lines := l.drawn.points(lineMark); len(lines) == 1 {
+func onlyOutline(drawn *canvas) [][]float64 {
+	if lines := drawn.points(lineMark); len(lines) == 1 {
 		return lines[0]
 	}
 	return nil
 }
 
-// shape returns the points of a layer that shows one shape, or nil.
-func (l *Layer) shape() [][]float64 {
-	if l.account.shape == nil {
-		return nil
-	}
-	return l.account.shape(l)
-}
-
 // differs compares a shape with the first one in the picture that has as many points: its points need not be those of the other.
 func (s *scene) differs(l *Layer) string {
-	own := l.shape()
-	if len(own) < 3 || len(own) > 1000 || s.chart {
+	if l.shape == nil || s.chart {
 		return ""
 	}
+	own := l.shape(l.drawn)
 	for _, other := range s.layers {
-		if other == l {
+		if other == l || len(own) < 3 || len(own) > 1000 {
 			return ""
 		}
-		if first := other.shape(); len(first) == len(own) && other.label != "" {
-			far, at := farFrom(first, other.account.closed, own)
+		if other.shape == nil || other.label == "" {
+			continue
+		}
+		if first := other.shape(other.drawn); len(first) == len(own) {
+			far, at := farthest(own, func(i int) float64 { return offShape(first, other.closed, own[i]) })
 			if far <= 1e-6*s.extent {
 				return fmt.Sprintf("on %q", other.label)
 			}
@@ -280,37 +241,32 @@ func (s *scene) differs(l *Layer) string {
 	return ""
 }
 
-// farFrom returns the largest distance of points from a list of points or the closed outline through them, and where it is.
-func farFrom(first [][]float64, outline bool, points [][]float64) (far float64, at []float64) {
-	for _, p := range points {
-		near := math.Inf(1)
-		for i, a := range first {
-			near = min(near, distance(a, p))
-			if b := first[(i+1)%len(first)]; outline {
-				along, square := 0.0, 0.0
-				for k := range a {
-					along, square = along+(p[k]-a[k])*(b[k]-a[k]), square+(b[k]-a[k])*(b[k]-a[k])
-				}
-				if square > 0 {
-					near = min(near, distance(p, blend(a, b, max(0, min(1, along/square)))))
-				}
-			}
-		}
-		if near >= far {
-			far, at = near, p
+// farthest returns the largest distance of points, and the last point that has it.
+func farthest(points [][]float64, off func(i int) float64) (far float64, at []float64) {
+	for i, p := range points {
+		if d := off(i); d >= far {
+			far, at = d, p
 		}
 	}
 	return far, at
 }
 
-// farthest returns the largest distance between points of two lists, and where it is in the second.
-func farthest(a, b [][]float64) (far float64, at []float64) {
-	for i, p := range b {
-		if d := distance(a[i], p); d >= far {
-			far, at = d, p
+// offShape is the distance of a point from points, or from the closed outline through them.
+func offShape(shape [][]float64, closed bool, p []float64) float64 {
+	near := math.Inf(1)
+	for i, a := range shape {
+		near = min(near, distance(a, p))
+		if b := shape[(i+1)%len(shape)]; closed {
+			along, square := 0.0, 0.0
+			for k := range a {
+				along, square = along+(p[k]-a[k])*(b[k]-a[k]), square+(b[k]-a[k])*(b[k]-a[k])
+			}
+			if square > 0 {
+				near = min(near, distance(p, blend(a, b, max(0, min(1, along/square)))))
+			}
 		}
 	}
-	return far, at
+	return near
 }
 
 // spread says how an outline differs from a shape, or how far several outlines are from the first of them.
@@ -325,7 +281,7 @@ func (s *scene) spread(l *Layer) string {
 		if count += len(q); count > 20000 {
 			return ""
 		}
-		if d, p := farFrom(shapes[0], true, q); d > far {
+		if d, p := farthest(q, func(i int) float64 { return offShape(shapes[0], true, q[i]) }); d > far {
 			far, at = d, p
 		}
 	}
@@ -340,39 +296,31 @@ func (s *scene) arrows(l *Layer) string { return s.longest(l.drawn.points(arrowM
 
 // paths says the same of paths, from their beginnings to their ends, which are dots.
 func (s *scene) paths(l *Layer) string {
-	var ways [][][]float64
-	ends := l.drawn.points(dotMark)
-	for i := 0; i+1 < len(ends); i += 2 {
-		ways = append(ways, [][]float64{ends[i][0], ends[i+1][0]})
-	}
-	return s.longest(ways)
+	return s.longest(slices.Collect(slices.Chunk(shape.Shape(dots(l.drawn)), 2)))
 }
 
+var eighths = []string{"to the right", "up to the right", "up", "up to the left", "to the left", "down to the left", "down", "down to the right"}
+
 // longest says where the longest of several ways from one point to another is, and where it points.
-func (s *scene) longest(ways [][][]float64) string {
-	var far [][]float64
-	shortest, turned, first := math.Inf(1), 0.0, 0.0 // lengths and directions
-	for i, w := range ways {
-		if far == nil || distance(w[0], w[1]) > distance(far[0], far[1]) {
-			far = w
-		}
-		shortest = min(shortest, distance(w[0], w[1]))
-		if i == 0 {
-			first = s.direction(w)
-		}
-		turned = max(turned, math.Abs(math.Remainder(s.direction(w)-first, 2*math.Pi)))
-	}
-	if far == nil || distance(far[0], far[1]) == 0 {
+func (s *scene) longest(ways []shape.Shape) string {
+	way := func(v, w shape.Shape) int { return cmp.Compare(distance(v[0], v[1]), distance(w[0], w[1])) }
+	if len(ways) == 0 || len(ways[len(ways)-1]) != 2 {
 		return ""
 	}
-	eighth := int(math.Round(s.direction(far)/(math.Pi/4)+8)) % 8
-	pointing := []string{"to the right", "up to the right", "up", "up to the left", "to the left", "down to the left", "down", "down to the right"}[eighth]
+	far, near, turned := slices.MaxFunc(ways, way), slices.MinFunc(ways, way), 0.0
+	for _, w := range ways {
+		turned = max(turned, math.Abs(math.Remainder(s.direction(w)-s.direction(ways[0]), 2*math.Pi)))
+	}
+	reach := distance(far[0], far[1])
+	pointing := eighths[int(math.Round(s.direction(far)/(math.Pi/4)+8))%8]
 	switch {
+	case reach == 0:
+		return ""
 	case len(ways) == 1:
 		return s.placed(far[0]) + ", " + pointing
 	case turned < math.Pi/8:
 		return "all " + pointing
-	case shortest > 0.95*distance(far[0], far[1]):
+	case distance(near[0], near[1]) > 0.95*reach:
 		return ""
 	}
 	return "the longest " + s.placed(far[0]) + ", " + pointing
@@ -404,32 +352,20 @@ func (s *scene) peak(l *Layer) string {
 
 // listed returns the names that marks show, of a tree from the top.
 func (s *scene) listed(l *Layer) string {
-	c := l.drawn
-	var names []string
-	for _, m := range c.marks {
-		if m.text != "" {
-			names = append(names, m.text)
-		}
+	named := slices.DeleteFunc(slices.Clone(l.drawn.marks), func(m mark) bool { return m.text == "" })
+	before := ""
+	if l.drawn.rows > 0 && len(named) > 0 {
+		before = "from the top "
+		slices.SortStableFunc(named, func(m, n mark) int { return cmp.Compare(n.at[0][1], m.at[0][1]) })
 	}
-	if c.rows > 0 { // by rows
-		byRow := make([]string, c.rows)
-		for _, m := range c.marks {
-			if row := c.rows - 1 - int(m.at[0][1]); m.text != "" && row >= 0 && row < c.rows {
-				byRow[row] = m.text
-			}
-		}
-		names = slices.DeleteFunc(byRow, func(name string) bool { return name == "" })
+	var names []string
+	for _, m := range named {
+		names = append(names, m.text)
 	}
 	if most := 12; len(names) > most {
 		names = append(names[:most:most], "…")
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	if c.rows > 0 {
-		return "from the top " + strings.Join(names, ", ")
-	}
-	return strings.Join(names, ", ")
+	return before + strings.Join(names, ", ")
 }
 
 // extremes says where the values are highest and lowest that colours stand for.
@@ -481,7 +417,7 @@ func (s *scene) moved(last *scene) string {
 		far, at := 0.0, []float64(nil)
 		for k, m := range last.layers[i].drawn.marks {
 			if first := l.drawn.marks[k].at; len(first) == len(m.at) && m.kind != levelMark {
-				if d, p := farthest(first, m.at); d > far {
+				if d, p := farthest(m.at, func(i int) float64 { return distance(first[i], m.at[i]) }); d > far {
 					far, at = d, p
 				}
 			}

@@ -5,13 +5,15 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/shape"
 )
 
 // Outline draws closed outlines through the landmarks of each shape. One shape has a firm line and its landmarks are
 // dots; several are thin and light, so that one drawn over them, a mean say, stands out. A path of shapes is best
 // coloured by time: viz.Outline(path...).ColorBy("t").
-func Outline(shapes ...[][]float64) *Layer {
-	return newLayer("Outline", each{len(shapes), func(c *canvas) error {
+func Outline(shapes ...shape.Shape) *Layer {
+	return newLayer(traits{name: "Outline", takes: "ColorBy", items: len(shapes), detail: (*scene).spread, shape: onlyOutline, closed: true}, func(c *canvas) error {
 		if err := checkShapes("shape", shapes, false); err != nil {
 			return err
 		}
@@ -31,13 +33,13 @@ func Outline(shapes ...[][]float64) *Layer {
 			}
 		}
 		return nil
-	}}).of(account{noun: plural("outline"), detail: (*scene).spread, shape: onlyOutline, closed: true})
+	})
 }
 
 // Region fills closed outlines: in one colour so that what is beneath shows through, and by a quantity (Layer.ColorBy) in the colours of
 // its bar.
-func Region(shapes ...[][]float64) *Layer {
-	return newLayer("Region", each{len(shapes), func(c *canvas) error {
+func Region(shapes ...shape.Shape) *Layer {
+	return newLayer(traits{name: "Region", takes: "ColorBy", items: len(shapes), filled: true}, func(c *canvas) error {
 		if err := checkShapes("shape", shapes, false); err != nil {
 			return err
 		}
@@ -49,25 +51,25 @@ func Region(shapes ...[][]float64) *Layer {
 			c.area(s, fade(c.ink(k), cover))
 		}
 		return nil
-	}}).of(account{noun: plural("region")}).fills(false)
+	})
 }
 
 // Points draws a dot at each point, [n][2] or [n][3]: the landmarks of a shape, or a sample. If there are many, the dots are
 // small.
 func Points(points [][]float64) *Layer {
-	return newLayer("Points", each{len(points), func(c *canvas) error {
+	return newLayer(traits{name: "Points", takes: "ColorBy Hover", items: len(points), detail: (*scene).cloud, shape: dots}, func(c *canvas) error {
 		if err := checkPoints("shape", points); err != nil {
 			return err
 		}
 		diameter := math.Min(4, math.Max(1.1, 40/math.Sqrt(float64(len(points)))))
 		return c.dots(points, c.width(diameter))
-	}}).of(account{detail: (*scene).cloud, shape: dots})
+	})
 }
 
 // Numbers writes the number of each landmark, from 0, beside it: on the side away from its neighbours, or in the plane as near to that
 // side as it covers no line.
 func Numbers(points [][]float64) *Layer {
-	return newLayer("Numbers", drawFunc(func(c *canvas) error {
+	return newLayer(traits{name: "Numbers", colourless: true}, func(c *canvas) error {
 		if err := checkPoints("shape", points); err != nil {
 			return err
 		}
@@ -78,14 +80,14 @@ func Numbers(points [][]float64) *Layer {
 			c.write(p, fmt.Sprint(i), c.ink(0))
 		}
 		return nil
-	})).of(account{colourless: true}).Color(Grey)
+	}).Color(Grey)
 }
 
 // Arrows draws the vector v[i] at the point q[i], for every i: a tangent vector, or a momentum. Vectors that would be too
 // short or too long to read in the figure are drawn longer or shorter by a round factor, which the legend states.
 // Layer.Scale sets the factor; Scale(1) draws them as they are.
 func Arrows(q, v [][]float64) *Layer {
-	return newLayer("Arrows", each{len(q), func(c *canvas) error {
+	return newLayer(traits{name: "Arrows", takes: "ColorBy Scale", items: len(q), detail: (*scene).arrows}, func(c *canvas) error {
 		if err := checkPoints("foot points", q); err != nil {
 			return err
 		}
@@ -99,7 +101,7 @@ func Arrows(q, v [][]float64) *Layer {
 			c.vector(p, v[i], c.stroke(i, 1.1))
 		}
 		return nil
-	}}).of(account{detail: (*scene).arrows})
+	})
 }
 
 // vectors reports whether the layer has vectors whose factor Scale has not set, and the length of the longest.
@@ -135,8 +137,8 @@ func (l *Layer) resolveVectors() {
 }
 
 // Lines draws open lines. Each is a list of points, [k][2] or [k][3].
-func Lines(lines ...[][]float64) *Layer {
-	return newLayer("Lines", each{len(lines), func(c *canvas) error {
+func Lines(lines ...shape.Shape) *Layer {
+	return newLayer(traits{name: "Lines", takes: "ColorBy", items: len(lines), detail: (*scene).ends}, func(c *canvas) error {
 		if err := checkShapes("line", lines, false); err != nil {
 			return err
 		}
@@ -144,21 +146,21 @@ func Lines(lines ...[][]float64) *Layer {
 			c.line(line, false, c.stroke(k, 1))
 		}
 		return nil
-	}}).of(account{detail: (*scene).ends})
+	})
 }
 
 // Grid draws the lines of a deformed grid, thin and grey. Lattice makes the lines before the deformation.
-func Grid(lines ...[][]float64) *Layer {
+func Grid(lines ...shape.Shape) *Layer {
 	l := Lines(lines...)
 	l.name = "Grid"
-	l.of(account{noun: counted("grid of %d lines"), colourless: true})
+	l.noun, l.detail, l.colourless = "grid of %d lines", nil, true
 	return l.Color(LightGrey).Width(0.5)
 }
 
 // Lattice returns the lines of a square grid that covers the shapes and a tenth of their size beyond, with about the given
 // number of cells along the longer side: first the lines along y, then those along x. Every line has four points to a
 // cell, so that it bends smoothly when its points are moved. It panics if the shapes do not lie in the plane.
-func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
+func Lattice(cells int, shapes ...shape.Shape) []shape.Shape {
 	if err := checkShapes("shape", shapes, false); err != nil {
 		panic(fmt.Sprintf("viz: Lattice: %v", err))
 	}
@@ -178,7 +180,7 @@ func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
 		count[k] = int(math.Ceil((b.size(k) + margin) / side))
 		first[k] = (b.lo[k]+b.hi[k])/2 - side*float64(count[k])/2
 	}
-	var lines [][][]float64
+	var lines []shape.Shape
 	for along := 1; along >= 0; along-- {
 		across := 1 - along
 		for i := range count[across] + 1 {
@@ -197,8 +199,8 @@ func Lattice(cells int, shapes ...[][]float64) [][][]float64 {
 
 // Trajectories draws the path of every landmark, where path[t][i] is landmark i at time t. It is coloured by time and leads
 // from an open dot at the start to a full one at the end.
-func Trajectories(path [][][]float64) *Layer {
-	return newLayer("Trajectories", each{len(path), func(c *canvas) error {
+func Trajectories(path []shape.Shape) *Layer {
+	return newLayer(traits{name: "Trajectories", takes: "ColorBy", items: len(path), noun: "trajectories at %d times", detail: (*scene).paths}, func(c *canvas) error {
 		if err := checkShapes("time", path, true); err != nil {
 			return err
 		}
@@ -226,21 +228,21 @@ func Trajectories(path [][][]float64) *Layer {
 			c.dot(path[last][i], 2.8, c.ink(last), pen{})
 		}
 		return nil
-	}}).of(account{noun: counted("trajectories at %d times"), detail: (*scene).paths}).ColorBy("t")
+	}).ColorBy("t")
 }
 
 // Ellipses draws covariance matrices, 2×2, symmetric and positive definite, as ellipses of one standard deviation about
 // the centres: the spread of landmarks or of samples, or points of the manifold of such matrices. Layer.Scale sets another
 // number of standard deviations.
 func Ellipses(centres [][]float64, covariances [][][]float64) *Layer {
-	return newLayer("Ellipses", each{len(centres), func(c *canvas) error {
+	return newLayer(traits{name: "Ellipses", takes: "ColorBy Scale", factorOf: "sd", items: len(centres)}, func(c *canvas) error {
 		if err := checkPoints("centres", centres); err != nil {
 			return err
 		}
 		if len(centres) != len(covariances) {
 			return fmt.Errorf("%d centres and %d covariance matrices", len(centres), len(covariances))
 		}
-		deviations := c.scale("sd")
+		deviations := c.scale()
 		for i, centre := range centres {
 			ring, err := ellipse(centre, covariances[i], deviations)
 			if err != nil {
@@ -250,7 +252,7 @@ func Ellipses(centres [][]float64, covariances [][][]float64) *Layer {
 			c.line(ring, true, c.stroke(i, 0.7))
 		}
 		return nil
-	}})
+	})
 }
 
 // ellipse returns the points centre + f·L·(cos a, sin a), where L Lᵀ is the covariance.

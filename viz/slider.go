@@ -2,19 +2,15 @@ package viz
 
 import (
 	"bytes"
-	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"image"
 	"image/gif"
 	"math"
 	"regexp"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 
-	"anatomy/geom/try"
 	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 )
@@ -160,67 +156,40 @@ type animation struct {
 	plays    bool    // by itself, see Play
 }
 
-//go:embed slider.js
-var sliderScript string
-
 // html returns a fragment of HTML: the frames, a slider and a button that plays them. It begins at three quarters of the
-// way, where a motion shows more than at its ends or, for a mode, at the mean; without JavaScript it stays there.
+// way, where a motion shows more than at its ends or, for a mode, at the mean; what plays rests half-way, where the shapes at its ends are
+// seen, too. Without JavaScript it stays there.
 func (a *animation) html() string {
 	plain, keys := a.apart()
-	if a.plays {
-		if f := plain.film(); f != nil {
-			return plain.played(f, keys)
-		}
-	}
 	first := 3 * (len(a.frames) - 1) / 4
+	if a.plays {
+		first = (len(a.frames) - 1) / 2
+	}
 	if t := plain.turned(first); t != nil {
 		t.keys = keys
 		return t.html()
 	}
-	a = plain
-	frames := a.pngs()
-	width := int(a.zoom * a.frames[first].size.X.Dots(cssDots))
-	var images strings.Builder
-	texts := moments(a.quantity, a.values)
-	for i, data := range frames {
-		hidden := ""
-		if i != first {
-			hidden = " hidden"
-		}
-		fmt.Fprintf(&images, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n",
-			hidden, escaped(texts[i]), width, base64.StdEncoding.EncodeToString(data))
+	width, texts := int(a.zoom*a.frames[first].size.X.Dots(cssDots)), moments(a.quantity, a.values)
+	var pictures []fields
+	for i, data := range plain.pngs() {
+		pictures = append(pictures, pictureField(texts[i], width, data, i != first))
 	}
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
-	return fmt.Sprintf(`<figure class="viz-slider" aria-label="%s" style="margin:0">
-%s<div class="%s">
-%s</div>
-%s%s<script>
-%s</script>
-</figure>
-`, escaped(a.alt()), pageStyle, a.frames[first].class(), images.String(), keys, controls(width, len(frames)-1, first, a.quantity), sliderScript)
+	return page("slider", fields{"Alt": a.alt(), "Class": a.frames[first].class(), "Pictures": pictures, "Keys": keys, "Width": width,
+		"Last": len(pictures) - 1, "First": first, "Quantity": a.quantity, "Script": sliderScript})
 }
 
-// apart returns the animation without the entries of its legend, and these as HTML; or as it is, if they change from frame to frame.
-func (a *animation) apart() (*animation, string) {
+// apart returns the animation without the entries of its legend, and these for a page; or as it is, if they change from frame to frame.
+func (a *animation) apart() (*animation, []fields) {
 	out, legend := *a, a.frames[0].panels[0].scene.legend
 	out.frames = make([]*sheet, len(a.frames))
 	for i, f := range a.frames {
 		if !f.panels[0].scene.legend.alike(legend) {
-			return a, ""
+			return a, nil
 		}
 		out.frames[i] = f.withoutKeys()
 	}
-	return &out, legend.html()
-}
-
-// controls returns a button, a slider from 0 to last, and a place for a text.
-func controls(width, last, at int, quantity string) string {
-	return fmt.Sprintf(`<figcaption class="viz-controls" style="width:%dpx">
-<button type="button" aria-label="play">&#9654;&#xfe0e;</button>
-<input type="range" min="0" max="%d" value="%d" aria-label="%s">
-<output style="min-width:5.5em"></output>
-</figcaption>
-`, width, last, at, escaped(quantity))
+	return &out, legend.fields()
 }
 
 func (a *animation) pngs() [][]byte {
@@ -241,11 +210,11 @@ func (a *animation) gif() []byte {
 		g.Image[i], g.Delay[i] = indexed(a.frames[i].raster(frameDots), colours), 12 // hundredths of a second
 	})
 	var out bytes.Buffer
-	try.Do(gif.EncodeAll(&out, &g))
+	sure(0, gif.EncodeAll(&out, &g))
 	return out.Bytes()
 }
 
 // parallel calls work for 0 … n−1 on all cores.
 func parallel(n int, work func(i int)) {
-	try.Do(pool.Do(pool.Cores(), n, func(_, i int) error { return try.Run(func() { work(i) }) }))
+	sure(0, pool.Do(pool.Cores(), n, func(_, i int) error { work(i); return nil }))
 }

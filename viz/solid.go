@@ -14,7 +14,7 @@ func Surface(f func(u, v float64) []float64, u, v [2]float64) *Layer {
 	const n, rule = 72, 6 // facets a side; every sixth line of the grid is drawn
 	vertices, triangles := Tessellate(f, u, v, n, n)
 	body := surface{vertices: vertices, triangles: triangles}
-	return newLayer("Surface", drawFunc(func(c *canvas) error {
+	return newLayer(traits{name: "Surface"}, func(c *canvas) error {
 		if err := body.draw(c); err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func Surface(f func(u, v float64) []float64, u, v [2]float64) *Layer {
 			c.line(across, false, line)
 		}
 		return nil
-	})).Color(porcelain)
+	}).Color(porcelain)
 }
 
 // Ellipsoid draws the ellipsoid about the origin with half axes a, b and c along x, y and z; a sphere if they are equal.
@@ -46,7 +46,7 @@ func Ellipsoid(a, b, c float64) *Layer {
 // Layer.ColorBy takes one value a vertex: a density on a sphere, a distance between two brains.
 func Mesh(vertices [][]float64, triangles [][3]int) *Layer {
 	body := surface{vertices: vertices, triangles: triangles}
-	return newLayer("Mesh", each{len(vertices), body.draw}).of(account{noun: counted("mesh on %d vertices")}).Color(porcelain).fills(true)
+	return newLayer(traits{name: "Mesh", takes: "ColorBy", items: len(vertices), noun: "mesh on %d vertices", filled: true, form: true}, body.draw).Color(porcelain)
 }
 
 // Tessellate returns a mesh of the surface f(u, v), as Mesh takes it: the points on a grid of nu by nv cells over the ranges
@@ -97,18 +97,4 @@ func (s *surface) draw(c *canvas) error {
 	}
 	c.surface(vertices, s.body)
 	return nil
-}
-
-// camera looks at the origin from azimuth (about z, from x towards y) and elevation, in radians, without perspective.
-type camera struct{ azimuth, elevation float64 }
-
-// view turns p into the camera's frame: right, up, and towards the camera.
-func (c camera) view(p []float64) []float64 {
-	sa, ca := math.Sincos(c.azimuth)
-	se, ce := math.Sincos(c.elevation)
-	return []float64{
-		-sa*p[0] + ca*p[1],
-		-se*ca*p[0] - se*sa*p[1] + ce*p[2],
-		ce*ca*p[0] + ce*sa*p[1] + se*p[2],
-	}
 }

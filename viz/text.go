@@ -1,7 +1,6 @@
 package viz
 
 import (
-	"fmt"
 	"html"
 	"math"
 	"slices"
@@ -76,13 +75,7 @@ func scriptOf(r rune) script {
 // a box; what only changes the letters beside it has no outline, 0.
 func glyph(face *sfnt.Font, r rune) (s script, g sfnt.GlyphIndex, lacks bool) {
 	var buf sfnt.Buffer
-	index := func(r rune) sfnt.GlyphIndex {
-		g, err := face.GlyphIndex(&buf, r)
-		if err != nil {
-			panic(fmt.Sprintf("viz: font: %v", err))
-		}
-		return g
-	}
+	index := func(r rune) sfnt.GlyphIndex { return sure(face.GlyphIndex(&buf, r)) }
 	s = scriptOf(r)
 	if g = index(s.letter); g != 0 {
 		return s, g, false
@@ -118,11 +111,7 @@ func walk(line string, fnt pfont.Font, visit func(s script, g sfnt.GlyphIndex, x
 			continue
 		}
 		if unicode.Is(unicode.Mn, r) { // a dot, hat or bar stands over the middle of the letter before it
-			bounds, _, err := face.GlyphBounds(&buf, g, em, font.HintingNone)
-			if err != nil {
-				panic(fmt.Sprintf("viz: font: %v", err))
-			}
-			if visit != nil {
+			if bounds, _, err := face.GlyphBounds(&buf, g, em, font.HintingNone); visit != nil && err == nil {
 				visit(s, g, (lastX+x)/2-float64(bounds.Min.X+bounds.Max.X)/2/float64(em))
 			}
 			continue
@@ -136,11 +125,7 @@ func walk(line string, fnt pfont.Font, visit func(s script, g sfnt.GlyphIndex, x
 			visit(s, g, x)
 		}
 		lastX = x
-		advance, err := face.GlyphAdvance(&buf, g, em, font.HintingNone)
-		if err != nil {
-			panic(fmt.Sprintf("viz: font: %v", err))
-		}
-		x += s.scale * float64(advance) / float64(em)
+		x += s.scale * float64(sure(face.GlyphAdvance(&buf, g, em, font.HintingNone))) / float64(em)
 		last, lastScale = g, s.scale
 	}
 	return x
@@ -177,10 +162,7 @@ func (h outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 		left := vg.Length(sty.XAlign) * width
 		base := top - vg.Length(i)*h.Extents(sty.Font).Height
 		walk(line, sty.Font, func(sc script, g sfnt.GlyphIndex, x float64) {
-			segments, err := face.LoadGlyph(&buf, g, em, nil)
-			if err != nil {
-				panic(fmt.Sprintf("viz: font: %v", err))
-			}
+			segments := sure(face.LoadGlyph(&buf, g, em, nil))
 			at := func(p fixed.Point26_6) vg.Point {
 				gx, gy := float64(p.X)/float64(em), -float64(p.Y)/float64(em)
 				if sc.upsideDown {

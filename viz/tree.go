@@ -3,8 +3,12 @@ package viz
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 )
 
@@ -12,12 +16,12 @@ import (
 // what is measured: "length from the root (million years)". Shapes of the plane, if any, are drawn small at the nodes, all on one scale, as
 // closed outlines: one a node of the tree, nil for none. The layer has an item a node: ColorBy colours the edge above it and its
 // shape.
-func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
+func Tree(t *tree.Tree, shapes ...shape.Shape) *Layer {
 	n := 0
 	if t != nil {
 		n = len(t.Parent)
 	}
-	return newLayer("Tree", each{n, func(c *canvas) error {
+	return newLayer(traits{name: "Tree", takes: "ColorBy", items: n, noun: "tree of %d nodes", detail: (*scene).listed}, func(c *canvas) error {
 		if t == nil {
 			return fmt.Errorf("no tree: give one of tree.Parse or tree.New")
 		}
@@ -27,12 +31,17 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 		if len(shapes) != 0 && len(shapes) != n {
 			return fmt.Errorf("%d shapes for %d nodes: give one a node, nil for none", len(shapes), n)
 		}
-		glyphs, size, err := glyphsOf(shapes)
+		for i, s := range shapes {
+			if len(s) > 0 && len(s[0]) != 2 {
+				return fmt.Errorf("shape %d has %d coordinates: shapes at nodes are of the plane", i, len(s[0]))
+			}
+		}
+		small, err := glyphs(shapes, glyphWidth, glyphTall)
 		if err != nil {
 			return err
 		}
 		leaves, row := rowsOf(t)
-		c.rowsOf(len(leaves), math.Max(9, size+4))
+		c.rowsOf(len(leaves), math.Max(9, 2*boxOf(small...).hi[1]+4))
 		height := t.Height()
 		at := func(i int) []float64 { return []float64{height[i], row[i]} }
 		for i, p := range t.Parent {
@@ -49,16 +58,14 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 		}
 		for i := range n {
 			reach := 0.0
-			if glyphs != nil && glyphs[i] != nil {
-				g, left := glyphs[i], 0.0
-				for _, p := range g {
-					left, reach = math.Min(left, p[0]), math.Max(reach, p[0])
-				}
+			if len(shapes) > 0 && shapes[i] != nil {
+				g := small[i]
+				reach = boxOf(g).hi[0]
 				if isLeaf[i] { // beside the leaf, not over its edge
 					for _, p := range g {
-						p[0] += gap - left
+						p[0] += gap + reach
 					}
-					reach += gap - left
+					reach = gap + 2*reach
 				}
 				stroke := c.stroke(i, 0.8)
 				stroke.Width = 0.8
@@ -69,7 +76,7 @@ func Tree(t *tree.Tree, shapes ...[][]float64) *Layer {
 			}
 		}
 		return nil
-	}}).of(account{noun: counted("tree of %d nodes"), detail: (*scene).listed}).Color(Grey)
+	}).Color(Grey)
 }
 
 // spaced is a name with spaces in place of underscores: that is what they stand for in Newick's format.
@@ -81,38 +88,38 @@ const (
 	glyphTall  = 18.0
 )
 
-// glyphsOf returns shapes as offsets from their centres in points, and the height of the tallest; nil of none.
-func glyphsOf(shapes [][][]float64) (glyphs [][][]float64, tall float64, err error) {
-	wide := 0.0
-	boxes := make([]box, len(shapes))
+// glyphs returns shapes as offsets in points from the middles of their boxes, all on one scale, the largest of a size; none of a shape that is
+// nil. Of shapes in space they have the two coordinates along which the first is largest.
+func glyphs(shapes []shape.Shape, width, height float64) (out []shape.Shape, err error) {
+	axes, scale := []int{0, 1}, math.Inf(1)
 	for i, s := range shapes {
 		if s == nil {
 			continue
 		}
 		if err := checkPoints(fmt.Sprintf("shape %d", i), s); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		if len(s[0]) != 2 {
-			return nil, 0, fmt.Errorf("shape %d has %d coordinates: shapes at nodes are of the plane", i, len(s[0]))
+		b := boxOf(s)
+		if len(s[0]) == 3 && math.IsInf(scale, 1) {
+			size := []float64{b.size(0), b.size(1), b.size(2)}
+			axes = slices.Delete([]int{0, 1, 2}, floats.MinIdx(size), floats.MinIdx(size)+1)
 		}
-		boxes[i] = boxOf(s)
-		wide, tall = math.Max(wide, boxes[i].size(0)), math.Max(tall, boxes[i].size(1))
+		scale = math.Min(scale, math.Min(width/b.size(axes[0]), height/b.size(axes[1])))
 	}
-	if wide == 0 && tall == 0 {
-		return nil, 0, nil
+	if out = make([]shape.Shape, len(shapes)); math.IsInf(scale, 1) {
+		return out, nil
 	}
-	scale := math.Min(glyphWidth/wide, glyphTall/tall)
-	glyphs = make([][][]float64, len(shapes))
 	for i, s := range shapes {
+		b := boxOf(s)
 		for _, p := range s {
 			var q []float64
-			for k, v := range p {
-				q = append(q, scale*(v-(boxes[i].lo[k]+boxes[i].hi[k])/2))
+			for _, k := range axes {
+				q = append(q, scale*(p[k]-(b.lo[k]+b.hi[k])/2))
 			}
-			glyphs[i] = append(glyphs[i], q)
+			out[i] = append(out[i], q)
 		}
 	}
-	return glyphs, scale * tall, nil
+	return out, nil
 }
 
 // rowsOf returns the leaves from top to bottom and the row of every node, the first leaf's the highest: of a node with children, the middle
@@ -151,7 +158,7 @@ func rowsOf(t *tree.Tree) (leaves []int, row []float64) {
 // edges as lines, leaves as dots with their names, other nodes as small open dots, the root as a larger one (B. Sidlauskas 2008). The
 // layer has an item a node: ColorBy colours the edge above it and its dot.
 func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
-	return newLayer("Phylomorphospace", each{len(points), func(c *canvas) error {
+	return newLayer(traits{name: "Phylomorphospace", takes: "ColorBy", items: len(points), noun: "tree of %d nodes in morphospace", detail: (*scene).listed}, func(c *canvas) error {
 		if t == nil {
 			return fmt.Errorf("no tree: give one of tree.Parse or tree.New")
 		}
@@ -186,13 +193,13 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 			}
 		}
 		return nil
-	}}).of(account{noun: counted("tree of %d nodes in morphospace"), detail: (*scene).listed})
+	})
 }
 
 // Names writes a name beside each point of the plane, where it covers least of what the figure draws, or of space, unless it would stand on
 // a nearer one; an empty one is not written.
 func Names(points [][]float64, names []string) *Layer {
-	return newLayer("Names", drawFunc(func(c *canvas) error {
+	return newLayer(traits{name: "Names", detail: (*scene).listed, colourless: true}, func(c *canvas) error {
 		if err := checkPoints("points", points); err != nil {
 			return err
 		}
@@ -209,5 +216,5 @@ func Names(points [][]float64, names []string) *Layer {
 			}
 		}
 		return nil
-	})).of(account{detail: (*scene).listed, colourless: true}).Color(Black)
+	}).Color(Black)
 }

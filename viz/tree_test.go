@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 )
 
@@ -25,14 +26,11 @@ func TestNamesFindRoom(t *testing.T) {
 			names[i] = fmt.Sprintf("species %d", i*i*i*i)
 		}
 		for _, chart := range []bool{false, true} {
-			layer := newLayer("Marks", drawFunc(func(c *canvas) error {
-				if chart {
-					c.isChart()
-				}
+			layer := newLayer(traits{name: "Marks", chart: chart}, func(c *canvas) error {
 				c.glyph(points[0], [][]float64{{-40, -3}, {20, 30}, {0, 5}}, paper, c.stroke(0, 1))
 				c.caption(points[1], 9, -7, "a caption of some length", Black)
 				return nil
-			}))
+			})
 			s := expect.Must(Fig(Points(points), layer, Names(points, names)).scene())
 			width := vg.Length(7+trial%5) * cm
 			page := vg.Rectangle{Max: vg.Point{X: width, Y: s.naturalHeight(width)}}
@@ -102,9 +100,9 @@ func TestTreeAlt(t *testing.T) {
 }
 
 func TestTreeErrors(t *testing.T) {
-	shapes := make([][][]float64, 10)
+	shapes := make([]shape.Shape, 10)
 	shapes[4] = [][]float64{{0, 0}, {math.NaN(), 1}}
-	solid := make([][][]float64, 10)
+	solid := make([]shape.Shape, 10)
 	solid[4] = constant(3, 1, 2, 3)
 	for _, c := range []struct {
 		drawing Drawing
@@ -120,10 +118,10 @@ func TestTreeErrors(t *testing.T) {
 		{Phylomorphospace(species(), constant(8, 1, 2)), "8 points for 10 nodes"},
 		{Phylomorphospace(species(), constant(10, 1, 2, 3)), "for flat figures"},
 		{Names(constant(2, 1, 2), []string{"a"}), "1 names for 2 points"},
-		{newLayer("Mine", drawFunc(func(c *canvas) error {
+		{newLayer(traits{name: "Mine"}, func(c *canvas) error {
 			c.glyph([]float64{0, 0}, [][]float64{{1, math.NaN()}}, paper, pen{})
 			return nil
-		})), "Mine: mark 0: the offset 0 is [1 NaN]"},
+		}), "Mine: mark 0: the offset 0 is [1 NaN]"},
 	} {
 		_, err := alt(c.drawing)
 		if err == nil {

@@ -3,19 +3,16 @@ package viz
 import (
 	"bytes"
 	"compress/flate"
-	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
 	"math"
+	"reflect"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
-
-	"anatomy/geom/try"
 )
 
 // maxFacets bounds the figures in space that can be turned: more facets would make a page heavy and its motion slow.
@@ -26,12 +23,9 @@ const maxFacets = 80000
 type turntable struct {
 	*sheet
 	frames *animation // nil: nothing changes
-	keys   string     // of the legend of the frames, as HTML
+	keys   []fields   // of the legend of the frames
 	first  int        // the frame that is shown before the reader acts
 }
-
-//go:embed turn.js
-var turnScript string
 
 // turnable returns the drawing's turntable, or nil if there is nothing to turn.
 func (l *layout) turnable() (*turntable, error) {
@@ -73,10 +67,15 @@ func (s *scene) facets() (n int) {
 	return n
 }
 
-// turning gives the scene the range of a sphere about its data, and puts the legend where nothing comes by.
+// lowest is the height of the field in which a figure turns, in diameters of a sphere about its data, at least: a long body that lies would
+// else stand in a white square.
+const lowest = 0.62
+
+// turning gives the scene the range of a sphere about its data, but no more height than it needs, and puts the legend where nothing comes by.
 func (s *scene) turning(middle []float64, radius float64) {
-	for k := range 2 {
-		s.bounds.lo[k], s.bounds.hi[k] = middle[k]-radius, middle[k]+radius
+	up := math.Min(radius, math.Max(lowest*radius, math.Max(s.bounds.hi[1]-middle[1], middle[1]-s.bounds.lo[1])))
+	for k, reach := range []float64{radius, up} {
+		s.bounds.lo[k], s.bounds.hi[k] = middle[k]-reach, middle[k]+reach
 	}
 	s.outside = len(s.legend.keys) > 0
 }
@@ -105,34 +104,64 @@ func sphere(scenes ...*scene) (middle []float64, radius float64) {
 // maxMoving bounds what a page holds of points that move, over all frames.
 const maxMoving = 4000000
 
-// turned returns the animation as a turntable whose marks move, from a first frame, or nil if its frames are not in space, are
-// seen from several sides, or have other marks, another title, unit or legend from one to the next.
+// turned returns the animation as a turntable whose marks move, from a first frame, or nil if its frames are seen from several sides, or
+// have other marks, another title, unit or legend from one to the next.
 func (a *animation) turned(first int) *turntable {
 	scenes := a.scenes()
-	points := 0
+	points, one := 0, scenes[0]
 	for _, s := range scenes {
-		if !s.inSpace || s.camera != scenes[0].camera || len(s.marks) != len(scenes[0].marks) {
+		if s.inSpace != one.inSpace || s.camera != one.camera || s.title != one.title || s.unit != one.unit || !s.legend.alike(one.legend) {
 			return nil
 		}
-		if s.title != scenes[0].title || s.unit != scenes[0].unit || !s.legend.alike(scenes[0].legend) {
+		if !s.inSpace {
+			continue
+		}
+		if !slices.EqualFunc(s.marks, one.marks, func(m, n mark) bool {
+			return m.kind == n.kind && len(m.at) == len(n.at) && m.closed == n.closed && m.text == n.text && (m.body == nil || slices.Equal(m.body.triangles, n.body.triangles))
+		}) {
 			return nil
 		}
-		for i, m := range s.marks {
-			one := scenes[0].marks[i]
-			if m.kind != one.kind || len(m.at) != len(one.at) || m.closed != one.closed || m.text != one.text || m.body != nil && !slices.Equal(m.body.triangles, one.body.triangles) {
-				return nil
-			}
+		for _, m := range s.marks {
 			points += len(m.at)
 		}
 	}
-	if scenes[0].facets() > maxFacets || points > maxMoving {
+	own, page := *scenes[first], a.frames[first].panels[0].at
+	if one.inSpace {
+		own.turning(sphere(scenes...))
+		page.Max.Y = own.naturalHeight(page.Max.X)
+	} else if own.still, points = a.still(); points == 0 {
 		return nil
 	}
-	own := *scenes[first]
-	own.turning(sphere(scenes...))
-	size := vg.Point{X: a.frames[first].size.X}
-	size.Y = own.naturalHeight(size.X)
-	return &turntable{sheet: &sheet{size: size, panels: []panel{{&own, vg.Rectangle{Max: size}}}}, frames: a, first: first}
+	if one.facets() > maxFacets || points > maxMoving {
+		return nil
+	}
+	return &turntable{sheet: &sheet{size: page.Max, panels: []panel{{&own, page}}}, frames: a, first: first}
+}
+
+// still returns how many stamps come before the first that is not the same in all frames of an animation in the plane, and how many points the
+// others have in all of them: none, if from frame to frame they are others.
+func (a *animation) still() (count, points int) {
+	same := func(s, t stamp) bool {
+		return s.text == t.text && s.closed == t.closed && s.name == t.name && len(s.at) == len(t.at)
+	}
+	var one []stamp
+	for k, f := range a.frames {
+		p := f.panels[0]
+		all := p.scene.stamps(p.scene.frame(p.scene.inner(p.at)))
+		if k == 0 {
+			one, count = all, len(all)
+		}
+		if !slices.EqualFunc(one, all, same) {
+			return 0, 0
+		}
+		for i := range all {
+			if i < count && !reflect.DeepEqual(one[i], all[i]) {
+				count = i
+			}
+			points += len(all[i].at)
+		}
+	}
+	return count, points
 }
 
 // scenes are those of the frames.
@@ -147,77 +176,56 @@ func (a *animation) scenes() []*scene {
 // html returns a fragment of HTML: still pictures, which give way to others that turn once one is touched. Panels stand
 // side by side where there is room, and below each other on a phone.
 func (t *turntable) html() string {
-	columns := 0
-	for _, p := range t.panels {
-		if p.at.Max.Y == t.size.Y {
-			columns++
-		}
-	}
-	zoom := 1.05 // the letters of the directions then have 9 pixels
-	if t.frames != nil {
-		zoom = t.frames.zoom
+	zoom, columns := 1.05, 0 // the letters of the directions then have 9 pixels
+	turns := slices.ContainsFunc(t.panels, func(p panel) bool { return p.scene.inSpace })
+	var views []fields
+	data := fields{"Alt": t.alt(), "Class": t.class(), "Turns": turns, "Keys": t.keys, "Script": turnScript}
+	if a := t.frames; a != nil {
+		data["Texts"], data["Alt"], data["Plays"] = string(sure(json.Marshal(moments(a.quantity, a.values)))), a.alt(), a.plays
+		data["Last"], data["First"], data["Quantity"] = len(a.frames)-1, t.first, a.quantity
+		zoom = a.zoom
 	}
 	width := func(w vg.Length) int { return int(zoom * w.Dots(cssDots)) }
-	var out strings.Builder
-	texts := ""
-	if a := t.frames; a != nil {
-		list := try.Get(json.Marshal(moments(a.quantity, a.values)))
-		texts = fmt.Sprintf(" data-texts=\"%s\"", escaped(string(list)))
-	}
-	fmt.Fprintf(&out, "<figure class=\"viz-turn\"%s aria-label=\"%s\" style=\"margin:0;width:%dpx;max-width:100%%\">\n%s", texts, escaped(t.alt()), width(t.size.X), pageStyle)
-	fmt.Fprintf(&out, "<div class=\"%s\" style=\"display:grid;gap:13px;grid-template-columns:repeat(auto-fit,minmax(min(100%%,max(180px,calc((100%% - %dpx)/%d))),1fr))\">\n", t.class(), 13*(columns-1), columns)
-	picture := func(s *sheet, hidden, alt string) {
+	picture := func(s *sheet, hidden bool, alt string) fields {
 		var look image.Image = s.raster(screenDots)
 		if !slices.ContainsFunc(s.panels, func(p panel) bool { return p.scene.graded() && !p.scene.hollow }) { // 256 colours are enough
 			look = indexed(look.(*image.RGBA), paletteOf(look.(*image.RGBA)))
 		}
-		data := encodePNG(look, screenDots)
-		fmt.Fprintf(&out, "<img%s alt=\"%s\" width=\"%d\" style=\"max-width:100%%;height:auto;vertical-align:top\" src=\"data:image/png;base64,%s\">\n", hidden, escaped(alt), width(s.size.X), base64.StdEncoding.EncodeToString(data))
+		return pictureField(alt, width(s.size.X), encodePNG(look, screenDots), hidden)
 	}
 	for _, p := range t.panels {
-		page, seen := vg.Rectangle{Max: p.at.Size()}, readable(p.scene.alt())
-		fmt.Fprintf(&out, "<div style=\"position:relative;width:%dpx;max-width:100%%;justify-self:center\">\n", width(page.Max.X))
-		picture(&sheet{size: page.Max, panels: []panel{{p.scene, page}}}, "", seen)
-		if p.scene.inSpace {
+		if p.at.Max.Y == t.size.Y {
+			columns++
+		}
+		page := vg.Rectangle{Max: p.at.Size()}
+		own := func(s *scene) *sheet { return &sheet{size: page.Max, panels: []panel{{s, page}}} }
+		view := fields{"Width": width(page.Max.X), "Alt": readable(p.scene.alt())}
+		pictures := []fields{picture(own(p.scene), false, readable(p.scene.alt()))}
+		if p.scene.inSpace || !turns {
 			hollow := *p.scene
 			hollow.hollow = true
-			picture(&sheet{size: page.Max, panels: []panel{{&hollow, page}}}, " hidden", "")
+			pictures = append(pictures, picture(own(&hollow), true, ""))
 			inside := page.Max.X - 2*rim
 			above, below := rim+hollow.titleHeight(inside), rim // what lies beyond the data is not drawn over when a reader zooms
 			if hollow.outside {
 				below += hollow.strip(inside)
 			}
-			data := p.turnData(t.frames)
-			names := ""
-			if slices.ContainsFunc(p.scene.marks, func(m mark) bool { return m.name != "" }) {
-				names = " data-names"
-			}
-			fmt.Fprintf(&out, "<canvas%s tabindex=\"0\" role=\"img\" aria-label=\"%s Drag, or press the arrow keys, to turn; plus and minus zoom, 0 resets.\" style=\"position:absolute;inset:0;width:100%%;height:100%%;clip-path:inset(%.2f%% 0 %.2f%%);cursor:grab;touch-action:pan-y\"></canvas>\n<script type=\"text/plain\">%s</script>\n",
-				names, escaped(seen), 100*above/page.Max.Y, 100*below/page.Max.Y, data)
+			view["Above"], view["Below"], view["Data"] = 100*above/page.Max.Y, 100*below/page.Max.Y, p.turnData(t.frames)
+			view["Named"] = slices.ContainsFunc(p.scene.marks, func(m mark) bool { return m.name != "" })
 		}
-		out.WriteString("</div>\n")
+		view["Pictures"] = pictures
+		views = append(views, view)
 	}
-	out.WriteString("</div>\n")
 	if column := min(t.size.X, 8.5*cm); t.legend.height(column) > 0 {
-		fmt.Fprintf(&out, "<div class=\"%s\" style=\"text-align:center\">\n", t.class())
-		picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, "", t.legend.alt())
-		out.WriteString("</div>\n")
+		data["Legend"] = picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, false, t.legend.alt())
 	}
-	out.WriteString(t.keys)
-	if a := t.frames; a != nil {
-		out.WriteString(controls(width(t.size.X), len(a.frames)-1, t.first, a.quantity))
-	}
-	const button = "<button type=\"button\" aria-label=\"%s\">%s</button>\n"
-	out.WriteString("<figcaption class=\"viz-controls viz-zoom\">\n<span style=\"opacity:.7\">drag to turn</span>\n")
-	for _, b := range [][2]string{{"zoom in", "+"}, {"zoom out", "\u2212"}, {"reset", "reset"}} {
-		fmt.Fprintf(&out, button, b[0], b[1])
-	}
-	fmt.Fprintf(&out, "</figcaption>\n<script>\n%s</script>\n</figure>\n", turnScript)
-	return out.String()
+	data["Views"], data["Width"], data["Columns"], data["Gaps"] = views, width(t.size.X), columns, 13*(columns-1)
+	return page("turn", data)
 }
 
 // turnData is what the script of a turntable draws from: see turn.js.
 type turnData struct {
+	Flat      bool        `json:"flat"` // a figure in the plane, which does not turn
 	Azimuth   float64     `json:"azimuth"`
 	Elevation float64     `json:"elevation"`
 	Middle    [2]float64  `json:"middle"`    // of the data, in widths and heights of the canvas
@@ -263,7 +271,10 @@ func (p panel) turnData(a *animation) string {
 	if a != nil {
 		moments = a.scenes()
 	}
-	middle, radius := sphere(moments...)
+	middle, radius := []float64{float64(p.at.Size().X) / 2, float64(p.at.Size().Y) / 2, 0}, float64(max(p.at.Size().X, p.at.Size().Y))
+	if s.inSpace {
+		middle, radius = sphere(moments...)
+	}
 	f := s.frame(s.inner(p.at))
 	width, height := float64(p.at.Size().X), float64(p.at.Size().Y)
 	onCanvas := func(at vg.Point) [2]float64 {
@@ -271,24 +282,40 @@ func (p panel) turnData(a *animation) string {
 	}
 	unit := radius / fineness
 	d := turnData{
-		Azimuth: s.camera.azimuth, Elevation: s.camera.elevation,
+		Azimuth: s.eye().azimuth, Elevation: s.eye().elevation,
 		Middle: onCanvas(f.place(middle)), Scale: unit / (f.hi[0] - f.lo[0]) * float64(f.area.Size().X) / width, Point: 1 / width, Reach: 2 * fineness, Bodies: []turnBody{},
 	}
-	if s.scaleBar() {
+	if s.scaleBar() && !s.camera.posed() {
 		at := onCanvas(s.directionsAt(p.at))
 		d.Axes = &at
 	}
+	if d.Flat = !s.inSpace; d.Flat {
+		d.Middle, d.Scale = onCanvas(vg.Point{X: p.at.Min.X + vg.Length(middle[0]), Y: p.at.Min.Y + vg.Length(middle[1])}), unit/width
+	}
 	points, styles := map[string]int{}, map[turnStyle]int{}
+	traces := make([][]trace, len(moments))
+	d.Looks = make([][]int, len(moments))
+	for k, moment := range moments {
+		traces[k] = moment.traces(p.at, s.still)
+		for _, t := range traces[k] {
+			number, found := styles[t.look]
+			if !found {
+				number = len(d.Styles)
+				styles[t.look], d.Styles = number, append(d.Styles, t.look)
+			}
+			d.Looks[k] = append(d.Looks[k], number)
+		}
+	}
 	placed := make([][]int, len(moments)) // where the points are in every frame
 	lastPoint, longest := 0, 0.0
-	for i, m := range s.marks {
-		d.Marks = append(d.Marks, 0, len(m.at)) // the style follows
-		for j := range m.at {
+	for i, t := range traces[0] {
+		d.Marks = append(d.Marks, d.Looks[0][i], len(t.at))
+		for j := range t.at {
 			var at []int
-			for _, moment := range moments {
-				q := moment.marks[i].at[j]
-				for _, x := range s.camera.back([]float64{q[0] - middle[0], q[1] - middle[1], q[2] - middle[2]}) {
-					at = append(at, int(math.Round(x/unit)))
+			for k := range moments {
+				q := traces[k][i].at[j]
+				for _, v := range s.eye().back([]float64{q[0] - middle[0], q[1] - middle[1], q[2] - middle[2]}) {
+					at = append(at, int(math.Round(v/unit)))
 				}
 			}
 			key := fmt.Sprint(at)
@@ -303,35 +330,79 @@ func (p panel) turnData(a *animation) string {
 			d.Marks = append(d.Marks, number-lastPoint)
 			lastPoint = number
 		}
-		if b := m.surface(); b != nil {
+		if b := t.body; b != nil {
 			d.Bodies = append(d.Bodies, bodyData(b, moments, i))
-			for _, t := range b.triangles {
-				longest = math.Max(longest, math.Max(distance(m.at[t[0]], m.at[t[1]]), distance(m.at[t[0]], m.at[t[2]]))/unit)
+			for _, c := range b.triangles {
+				longest = math.Max(longest, math.Max(distance(t.at[c[0]], t.at[c[1]]), distance(t.at[c[0]], t.at[c[2]]))/unit)
 			}
 		}
 	}
 	d.Points = steps(placed[0], 3)
-	looks := make([][]int, len(moments))
-	for k, moment := range moments {
-		looks[k] = moment.styles(styles, &d.Styles)
-	}
-	for k, look := range looks {
-		if a == nil {
-			continue
+	change := false
+	for k := range moments {
+		if a != nil {
+			d.Frames = append(d.Frames, steps(bends(placed, k), 3))
 		}
-		d.Frames = append(d.Frames, steps(bends(placed, k), 3))
-		if !slices.Equal(look, looks[0]) {
-			d.Looks = make([][]int, len(looks))
-		}
+		change = change || !slices.Equal(d.Looks[k], d.Looks[0])
 	}
 	for k := range d.Looks {
-		d.Looks[k] = steps(looks[k], 1)
+		d.Looks[k] = steps(d.Looks[k], 1)
 	}
-	for i, at := 0, 0; at < len(d.Marks); i, at = i+1, at+2+d.Marks[at+1] {
-		d.Marks[at] = looks[0][i]
+	if !change {
+		d.Looks = nil
 	}
 	d.Tolerance = 0.01*d.Reach + longest*longest/(4*d.Reach)
 	return pack(d)
+}
+
+// A trace is what a mark in space, or a stamp of a figure in the plane, is on a page that moves.
+type trace struct {
+	look turnStyle
+	at   [][]float64 // in the camera's frame; of a stamp in points of the page
+	body *body
+}
+
+// markKinds are the names of marks in space for turn.js.
+var markKinds = map[markKind]string{lineMark: "line", dotMark: "dot", arrowMark: "arrow", textMark: "text"}
+
+// traces returns what a scene in a place of the page is made of: in space its marks, in the plane its stamps but for so many.
+func (s *scene) traces(at vg.Rectangle, still int) (all []trace) {
+	if !s.inSpace {
+		for _, p := range s.stamps(s.frame(s.inner(at)))[still:] {
+			look := turnStyle{Kind: "path", Fill: channels(p.fill), Stroke: channels(p.stroke.Color), Width: p.stroke.Width, Radius: float64(p.radius), Dashed: p.stroke.Dashed, Closed: p.closed, Text: p.name}
+			if p.text != "" {
+				look.Kind, look.Text = "word", p.text
+			}
+			t := trace{look: look}
+			for _, q := range p.at {
+				t.at = append(t.at, []float64{float64(q.X), float64(q.Y), 0})
+			}
+			all = append(all, t)
+		}
+		return all
+	}
+	var layer *Layer
+	level := 0
+	for _, m := range s.marks {
+		if m.layer != layer {
+			layer, level = m.layer, level+1
+		}
+		look := turnStyle{Kind: "face"}
+		if kind := markKinds[m.kind]; kind != "" {
+			look = turnStyle{Kind: kind, Fill: channels(m.fill), Stroke: channels(m.stroke.Color), Width: m.stroke.Width, Radius: m.radius,
+				Dashed: m.stroke.Dashed, Closed: m.closed, Level: level, Text: m.text + m.name}
+		}
+		all = append(all, trace{look, m.at, m.surface()})
+	}
+	return all
+}
+
+// eye is the camera before which a scene stands; one in the plane is seen from above.
+func (s *scene) eye() camera {
+	if s.inSpace {
+		return s.camera
+	}
+	return camera{azimuth: -math.Pi / 2, elevation: math.Pi / 2}
 }
 
 // bodyData returns the surface of mark i of the scenes of an animation, or of one scene.
@@ -388,61 +459,16 @@ func steps(x []int, width int) []int {
 	return out
 }
 
-// styles returns the number of the style of every mark in a list, which grows by those that are new.
-func (s *scene) styles(known map[turnStyle]int, list *[]turnStyle) (numbers []int) {
-	var layer *Layer
-	level := 0
-	for _, m := range s.marks {
-		if m.layer != layer {
-			layer, level = m.layer, level+1
-		}
-		style := turnStyle{Fill: channels(m.fill), Stroke: channels(m.stroke.Color), Width: m.stroke.Width, Radius: m.radius,
-			Dashed: m.stroke.Dashed, Closed: m.closed, Level: level, Text: m.text}
-		switch m.kind {
-		case lineMark:
-			style.Kind = "line"
-		case areaMark, faceMark:
-			style = turnStyle{Kind: "face"}
-		case dotMark:
-			style.Kind, style.Text = "dot", m.name
-		case arrowMark:
-			style.Kind = "arrow"
-		case textMark:
-			style.Kind = "text"
-		}
-		number, found := known[style]
-		if !found {
-			number = len(*list)
-			known[style] = number
-			*list = append(*list, style)
-		}
-		numbers = append(numbers, number)
-	}
-	return numbers
-}
-
 // pack returns a value as deflated JSON in base64.
 func pack(v any) string {
-	text := try.Get(json.Marshal(v))
 	var packed bytes.Buffer
-	w := try.Get(flate.NewWriter(&packed, flate.BestCompression))
-	try.Get(w.Write(text))
-	try.Do(w.Close())
+	w := sure(flate.NewWriter(&packed, flate.BestCompression))
+	sure(w, json.NewEncoder(w).Encode(v))
+	sure(w, w.Close())
 	return base64.StdEncoding.EncodeToString(packed.Bytes())
 }
 
 func channels(c color.NRGBA) [4]uint8 { return [4]uint8{c.R, c.G, c.B, c.A} }
-
-// back undoes view.
-func (c camera) back(p []float64) []float64 {
-	sa, ca := math.Sincos(c.azimuth)
-	se, ce := math.Sincos(c.elevation)
-	return []float64{
-		-sa*p[0] - se*ca*p[1] + ce*ca*p[2],
-		ca*p[0] - se*sa*p[1] + ce*sa*p[2],
-		ce*p[1] + se*p[2],
-	}
-}
 
 // directionsAt returns where the directions of the axes stand on a figure's page.
 func (s *scene) directionsAt(page vg.Rectangle) vg.Point {

@@ -3,7 +3,7 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   const controls = figure.querySelector(".viz-zoom"), range = figure.querySelector("input"); // range: the frames, if there are any
   const views = [...figure.querySelectorAll("canvas")], parts = [...figure.querySelectorAll("script[type='text/plain']")];
   if (!window.DecompressionStream) {
-    views.concat(controls, range ? range.parentNode : []).forEach(e => e.remove()); // the still pictures stay
+    views.concat(controls || [], range ? range.parentNode : []).forEach(e => e.remove()); // the still pictures stay
     continue;
   }
 
@@ -39,12 +39,13 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       (s.kind == "face" ? data.faces : data.others).push(mark);
       data.all.push(mark);
     }
-    data.show = k => {
-      data.points = data.frames[k];
-      for (const b of data.bodies) if (b.tones) b.tone = b.tones[k];
-      if (data.looks) data.all.forEach((mark, i) => mark.s = data.styles[data.looks[k][i]]);
+    data.show = t => { // between two frames points stand in proportion
+      const k = Math.min(Math.floor(t), data.frames.length - 1), from = data.frames[k], to = data.frames[k + 1], near = Math.round(t);
+      data.points = to && t > k ? Float32Array.from(from, (v, i) => v + (t - k) * (to[i] - v)) : from;
+      for (const b of data.bodies) if (b.tones) b.tone = b.tones[near];
+      if (data.looks) data.all.forEach((mark, i) => mark.s = data.styles[data.looks[near][i]]);
     };
-    if (range) data.show(range.value);
+    if (range) data.show(+range.value);
     data.home = {azimuth: data.azimuth, elevation: data.elevation, zoom: 1};
     data.zoom = 1;
     data.clear = data.bodies.some(b => b.colours[0][3] < 255);
@@ -135,6 +136,11 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     }
   };
 
+  const write = (pen, text, x, y, ink, point) => {
+    pen.fillStyle = css(ink); pen.font = `${6.5 * point}px "Liberation Sans", Arial, sans-serif`;
+    pen.textAlign = "center"; pen.textBaseline = "middle"; pen.fillText(text, x, y);
+  };
+
   const draw = view => {
     const d = view.data, w = view.clientWidth, h = view.clientHeight, n = d.points.length / 3, fine = 2;
     const W = view.width = Math.round(fine * w), H = view.height = Math.round(fine * h);
@@ -146,6 +152,26 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     for (let i = 0; i < n; i++) {
       const [x, y, z] = turned(d.points[3 * i], d.points[3 * i + 1], d.points[3 * i + 2]);
       X[i] = d.middle[0] * w + unit * x; Y[i] = d.middle[1] * h - unit * y; Z[i] = unit * z;
+    }
+
+    if (d.flat) {
+      const pen = view.getContext("2d");
+      pen.scale(fine, fine);
+      pen.lineJoin = "round";
+      view.dots = [];
+      for (const {s, at} of d.others) {
+        const [x, y] = [X[at[0]], Y[at[0]]];
+        if (s.kind == "word") { write(pen, s.text, x, y, s.fill, point); continue; }
+        if (s.text) view.dots.push([x, y, 0, s.text]);
+        pen.beginPath();
+        if (s.radius) pen.arc(x, y, s.radius * point, 0, 7); else for (const i of at) pen.lineTo(X[i], Y[i]);
+        if (s.closed) pen.closePath();
+        pen.fillStyle = css(s.fill); pen.strokeStyle = css(s.stroke); pen.lineWidth = s.width * point;
+        pen.setLineDash(s.dashed ? [3 * point, 2 * point] : []);
+        if (s.fill[3]) pen.fill();
+        if (s.width) pen.stroke();
+      }
+      return;
     }
 
     // The surfaces go into an image with the depth of each pixel, the farthest triangle first where some let others shine through.
@@ -189,10 +215,6 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       line({...s, width: Math.min(s.width, .2 * length / point)}, from, from.map((v, k) => v + share * (to[k] - v)));
       piece(s, ...to, pen => polygon(pen, s.stroke, to, [fx - .36 * ay, fy + .36 * ax], [fx + .36 * ay, fy - .36 * ax]));
     };
-    const write = (pen, text, x, y, ink) => {
-      pen.fillStyle = css(ink); pen.font = `${6.5 * point}px "Liberation Sans", Arial, sans-serif`;
-      pen.textAlign = "center"; pen.textBaseline = "middle"; pen.fillText(text, x, y);
-    };
     const middles = {};
     for (const {s, at} of d.others) if (s.kind == "text") {
       const m = middles[s.level] ||= [0, 0, 0];
@@ -221,14 +243,14 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     }
     free.sort((a, b) => b.p[2] - a.p[2]).forEach((t, i) => { // none stands on a nearer one
       t.kept = !free.slice(0, i).some(o => o.kept && Math.abs(o.x - t.x) < o.half + t.half && Math.abs(o.y - t.y) < 6.5 * point);
-      if (t.kept) piece(t.s, ...t.p, pen => write(pen, t.s.text, t.x, t.y, t.s.fill));
+      if (t.kept) piece(t.s, ...t.p, pen => write(pen, t.s.text, t.x, t.y, t.s.fill, point));
     });
     if (d.axes) {
       const [x, y] = [d.axes[0] * w, d.axes[1] * h], grey = [118, 118, 118, 255];
       "xyz".split("").forEach((name, k) => {
         const t = turned(...[0, 1, 2].map(i => i == k ? 11 * point : 0));
         arrow({stroke: grey, width: .6, level: 0}, [x, y, 1e6], [x + t[0], y - t[1], 1e6 + t[2]]);
-        piece({level: 0}, x, y, 1e6, pen => write(pen, name, x + 1.4 * t[0], y - 1.4 * t[1], grey));
+        piece({level: 0}, x, y, 1e6, pen => write(pen, name, x + 1.4 * t[0], y - 1.4 * t[1], grey, point));
       });
     }
     pieces.sort((a, b) => a.order - b.order);
@@ -259,28 +281,49 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   });
   const zoom = factor => change(data => data.zoom = Math.max(.5, Math.min(10, factor * data.zoom)));
   const reset = () => change(data => Object.assign(data, data.home));
-  [() => zoom(1.25), () => zoom(.8), reset].forEach((act, i) => controls.querySelectorAll("button")[i].onclick = act);
+  if (controls) [() => zoom(1.25), () => zoom(.8), reset].forEach((act, i) => controls.querySelectorAll("button")[i].onclick = act);
   if (range) {
-    const texts = JSON.parse(figure.dataset.texts), [button, output] = ["button", "output"].map(e => range.parentNode.querySelector(e));
-    const show = () => {
-      output.textContent = range.ariaValueText = texts[range.value];
-      return change(data => data.show(range.value));
+    const texts = JSON.parse(figure.dataset.texts), last = texts.length - 1, plays = "plays" in figure.dataset;
+    const [button, output] = ["button", "output"].map(e => range.parentNode.querySelector(e));
+    const say = t => output.textContent = range.ariaValueText = plays ? "t = " + (t / (last || 1)).toFixed(2) : texts[Math.round(t)];
+    const show = t => { say(t); return change(data => data.show(t)); };
+    if (plays) range.step = .02;
+    let running = 0;
+    const label = () => {
+      button.textContent = running ? "\u25ae\u25ae" : "\u25b6\ufe0e";
+      button.ariaLabel = running ? "pause" : "play";
     };
-    output.textContent = range.ariaValueText = texts[range.value];
-    range.oninput = show;
-    let playing = false;
-    button.onclick = async () => {
-      playing = !playing;
-      button.textContent = playing ? "\u25ae\u25ae" : "\u25b6\ufe0e";
-      button.ariaLabel = playing ? "pause" : "play";
-      while (playing && figure.isConnected) {
-        range.value = (+range.value + 1) % texts.length;
-        await show();
-        await new Promise(done => setTimeout(done, 120));
-      }
+    const stop = () => { running = cancelAnimationFrame(running) || 0; label(); };
+    const start = (ways, again) => { // goes ways from one frame to another, the last of them again until it is stopped
+      const pace = plays ? last / 2500 : 1 / 120; // frames a millisecond
+      let begin = 0, k = 0;
+      const step = now => {
+        const [from, to] = ways[k], way = Math.abs(to - from) || 1;
+        begin ||= now;
+        const gone = pace * (now - begin), t = from + Math.min(1, gone / way) * (to - from);
+        range.value = t;
+        show(t);
+        running = requestAnimationFrame(step);
+        if (!figure.isConnected || gone > way + .15 * last && !again && k == ways.length - 1) stop();
+        else if (gone > way + .15 * last) [begin, k] = [now, Math.min(k + 1, ways.length - 1)]; // it rests at its end
+      };
+      running = requestAnimationFrame(step);
+      label();
     };
+    say(+range.value);
+    range.oninput = () => { stop(); show(+range.value); };
+    button.onclick = () => running ? stop() : start([[+range.value < last ? +range.value : 0, last], [0, last]], true);
+    if (plays && !matchMedia("(prefers-reduced-motion: reduce)").matches) { // once, and to the middle, where its ends are seen, too
+      const seen = new IntersectionObserver(entries => {
+        if (!entries[0].isIntersecting) return;
+        seen.disconnect();
+        start([[0, last], [last, last / 2]]);
+      }, {threshold: .6});
+      seen.observe(figure);
+    }
   }
   for (const view of views) {
+    if (!controls) continue; // a figure in the plane does not turn
     const held = new Map(); // where the pointers are: one turns, two zoom by their distance
     const spread = () => { const [a, b] = held.values(); return Math.hypot(a[0] - b[0], a[1] - b[1]) || 1; };
     view.onpointerdown = e => {

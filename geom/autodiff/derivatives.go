@@ -2,12 +2,15 @@ package autodiff
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // CustomVJP returns the outputs, which were computed from the inputs in whatever way, with a derivative of their own: reverse
@@ -20,10 +23,7 @@ func CustomVJP(inputs, outputs []*Node, rule func(cotangents []*Node) []*Node) [
 	all := append(append([]*Node{}, inputs...), outputs...)
 	// A named function that passes the outputs through is the one operation with many inputs and outputs; XLA inlines it.
 	pass := NewFunction(g, name, func(g *Graph) []*Node {
-		p := make([]*Node, len(all))
-		for j, n := range all {
-			p[j] = Parameter(g, fmt.Sprintf("%s_%d", name, j), n.Shape())
-		}
+		p := lists.Make(len(all), func(j int) *Node { return Parameter(g, fmt.Sprintf("%s_%d", name, j), all[j].Shape()) })
 		return p[len(inputs):]
 	})
 	outs := pass.Call(all...)
@@ -33,9 +33,7 @@ func CustomVJP(inputs, outputs []*Node, rule func(cotangents []*Node) []*Node) [
 	}
 	engine.SetVJP(call, func(ct []*Node) []*Node {
 		cts := rule(ct)
-		if len(cts) != len(inputs) {
-			panic(fmt.Sprintf("autodiff.CustomVJP: the rule returned %d cotangents for %d inputs", len(cts), len(inputs)))
-		}
+		refuse.If(len(cts) != len(inputs), "autodiff.CustomVJP: the rule returned %d cotangents for %d inputs", len(cts), len(inputs))
 		return append(cts, make([]*Node, len(outputs))...)
 	})
 	return outs
@@ -48,13 +46,9 @@ func Pullback(y, ct, x []*Node) []*Node { return gradientOrZeros(inner(y, ct), x
 // Pushforward is the Jacobian-vector product: it returns f(x) and the directional derivative ∂f/∂x·v, for v of the shapes of
 // x. It is made by two reverse passes, as the gradient of ⟨∂⟨f(x), u⟩/∂x, v⟩ with respect to u.
 func Pushforward(f func(x []*Node) []*Node, x, v []*Node) (y, dy []*Node) {
-	if len(x) != len(v) {
-		panic(fmt.Sprintf("autodiff.Pushforward: %d points, %d directions", len(x), len(v)))
-	}
+	refuse.If(len(x) != len(v), "autodiff.Pushforward: %d points, %d directions", len(x), len(v))
 	for j := range x {
-		if !x[j].Shape().Equal(v[j].Shape()) {
-			panic(fmt.Sprintf("autodiff.Pushforward: x[%d] has shape %s, its direction %s", j, x[j].Shape(), v[j].Shape()))
-		}
+		refuse.If(!x[j].Shape().Equal(v[j].Shape()), "autodiff.Pushforward: x[%d] has shape %s, its direction %s", j, x[j].Shape(), v[j].Shape())
 	}
 	y = f(x)
 	u := make([]*Node, len(y))
@@ -74,10 +68,7 @@ func Grad(f func(x *Node) *Node, x *Node) *Node {
 // [..., d, d]: f takes all x, the first of shape [..., d], to [...] and treats the leading axes as a batch. One batched pass.
 func Hessian(f func(x []*Node) *Node, x ...*Node) (gradients []*Node, hessian *Node) {
 	d := x[0].Shape().Dim(-1)
-	xs := make([]*Node, len(x))
-	for j := range x {
-		xs[j] = BroadcastPrefix(x[j], d)
-	}
+	xs := lists.Make(len(x), func(j int) *Node { return BroadcastPrefix(x[j], d) })
 	slopes := Gradient(ReduceAllSum(f(xs)), xs...)
 	for _, slope := range slopes {
 		gradients = append(gradients, Squeeze(SliceAxis(slope, 0, AxisRange(0, 1)), 0))
@@ -86,10 +77,18 @@ func Hessian(f func(x []*Node) *Node, x ...*Node) (gradients []*Node, hessian *N
 }
 
 // Jacobian returns J[..., i, j] = ∂f_i/∂x_j, [..., k, d]: f takes x, [..., d], to [..., k] and treats the leading axes
-// as a batch. One batched pass, in reverse mode where k ≤ d, else in forward mode.
+// as a batch. The result of f may have more axes, [..., k, l]: J is then [..., k, l, d]. One batched pass, in reverse mode where f has at most d
+// numbers, else in forward mode.
 func Jacobian(f func(x *Node) *Node, x *Node) *Node {
 	y := f(x)
 	d, k := x.Shape().Dim(-1), y.Shape().Dim(-1)
+	if y.Rank() > x.Rank() {
+		list := func(x *Node) *Node {
+			y, lead := f(x), x.Shape().Dimensions[:x.Rank()-1]
+			return Reshape(y, append(slices.Clone(lead), y.Shape().Size()/x.Shape().Size()*d)...)
+		}
+		return Reshape(Jacobian(list, x), append(slices.Clone(y.Shape().Dimensions), d)...)
+	}
 	if k <= d {
 		xs := BroadcastPrefix(x, k)
 		return rows(f(xs), xs)
@@ -97,10 +96,7 @@ func Jacobian(f func(x *Node) *Node, x *Node) *Node {
 	xs := BroadcastPrefix(x, d)
 	_, dy := Pushforward(func(x []*Node) []*Node { return []*Node{f(x[0])} }, []*Node{xs}, []*Node{unit(xs)})
 	rank := dy[0].Rank()
-	perm := make([]int, rank)
-	for a := range perm {
-		perm[a] = (a + 1) % rank
-	}
+	perm := lists.Make(rank, func(a int) int { return (a + 1) % rank })
 	return TransposeAllDims(dy[0], perm...)
 }
 
@@ -113,10 +109,7 @@ func rows(y, xs *Node) *Node {
 func unit(like *Node) *Node {
 	dims := like.Shape().Dimensions
 	n := dims[0]
-	ones := make([]int, len(dims))
-	for a := range ones {
-		ones[a] = 1
-	}
+	ones := slices.Repeat([]int{1}, len(dims))
 	ones[0], ones[len(ones)-1] = n, n
 	square := shapes.Make(dtypes.Int32, n, n)
 	eye := ConvertDType(Equal(Iota(like.Graph(), square, 0), Iota(like.Graph(), square, 1)), like.DType())
@@ -136,14 +129,10 @@ func leadingToRow(x *Node) *Node {
 
 // inner returns Σ ⟨a_j, b_j⟩, or nil where the lists are empty.
 func inner(a, b []*Node) *Node {
-	if len(a) != len(b) {
-		panic(fmt.Sprintf("autodiff: %d values against %d cotangents", len(a), len(b)))
-	}
+	refuse.If(len(a) != len(b), "autodiff: %d values against %d cotangents", len(a), len(b))
 	var sum *Node
 	for j := range a {
-		if !a[j].Shape().Equal(b[j].Shape()) {
-			panic(fmt.Sprintf("autodiff: value %d has shape %s, its cotangent %s", j, a[j].Shape(), b[j].Shape()))
-		}
+		refuse.If(!a[j].Shape().Equal(b[j].Shape()), "autodiff: value %d has shape %s, its cotangent %s", j, a[j].Shape(), b[j].Shape())
 		s := ReduceAllSum(Mul(a[j], b[j]))
 		if sum == nil {
 			sum = s
@@ -156,11 +145,7 @@ func inner(a, b []*Node) *Node {
 
 func gradientOrZeros(s *Node, x []*Node) []*Node {
 	if s == nil {
-		out := make([]*Node, len(x))
-		for j := range x {
-			out[j] = ZerosLike(x[j])
-		}
-		return out
+		return lists.Make(len(x), func(j int) *Node { return ZerosLike(x[j]) })
 	}
 	if len(x) == 0 {
 		return nil

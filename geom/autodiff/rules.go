@@ -6,6 +6,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gomlx/compute/shapes"
+
+	"anatomy/internal/refuse"
 )
 
 // Gradient rules that GoMLX v0.28.8 lacks.
@@ -30,9 +32,7 @@ func init() {
 	}
 	VJPRegistration[NodeTypeAtan2] = func(node *Node, cts []*Node, _ shapes.Shape) []*Node {
 		y, x := node.Inputs()[0], node.Inputs()[1]
-		if !y.Shape().Equal(x.Shape()) {
-			panic(fmt.Sprintf("autodiff: gradient of Atan2 with operands of different shapes %s and %s", y.Shape(), x.Shape()))
-		}
+		refuse.If(!y.Shape().Equal(x.Shape()), "autodiff: gradient of Atan2 with operands of different shapes %s and %s", y.Shape(), x.Shape())
 		w := Div(cts[0], Add(Square(x), Square(y)))
 		return []*Node{Mul(w, x), Neg(Mul(w, y))}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Step is the body of a loop: from the state before iteration i (an int32 scalar) and the i-th slices of the inputs it
@@ -33,16 +34,11 @@ const StoreLimit = 32 << 20
 // through scans within scans. It takes each step once more, and the memory of all n states where that is at most StoreLimit,
 // else of about 2√n of them. step is called several times while the graph is built, so it must depend on its arguments alone.
 func Scan(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
-	if n < 1 {
-		panic(fmt.Sprintf("autodiff.Scan: %d iterations, want at least 1", n))
-	}
-	if len(carry) == 0 && len(xs) == 0 {
-		panic("autodiff.Scan: neither a carry nor inputs")
-	}
+	refuse.If(n < 1, "autodiff.Scan: %d iterations, want at least 1", n)
+	refuse.If(len(carry) == 0 && len(xs) == 0, "autodiff.Scan: neither a carry nor inputs")
 	for j, x := range xs {
-		if x.Rank() == 0 || x.Shape().Dim(0) != n {
-			panic(fmt.Sprintf("autodiff.Scan: xs[%d] has shape %s, want the number of iterations %d as its leading axis", j, x.Shape(), n))
-		}
+		refuse.If(x.Rank() == 0 || x.Shape().Dim(0) != n,
+			"autodiff.Scan: xs[%d] has shape %s, want the number of iterations %d as its leading axis", j, x.Shape(), n)
 	}
 	bytes := 0
 	for _, c := range carry {
@@ -54,17 +50,30 @@ func Scan(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	return checkpointed(n, step, carry, xs)
 }
 
+// Loop is Scan without inputs and outputs. It runs step n times, compiles it once, and returns the last state:
+//
+//	for range n { state = step(state...) }
+//
+// The step has a parameter and a result for each node of the state. One with a parameter more is given the number of the iteration first, an int32
+// scalar; with it At takes a row of a node from outside.
+func Loop[F ExecGraphFn](n int, step F, state ...*Node) []*Node {
+	numbered := engine.Takes(step) == len(state)+1
+	final, _ := Scan(n, func(i *Node, now, _ []*Node) (next, _ []*Node) {
+		if numbered {
+			now = append([]*Node{i}, now...)
+		}
+		return engine.Apply(step, now...), nil
+	}, state, nil)
+	return final
+}
+
 // checkpointed is a scan of scans: the reverse pass of the outer one stores only the states between stretches, and
 // takes the inner one again, which stores its own.
 func checkpointed(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	k := int(math.Sqrt(float64(n)))
 	m := n / k
 	cut := func(from, to int) []*Node {
-		out := make([]*Node, len(xs))
-		for j, x := range xs {
-			out[j] = SliceAxis(x, 0, AxisRange(from, to))
-		}
-		return out
+		return lists.Each(xs, func(x *Node) *Node { return SliceAxis(x, 0, AxisRange(from, to)) })
 	}
 	stretch := func(s *Node, length int, carry, xs []*Node) ([]*Node, []*Node) {
 		return scan(length, false, func(i *Node, c, x []*Node) ([]*Node, []*Node) {
@@ -185,10 +194,7 @@ func loop(n int, reverse bool, step Step, carry, xs []*Node) (outs, captured []*
 		if reverse {
 			index = Sub(Const(g, int32(n-1)), i)
 		}
-		x := make([]*Node, len(xs))
-		for j, s := range xs {
-			x[j] = At(s, index)
-		}
+		x := lists.Each(xs, func(s *Node) *Node { return At(s, index) })
 		stepFrom := len(g.Nodes())
 		next, ys := step(index, append([]*Node{}, c...), x)
 		checkCarry("Scan", carry, next)
@@ -268,13 +274,10 @@ func outside(nodes, results []*Node, before NodeId) (captured []*Node) {
 }
 
 func checkCarry(name string, carry, next []*Node) {
-	if len(next) != len(carry) {
-		panic(fmt.Sprintf("autodiff.%s: step returns %d carry slots, got %d", name, len(next), len(carry)))
-	}
+	refuse.If(len(next) != len(carry), "autodiff.%s: step returns %d carry slots, got %d", name, len(next), len(carry))
 	for j := range carry {
-		if !next[j].Shape().Equal(carry[j].Shape()) {
-			panic(fmt.Sprintf("autodiff.%s: carry slot %d enters with shape %s and leaves the step with %s; they must agree", name, j, carry[j].Shape(), next[j].Shape()))
-		}
+		refuse.If(!next[j].Shape().Equal(carry[j].Shape()),
+			"autodiff.%s: carry slot %d enters with shape %s and leaves the step with %s; they must agree", name, j, carry[j].Shape(), next[j].Shape())
 	}
 }
 

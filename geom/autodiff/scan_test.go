@@ -177,6 +177,62 @@ func TestJacobian(t *testing.T) {
 	}
 }
 
+// A matrix that depends on x has the Jacobian of its numbers, in its axes, with and without a batch.
+func TestJacobianOfMatrices(t *testing.T) {
+	outer := func(x *Node) *Node { return Mul(ExpandAxes(x, -1), Square(ExpandAxes(x, -2))) } // x_i x_j²
+	check := func(x []float64, got [][][]float64) {
+		for i := range x {
+			for j := range x {
+				for l := range x {
+					want := 0.0
+					if l == i {
+						want += x[j] * x[j]
+					}
+					if l == j {
+						want += 2 * x[i] * x[j]
+					}
+					expect.Abs(t, "∂_l x_i x_j²", got[i][j][l], want, 1e-14)
+				}
+			}
+		}
+	}
+	points := [][]float64{{0.3, -1.2, 0.8}, {1.1, 0.4, -0.5}}
+	jacobian := func(x *Node) *Node { return Jacobian(outer, x) }
+	check(points[0], expect.Must(engine.Run(jacobian, points[0])).Array3(0))
+	batch := expect.Must(engine.Run(func(x *Node) []*Node {
+		j := jacobian(x)
+		return []*Node{Squeeze(SliceAxis(j, 0, AxisElem(0)), 0), Squeeze(SliceAxis(j, 0, AxisElem(1)), 0)}
+	}, points))
+	for b, x := range points {
+		check(x, batch.Array3(b))
+	}
+}
+
+// Loops of one and two states, with and without the number of the iteration, and the derivative of one.
+func TestLoop(t *testing.T) {
+	rows := [][]float64{{1, 2}, {10, 20}, {100, 200}}
+	out := expect.Must(engine.Run(func(a, b, rows *Node) []*Node {
+		fibonacci := Loop(10, func(a, b *Node) (*Node, *Node) { return b, Add(a, b) }, a, b)
+		sum := Loop(3, func(i, sum *Node) *Node { return Add(sum, At(rows, i)) }, ZerosLike(At(rows, Const(rows.Graph(), int32(0)))))
+		power := Loop(10, func(x *Node) *Node { return Square(x) }, b)[0]
+		list := Loop(2, func(x []*Node) []*Node { return []*Node{x[1], x[0]} }, a, b)
+		return append(append(fibonacci, sum...), Gradient(power, b)[0], list[0])
+	}, 0.0, 1.0, rows))
+	for k, want := range []float64{55, 89} {
+		expect.Abs(t, "Fibonacci", out.Scalar(k), want, 0)
+	}
+	expect.Abs(t, "sum", out.Vector(2), []float64{111, 222}, 0)
+	expect.Abs(t, "gradient", out.Scalar(3), 1024, 0)
+	expect.Abs(t, "list", out.Scalar(4), 0, 0)
+	for want, step := range map[string]func(x *Node) []*Node{
+		"2 carry slots, got":          func(x *Node) []*Node { return Loop(3, func(x *Node) (*Node, *Node) { return x, x }, x) },
+		"1 nodes for a function of 3": func(x *Node) []*Node { return Loop(3, func(a, b, c *Node) *Node { return a }, x) },
+	} {
+		_, err := engine.Run(step, 1.0)
+		expect.Refused(t, err, want)
+	}
+}
+
 func TestPushforwardThroughScan(t *testing.T) {
 	f := func(in []*Node) []*Node {
 		final, _ := Scan(5, func(_ *Node, c, _ []*Node) ([]*Node, []*Node) {

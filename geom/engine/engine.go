@@ -45,6 +45,7 @@ import (
 
 	"anatomy/geom/engine/internal/programs"
 	"anatomy/geom/engine/trusted"
+	"anatomy/geom/shape"
 	"anatomy/geom/watch"
 )
 
@@ -217,7 +218,7 @@ func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 	switch a := arg.(type) {
 	case *tensors.Tensor:
 		return a, nil
-	case float64, []float64, [][]float64, [][][]float64, [][][][]float64:
+	case float64, []float64, [][]float64, [][][]float64, [][][][]float64, shape.Shape, []shape.Shape, [][]shape.Shape:
 		flat, dims, err := flatten(arg)
 		if err != nil {
 			return nil, err
@@ -410,8 +411,9 @@ func cuda(config string) bool {
 }
 
 // FindPlugin returns the absolute path of the XLA plug-in in the project's Python environment: .anatomy/venv in the folder that
-// ANATOMY_HOME names, or else in the folder whose sources of this package the program was built from. It is machine code, so it
-// is an error if anybody but this user and root may write to it or to a folder on its path, and no other folder is searched.
+// ANATOMY_HOME names, or else in the folder whose sources of this package the program was built from; or in the folder of Python's wheels that
+// ANATOMY_PLUGINS names. It is machine code, so it is an error if anybody but this user and root may write to it or to a folder on its path, and
+// no other folder is searched.
 func FindPlugin() (string, error) {
 	var candidates []string
 	install := "make setup"
@@ -430,9 +432,14 @@ func FindPlugin() (string, error) {
 		return "", fmt.Errorf("ANATOMY_DEVICE=%q: want cpu or cuda", device)
 	}
 	const otherwise = "GOMLX_BACKEND=xla:/absolute/path/to/plugin.so names another one, with GOMLX_BACKEND=xla GoMLX downloads its own"
-	home, given := os.LookupEnv("ANATOMY_HOME")
-	if given = given && home != ""; given && !filepath.IsAbs(home) {
-		return "", fmt.Errorf("ANATOMY_HOME=%q: want an absolute path, that of the project folder; %s", home, otherwise)
+	variable, inside := "ANATOMY_HOME", ".anatomy/venv/lib/python3*/site-packages"
+	if os.Getenv("ANATOMY_PLUGINS") != "" {
+		variable, inside = "ANATOMY_PLUGINS", ""
+	}
+	home := os.Getenv(variable)
+	given := home != ""
+	if given && !filepath.IsAbs(home) {
+		return "", fmt.Errorf("%s=%q: want an absolute path; %s", variable, home, otherwise)
 	} else if !given {
 		home = module()
 	}
@@ -440,7 +447,7 @@ func FindPlugin() (string, error) {
 		return "", fmt.Errorf("built with -trimpath, this program does not know the project folder: name it by ANATOMY_HOME; %s", otherwise)
 	}
 	for _, c := range candidates {
-		found, _ := filepath.Glob(filepath.Join(escapeGlob(home), ".anatomy/venv/lib/python3*/site-packages", c))
+		found, _ := filepath.Glob(filepath.Join(escapeGlob(home), inside, c))
 		if len(found) == 0 {
 			continue
 		}
@@ -450,7 +457,7 @@ func FindPlugin() (string, error) {
 		return found[0], nil
 	}
 	if given {
-		return "", fmt.Errorf("no XLA plug-in in ANATOMY_HOME=%q: run `%s` there, or unset ANATOMY_HOME; %s", home, install, otherwise)
+		return "", fmt.Errorf("no XLA plug-in in %s=%q: run `%s` there, or unset %[1]s; %[4]s", variable, home, install, otherwise)
 	}
 	return "", fmt.Errorf("no XLA plug-in in %q, from which this program was built: run `%s` there, or name by ANATOMY_HOME a folder "+
 		"where that was done; %s", home, install, otherwise)

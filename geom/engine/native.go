@@ -14,6 +14,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine/internal/ffi"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // C functions that compiled programs call, by XLA's foreign function interface. A program, also a kept one, names them:
@@ -69,9 +71,7 @@ const nativePrefix = "native_"
 // Native calls a C function on the inputs, which come in row-major layout, and returns outputs of the shapes given. It
 // has no derivative; autodiff.CustomVJP gives it one.
 func Native(name string, inputs []*graph.Node, outputs ...shapes.Shape) []*graph.Node {
-	if !HasNative(name) {
-		panic(fmt.Sprintf("engine.Native: the back end has no function %q: ask HasNative before", name))
-	}
+	refuse.If(!HasNative(name), "engine.Native: the back end has no function %q: ask HasNative before", name)
 	g := inputs[0].Graph()
 	unique := fmt.Sprintf("%s%s_%d", nativePrefix, name, g.LastNode().Id())
 	fn := withOwnScalars(g, func() *graph.Function {
@@ -79,11 +79,7 @@ func Native(name string, inputs []*graph.Node, outputs ...shapes.Shape) []*graph
 			for i, x := range inputs {
 				graph.Parameter(g, fmt.Sprintf("%s_%d", unique, i), x.Shape())
 			}
-			stand := make([]*graph.Node, len(outputs))
-			for i, s := range outputs {
-				stand[i] = graph.Zeros(g, s)
-			}
-			return stand
+			return lists.Each(outputs, func(s shapes.Shape) *graph.Node { return graph.Zeros(g, s) })
 		})
 	})
 	return fn.Call(inputs...)
@@ -106,10 +102,7 @@ func (emptyDict) ToStableHLO() string { return "{}" }
 // callNative replaces what the body of a function returns by the outputs of a C function of its parameters.
 func (f *function) callNative(outputs []compute.Value) ([]compute.Value, error) {
 	hlo := f.hlo()
-	out := make([]xlashapes.Shape, len(outputs))
-	for i, x := range outputs {
-		out[i] = stableValue(x).Shape()
-	}
+	out := lists.Each(outputs, func(x compute.Value) xlashapes.Shape { return stableValue(x).Shape() })
 	values, err := stablehlo.CustomCallV2(f.native, "", hlo.Inputs, make([][]int, len(hlo.Inputs)), out, make([][]int, len(out)))
 	if err != nil {
 		return nil, err

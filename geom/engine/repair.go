@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"reflect"
 	"unsafe"
 
@@ -11,6 +10,8 @@ import (
 	"github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/stablehlo"
 	"github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/internal/refuse"
 )
 
 // Loops in GoMLX v0.28.8 over go-xla v0.4.5 have four defects. This file goes round them and nothing else does:
@@ -31,6 +32,8 @@ type backend struct{ compute.Backend }
 func (b backend) Builder(name string) compute.Builder {
 	return &builder{Builder: b.Backend.Builder(name)}
 }
+
+type value = compute.Value
 
 type builder struct {
 	compute.Builder
@@ -98,11 +101,11 @@ func (f *function) Closure() (compute.Function, error) {
 	return c, nil
 }
 
-func (f *function) Return(outputs []compute.Value, shardings []*compute.ShardingSpec) error {
+func (f *function) Return(outputs []value, shardings []*compute.ShardingSpec) error {
 	if n := len(f.b.stack); f.b.stack[n-1] == f {
 		f.b.stack = f.b.stack[:n-1]
 	}
-	own := make([]compute.Value, len(outputs))
+	own := make([]value, len(outputs))
 	for i, x := range outputs {
 		var err error
 		if own[i], err = adopt(f.hlo(), x); err != nil {
@@ -118,61 +121,42 @@ func (f *function) Return(outputs []compute.Value, shardings []*compute.Sharding
 	return f.Function.Return(own, shardings)
 }
 
-func (f *function) Call(target compute.Function, inputs ...compute.Value) ([]compute.Value, error) {
+func (f *function) Call(target compute.Function, inputs ...value) ([]value, error) {
 	return f.Function.Call(unwrap(target), inputs...)
 }
 
-func (f *function) While(cond, body compute.Function, state ...compute.Value) ([]compute.Value, error) {
+func (f *function) While(cond, body compute.Function, state ...value) ([]value, error) {
 	return f.Function.While(unwrap(cond), unwrap(body), state...)
 }
 
-func (f *function) If(pred compute.Value, yes, no compute.Function) ([]compute.Value, error) {
+func (f *function) If(pred value, yes, no compute.Function) ([]value, error) {
 	return f.Function.If(pred, unwrap(yes), unwrap(no))
 }
 
-func (f *function) Sort(comparator compute.Function, axis int, stable bool, inputs ...compute.Value) ([]compute.Value, error) {
+func (f *function) Sort(comparator compute.Function, axis int, stable bool, inputs ...value) ([]value, error) {
 	return f.Function.Sort(unwrap(comparator), axis, stable, inputs...)
 }
 
 func unwrap(f compute.Function) compute.Function { return f.(*function).Function }
 
-func (f *function) ReduceSum(x compute.Value, axes ...int) (compute.Value, error) {
-	return f.reduce(f.Function.ReduceSum, x, axes)
+func (f *function) ReduceSum(x value, a ...int) (value, error) { return f.fresh().ReduceSum(x, a...) }
+func (f *function) ReduceMax(x value, a ...int) (value, error) { return f.fresh().ReduceMax(x, a...) }
+func (f *function) ReduceMin(x value, a ...int) (value, error) { return f.fresh().ReduceMin(x, a...) }
+func (f *function) ReduceProduct(x value, a ...int) (value, error) {
+	return f.fresh().ReduceProduct(x, a...)
+}
+func (f *function) ReduceLogicalAnd(x value, a ...int) (value, error) {
+	return f.fresh().ReduceLogicalAnd(x, a...)
+}
+func (f *function) ReduceLogicalOr(x value, a ...int) (value, error) {
+	return f.fresh().ReduceLogicalOr(x, a...)
 }
 
-func (f *function) ReduceMax(x compute.Value, axes ...int) (compute.Value, error) {
-	return f.reduce(f.Function.ReduceMax, x, axes)
+func (f *function) ScatterSum(x, indices, updates value, indexVectorAxis int, updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes []int, sorted, unique bool) (value, error) {
+	return f.fresh().ScatterSum(x, indices, updates, indexVectorAxis, updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes, sorted, unique)
 }
 
-func (f *function) ReduceMin(x compute.Value, axes ...int) (compute.Value, error) {
-	return f.reduce(f.Function.ReduceMin, x, axes)
-}
-
-func (f *function) ReduceProduct(x compute.Value, axes ...int) (compute.Value, error) {
-	return f.reduce(f.Function.ReduceProduct, x, axes)
-}
-
-func (f *function) ReduceLogicalAnd(x compute.Value, axes ...int) (compute.Value, error) {
-	return f.reduce(f.Function.ReduceLogicalAnd, x, axes)
-}
-
-func (f *function) ReduceLogicalOr(x compute.Value, axes ...int) (compute.Value, error) {
-	return f.reduce(f.Function.ReduceLogicalOr, x, axes)
-}
-
-func (f *function) ScatterSum(x, indices, updates compute.Value, indexVectorAxis int, updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes []int, sorted, unique bool) (compute.Value, error) {
-	f.forgetReductions()
-	return f.Function.ScatterSum(x, indices, updates, indexVectorAxis, updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes, sorted, unique)
-}
-
-func (f *function) reduce(op func(compute.Value, ...int) (compute.Value, error), x compute.Value, axes []int) (compute.Value, error) {
-	f.forgetReductions()
-	return op(x, axes...)
-}
-
-type binaryOp = func(compute.Value, compute.Value) (compute.Value, error)
-
-func binary(op binaryOp, x, y compute.Value) (compute.Value, error) {
+func binary(op func(x, y value) (value, error), x, y value) (value, error) {
 	x, y, err := meet(x, y)
 	if err != nil {
 		return nil, err
@@ -180,86 +164,35 @@ func binary(op binaryOp, x, y compute.Value) (compute.Value, error) {
 	return op(x, y)
 }
 
-func (f *function) Add(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.Add, x, y)
-}
-
-func (f *function) Atan2(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.Atan2, x, y)
-}
-
-func (f *function) BitwiseAnd(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.BitwiseAnd, x, y)
-}
-
-func (f *function) BitwiseOr(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.BitwiseOr, x, y)
-}
-
-func (f *function) BitwiseXor(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.BitwiseXor, x, y)
-}
-
-func (f *function) Complex(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.Complex, x, y)
-}
-
-func (f *function) Div(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.Div, x, y)
-}
-
-func (f *function) LogicalAnd(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.LogicalAnd, x, y)
-}
-
-func (f *function) LogicalOr(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.LogicalOr, x, y)
-}
-
-func (f *function) LogicalXor(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.LogicalXor, x, y)
-}
-
-func (f *function) Max(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.Max, x, y)
-}
-
-func (f *function) Min(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.Min, x, y)
-}
-
-func (f *function) Mul(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.Mul, x, y)
-}
-
-func (f *function) Pow(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.Pow, x, y)
-}
-
-func (f *function) Rem(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.Rem, x, y)
-}
-
-func (f *function) ShiftLeft(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.ShiftLeft, x, y)
-}
-
-func (f *function) ShiftRightArithmetic(x, y compute.Value) (compute.Value, error) {
+func (f *function) Add(x, y value) (value, error)        { return binary(f.Function.Add, x, y) }
+func (f *function) Atan2(x, y value) (value, error)      { return binary(f.Function.Atan2, x, y) }
+func (f *function) BitwiseAnd(x, y value) (value, error) { return binary(f.Function.BitwiseAnd, x, y) }
+func (f *function) BitwiseOr(x, y value) (value, error)  { return binary(f.Function.BitwiseOr, x, y) }
+func (f *function) BitwiseXor(x, y value) (value, error) { return binary(f.Function.BitwiseXor, x, y) }
+func (f *function) Complex(x, y value) (value, error)    { return binary(f.Function.Complex, x, y) }
+func (f *function) Div(x, y value) (value, error)        { return binary(f.Function.Div, x, y) }
+func (f *function) LogicalAnd(x, y value) (value, error) { return binary(f.Function.LogicalAnd, x, y) }
+func (f *function) LogicalOr(x, y value) (value, error)  { return binary(f.Function.LogicalOr, x, y) }
+func (f *function) LogicalXor(x, y value) (value, error) { return binary(f.Function.LogicalXor, x, y) }
+func (f *function) Max(x, y value) (value, error)        { return binary(f.Function.Max, x, y) }
+func (f *function) Min(x, y value) (value, error)        { return binary(f.Function.Min, x, y) }
+func (f *function) Mul(x, y value) (value, error)        { return binary(f.Function.Mul, x, y) }
+func (f *function) Pow(x, y value) (value, error)        { return binary(f.Function.Pow, x, y) }
+func (f *function) Rem(x, y value) (value, error)        { return binary(f.Function.Rem, x, y) }
+func (f *function) ShiftLeft(x, y value) (value, error)  { return binary(f.Function.ShiftLeft, x, y) }
+func (f *function) ShiftRightArithmetic(x, y value) (value, error) {
 	return binary(f.Function.ShiftRightArithmetic, x, y)
 }
-
-func (f *function) ShiftRightLogical(x, y compute.Value) (compute.Value, error) {
+func (f *function) ShiftRightLogical(x, y value) (value, error) {
 	return binary(f.Function.ShiftRightLogical, x, y)
 }
+func (f *function) Sub(x, y value) (value, error) { return binary(f.Function.Sub, x, y) }
 
-func (f *function) Sub(x, y compute.Value) (compute.Value, error) {
-	return binary(f.Function.Sub, x, y)
-}
-
-// forgetReductions empties the builder's cache of reduction functions (defect 1).
-func (f *function) forgetReductions() {
+// fresh is the function under f, whose builder has no reduction functions of others (defect 1).
+func (f *function) fresh() compute.Function {
 	m := field(field(reflect.ValueOf(f.Function).Elem(), "builder").Elem(), "cacheReductions")
 	reflect.NewAt(m.Type(), unsafe.Pointer(m.UnsafeAddr())).Elem().Clear()
+	return f.Function
 }
 
 // hlo is the StableHLO function under f.
@@ -268,12 +201,12 @@ func (f *function) hlo() *stablehlo.Function {
 }
 
 // owner is the StableHLO function in which the value was made.
-func owner(x compute.Value) *stablehlo.Function {
+func owner(x value) *stablehlo.Function {
 	return (*stablehlo.Function)(field(field(reflect.ValueOf(x).Elem(), "value").Elem(), "fn").UnsafePointer())
 }
 
 // adopt returns x as a value of f: itself, or a reference to it where it comes from a function around f.
-func adopt(f *stablehlo.Function, x compute.Value) (compute.Value, error) {
+func adopt(f *stablehlo.Function, x value) (value, error) {
 	if owner(x) == f {
 		return x, nil
 	}
@@ -285,7 +218,7 @@ func adopt(f *stablehlo.Function, x compute.Value) (compute.Value, error) {
 }
 
 // stableValue is the StableHLO value of x.
-func stableValue(x compute.Value) *stablehlo.Value {
+func stableValue(x value) *stablehlo.Value {
 	return (*stablehlo.Value)(field(reflect.ValueOf(x).Elem(), "value").UnsafePointer())
 }
 
@@ -297,7 +230,7 @@ func withValue(x *xla.Node, value *stablehlo.Value) *xla.Node {
 }
 
 // meet brings two values into the inner one of their functions (defect 4).
-func meet(x, y compute.Value) (compute.Value, compute.Value, error) {
+func meet(x, y value) (value, value, error) {
 	fx, fy := owner(x), owner(y)
 	if fx == fy {
 		return x, y, nil
@@ -315,9 +248,7 @@ func meet(x, y compute.Value) (compute.Value, compute.Value, error) {
 // field is FieldByName that says which assumption about the pinned modules fails.
 func field(v reflect.Value, name string) reflect.Value {
 	f := v.FieldByName(name)
-	if !f.IsValid() {
-		panic(fmt.Sprintf("engine: %s has no field %q: the pinned gomlx and go-xla modules changed, see geom/engine/repair.go", v.Type(), name))
-	}
+	refuse.If(!f.IsValid(), "engine: %s has no field %q: the pinned gomlx and go-xla modules changed, see geom/engine/repair.go", v.Type(), name)
 	return f
 }
 

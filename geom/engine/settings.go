@@ -8,6 +8,8 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"anatomy/internal/lists"
 )
 
 // Setting returns numbers that belong to a problem and not to the way it is computed, such as the widths of a kernel: a constant
@@ -34,11 +36,7 @@ type setting struct {
 }
 
 func narrow(values []float64) []float32 {
-	out := make([]float32, len(values))
-	for i, v := range values {
-		out[i] = float32(v)
-	}
-	return out
+	return lists.Each(values, func(v float64) float32 { return float32(v) })
 }
 
 // Constant makes an input of the program out of a setting, one for all that are equal. Functions outside main cannot see it, and

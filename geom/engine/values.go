@@ -5,6 +5,10 @@ import (
 	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"anatomy/geom/shape"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Values are the results of a call, in the order in which the graph function returned them. Scalar, Vector, Matrix and
@@ -39,11 +43,7 @@ func (v Values) Flat(i int) []float64 {
 }
 
 func widen[T float32 | int32 | int64](in []T) []float64 {
-	out := make([]float64, len(in))
-	for i, x := range in {
-		out[i] = float64(x)
-	}
-	return out
+	return lists.Each(in, func(x T) float64 { return float64(x) })
 }
 
 // Scalar returns the first element of result i, which has one.
@@ -66,9 +66,7 @@ func (v Values) Array3(i int) [][][]float64 {
 
 func (v Values) rank(i, want int) []int {
 	d := v[i].Shape().Dimensions
-	if len(d) != want {
-		panic(fmt.Sprintf("engine: result %d has shape %s, not %d axes", i, v[i].Shape(), want))
-	}
+	refuse.If(len(d) != want, "engine: result %d has shape %s, not %d axes", i, v[i].Shape(), want)
 	return d
 }
 
@@ -84,11 +82,7 @@ func Unflatten(flat []float64, m int) [][]float64 {
 
 // group cuts a slice into n of length m that share its memory.
 func group[T any](rows []T, n, m int) [][]T {
-	out := make([][]T, n)
-	for i := range out {
-		out[i] = rows[i*m : (i+1)*m : (i+1)*m]
-	}
-	return out
+	return lists.Make(n, func(i int) []T { return rows[i*m : (i+1)*m : (i+1)*m] })
 }
 
 // flatten returns the numbers of a float64, or of slices of float64 nested up to four levels deep, in row-major order, and
@@ -100,6 +94,12 @@ func flatten(a any) (flat []float64, dims []int, err error) {
 	case []float64:
 		return slices.Clone(a), []int{len(a)}, nil
 	case [][]float64:
+		return flattenRows(a)
+	case shape.Shape:
+		return flattenRows(a)
+	case []shape.Shape:
+		return flattenRows(a)
+	case [][]shape.Shape:
 		return flattenRows(a)
 	case [][][]float64:
 		return flattenRows(a)

@@ -5,6 +5,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -18,7 +19,7 @@ func Aligned[P geom.Point](on geom.Of[P], z, x []P) ([]P, error) {
 	}
 	out, err := s.Call(ode.Key{Name: "aligned"}, func(in []*Node) []*Node {
 		return []*Node{facing(s.M, in[0], in[1])}
-	}, s.Vectors(z), s.Vectors(x))
+	}, shape.FlatAll(z), shape.FlatAll(x))
 	if err != nil {
 		return nil, err
 	}

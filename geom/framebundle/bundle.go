@@ -1,7 +1,6 @@
 package framebundle
 
 import (
-	"fmt"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -10,6 +9,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/refuse"
 )
 
 // lift returns the derivative of the frame along the horizontal lift of a tangent vector v, [B..., d], to (x, ν): the vectors
@@ -93,7 +93,7 @@ func scan(n int, step func(y ode.State, x []*Node) (next ode.State, out []*Node)
 }
 
 func check(m geom.Manifold, what string, x, nu *Node) {
-	if x.Rank() == 0 || x.Shape().Dim(-1) != m.Dim() || nu.Rank() != x.Rank()+1 || !slices.Equal(nu.Shape().Dimensions[1:], x.Shape().Dimensions) {
-		panic(fmt.Sprintf("framebundle.%s: points %s and frames %s, want [..., %d] and the same with the number of vectors in front", what, x.Shape(), nu.Shape(), m.Dim()))
-	}
+	refuse.If(x.Rank() == 0 || x.Shape().Dim(-1) != m.Dim() || nu.Rank() != x.Rank()+1 || !slices.Equal(nu.Shape().Dimensions[1:], x.Shape().Dimensions),
+		"framebundle.%s: points %s and frames %s, want [..., %d] and the same with the number of vectors in front",
+		what, x.Shape(), nu.Shape(), m.Dim())
 }

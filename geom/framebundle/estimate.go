@@ -9,8 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -76,7 +78,7 @@ func Estimate[P geom.Point](base *geom.Space[P], of Estimation) (_ *Mean[P], err
 	defer try.Catch(&err)
 	m := (&estimation{Estimation: of, space: Over(base.OnNumbers())}).mean()
 	out := &Mean[P]{Point: base.Point(m.Point), Frame: base.Points(m.Frame), Variances: m.Variances, Noise: m.Noise, Deviations: m.Deviations,
-		Objective: m.Objective, Imbalance: m.Imbalance, Residual: m.Residual, Lost: m.Lost, Iterations: m.Iterations, Evaluations: m.Evaluations, Status: m.Status}
+		Objective: m.Objective, Imbalance: m.Imbalance, Residual: m.Residual, Unmatched: m.Unmatched, Iterations: m.Iterations, Evaluations: m.Evaluations, Status: m.Status}
 	for _, g := range m.Paths {
 		out.Paths = append(out.Paths, shaped(base, g))
 	}
@@ -153,10 +155,10 @@ func (e *estimation) certify(m *Mean[geom.Vec]) {
 	}
 	for i, g := range m.Paths {
 		if found := g.Residual*e.sigma*math.Sqrt(float64(len(e.at.X))) <= endTolerance*farthest; !found && m.Status != geom.Cancelled {
-			m.Lost = append(m.Lost, i)
+			m.Unmatched = append(m.Unmatched, i)
 		}
 	}
-	if m.Status == geom.Converged && !(m.Lost == nil && m.Imbalance <= e.Tolerance) {
+	if m.Status == geom.Converged && !(m.Unmatched == nil && m.Imbalance <= e.Tolerance) {
 		m.Status = geom.Stalled
 	}
 }
@@ -170,16 +172,12 @@ func (e *estimation) certify(m *Mean[geom.Vec]) {
 func (e *estimation) principal() (frame [][]float64, deviations []float64, least, left float64) {
 	base := e.space.Base
 	d := base.M.Dim()
-	if len(e.Samples) <= e.Rank {
-		try.Fail("%d samples have a covariance of rank %d at most, not %d: take more samples or a lower rank", len(e.Samples), len(e.Samples)-1, e.Rank)
-	}
+	try.FailIf(len(e.Samples) <= e.Rank,
+		"%d samples have a covariance of rank %d at most, not %d: take more samples or a lower rank", len(e.Samples), len(e.Samples)-1, e.Rank)
 	centre := lists.Combine(e.Weights, e.Samples)
-	var off [][]float64
-	for _, x := range e.Samples {
-		off = append(off, floats.SubTo(make([]float64, len(x)), x, centre))
-	}
+	off := lists.Each(e.Samples, func(x []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, centre) })
 	_, off = try.Get2(base.Project(e.Start, off...))
-	a := rows(off)
+	a := dense.Rows(off)
 	for i, w := range e.Weights {
 		floats.Scale(math.Sqrt(w), a.RawRowView(i))
 	}
@@ -210,14 +208,12 @@ func (e *estimation) principal() (frame [][]float64, deviations []float64, least
 // scaled to the length of these values, one a row.
 func components(a *mat.Dense, rank int) (values []float64, vectors [][]float64) {
 	var svd mat.SVD
-	if !svd.Factorize(a, mat.SVDThin) {
-		try.Fail("the principal components of the samples were not found: look for a sample with coordinates that are not finite or very large")
-	}
+	try.FailIf(!svd.Factorize(a, mat.SVDThin),
+		"the principal components of the samples were not found: look for a sample with coordinates that are not finite or very large")
 	values = svd.Values(nil)
-	if !(values[rank-1] > dependent*values[0]) {
-		try.Fail("the samples' standard deviation in direction %d is %.3g, in the first one %.3g: the rank of their covariance is below %d; take a lower rank",
-			rank-1, values[rank-1], values[0], rank)
-	}
+	try.FailIf(!(values[rank-1] > dependent*values[0]),
+		"the samples' standard deviation in direction %d is %.3g, in the first one %.3g: the rank of their covariance is below %d; take a lower rank",
+		rank-1, values[rank-1], values[0], rank)
 	var v mat.Dense
 	svd.VTo(&v)
 	for k, s := range values[:rank] {
@@ -237,9 +233,8 @@ func (e *estimation) minimise(m *Mean[geom.Vec], in *Space[geom.Vec], tolerance 
 	}
 	e.paths.tryAgain()
 	value, gradient, scores := e.objective(e.at, e.paths.from(e.at, e.sigma, firstExcess*e.stiffness()))
-	if !lists.Finite(value) {
-		try.Fail("the search starts from the principal components of the coordinates, and the paths there are not finite: give a Start, or more steps of the integrator")
-	}
+	try.FailIf(!lists.Finite(value),
+		"the search starts from the principal components of the coordinates, and the paths there are not finite: give a Start, or more steps of the integrator")
 	e.scores = scores
 	e.paths.keep()
 	if renew {
@@ -325,7 +320,7 @@ func (e *estimation) stiffness() float64 {
 // spread is the sum of the squares of a frame's numbers.
 func (u Point[P]) spread() (sum float64) {
 	for _, v := range u.Frame {
-		nu := geom.Numbers(v)
+		nu := shape.Flat(v)
 		sum += floats.Dot(nu, nu)
 	}
 	return sum
@@ -349,9 +344,8 @@ func (e *estimation) objective(u Point[geom.Vec], found []reached) (f float64, g
 // imbalance is a gradient in standard errors.
 func (e *estimation) imbalance(gradient []float64) float64 {
 	var factor mat.Cholesky
-	if !factor.Factorize(e.search.Hessian) {
-		try.Fail("the metric is singular or not finite at the mean: for landmarks, take a kernel that is narrower compared with their distances")
-	}
+	try.FailIf(!factor.Factorize(e.search.Hessian),
+		"the metric is singular or not finite at the mean: for landmarks, take a kernel that is narrower compared with their distances")
 	square := func(v []float64) float64 {
 		x := mat.NewVecDense(len(v), v)
 		var y mat.VecDense
@@ -370,17 +364,13 @@ func (e *estimation) imbalance(gradient []float64) float64 {
 // principalAxes takes the frame of the mean and of its paths to vectors that are orthogonal in the metric, which does not change
 // ννᵀ, with the variances along them, falling.
 func (e *estimation) principalAxes(m *Mean[geom.Vec]) {
-	var eigen mat.EigenSym
-	if !eigen.Factorize(try.Get(e.space.Gram(e.at)), true) {
-		try.Fail("the metric is not finite at the mean: give a Start closer to the samples")
-	}
-	var rotation mat.Dense
-	eigen.VectorsTo(&rotation)
-	m.Variances = eigen.Values(nil) // rising
+	rising, rotation, ok := dense.Eigen(try.Get(e.space.Gram(e.at)))
+	try.FailIf(!ok, "the metric is not finite at the mean: give a Start closer to the samples")
+	m.Variances = rising
 	slices.Reverse(m.Variances)
 	rotated := func(rows [][]float64) (out [][]float64) {
 		for k := range rows {
-			out = append(out, lists.Combine(mat.Col(nil, len(rows)-1-k, &rotation), rows))
+			out = append(out, lists.Combine(mat.Col(nil, len(rows)-1-k, rotation), rows))
 		}
 		return out
 	}
@@ -389,10 +379,7 @@ func (e *estimation) principalAxes(m *Mean[geom.Vec]) {
 		g.Start.Frame, g.Momentum.Vertical = m.Frame, rotated(g.Momentum.Vertical)
 		for k, frame := range g.Frames {
 			g.Frames[k] = rotated(frame)
-			var w [][]float64
-			for _, v := range g.Velocities[k] {
-				w = append(w, []float64{v})
-			}
+			w := lists.Each(g.Velocities[k], func(v float64) []float64 { return []float64{v} })
 			g.Velocities[k] = slices.Concat(rotated(w)...)
 		}
 	}

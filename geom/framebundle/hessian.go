@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -20,16 +21,8 @@ func (e *estimation) hessian() *mat.SymDense {
 	sum := mat.NewDense(dim, dim, nil)
 	for _, t := range tangents {
 		// (σ² + C Cᵀ)⁻¹ = (1 − C (σ² + CᵀC)⁻¹ Cᵀ)/σ²
-		_, n := t.byControls.Dims()
-		gram := mat.NewSymDense(n, nil)
-		gram.SymOuterK(1, t.byControls.T())
-		for k := range n {
-			gram.SetSym(k, k, gram.At(k, k)+variance)
-		}
 		var factor mat.Cholesky
-		if !factor.Factorize(gram) {
-			try.Fail("the vectors of the frame become linearly dependent in the search: take a lower rank, or a larger Noise")
-		}
+		try.FailIf(!factor.Factorize(dense.Shift(dense.Gram(t.byControls.T()), variance)), "the vectors of the frame become linearly dependent in the search: take a lower rank, or a larger Noise")
 		var along, follow, rest, part mat.Dense
 		along.Mul(t.byControls.T(), t.byStart)
 		try.Do(factor.SolveTo(&follow, &along))
@@ -40,10 +33,7 @@ func (e *estimation) hessian() *mat.SymDense {
 		sum.Add(sum, &part)
 	}
 	// A ridge keeps what few samples say of the frame, and directions that leave a Charted manifold, invertible.
-	h, small := symmetric(sum), ridge/e.at.spread()
-	for k := range dim {
-		h.SetSym(k, k, h.At(k, k)+small)
-	}
+	h := dense.Shift(dense.Symmetric(sum), ridge/e.at.spread())
 	e.addVolume(h)
 	return h
 }
@@ -55,17 +45,14 @@ func (e *estimation) probes() [][]float64 {
 	for i, w := range e.Weights {
 		covariance.SymRankOne(covariance, w, mat.NewVecDense(e.Rank, floats.SubTo(make([]float64, e.Rank), samples[i], centre)))
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(covariance, true) {
-		try.Fail("the most probable paths at a step of the search are not finite: give more steps of the integrator, a larger Noise, or a Start closer to the samples")
-	}
-	var axes mat.Dense
-	eigen.VectorsTo(&axes)
+	variances, axes, ok := dense.Eigen(covariance)
+	try.FailIf(!ok,
+		"the most probable paths at a step of the search are not finite: give more steps of the integrator, a larger Noise, or a Start closer to the samples")
 	var probes [][]float64
-	for a, v := range eigen.Values(nil) {
+	for a, v := range variances {
 		length := math.Sqrt(float64(e.Rank) * max(0, v))
 		for _, signed := range []float64{-length, length} {
-			probes = append(probes, floats.AddScaledTo(make([]float64, e.Rank), centre, signed, mat.Col(nil, a, &axes)))
+			probes = append(probes, floats.AddScaledTo(make([]float64, e.Rank), centre, signed, mat.Col(nil, a, axes)))
 		}
 	}
 	return probes
@@ -81,7 +68,7 @@ func (e *estimation) addVolume(h *mat.SymDense) {
 	out := e.space.call("metric", func(in []*Node) []*Node { return []*Node{geom.MetricMatrix(m, in[0])} }, e.at.X)
 	dim := len(e.at.X)
 	g := mat.NewDense(dim, dim, out.Flat(0))
-	frame := rows(e.at.Frame)
+	frame := dense.Rows(e.at.Frame)
 	var flat, gram, inverse, along, part mat.Dense
 	flat.Mul(frame, g)
 	gram.Mul(&flat, frame.T())

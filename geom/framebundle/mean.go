@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 )
 
 // Mean is a mean together with the covariance of the samples around it: a point (x, ν) of the frame bundle. See stats.FrameBundleMean.
@@ -30,7 +31,7 @@ type Mean[P geom.Point] struct {
 	// ‖s_i‖²), in the norm of the inverse Hessian: the derivative of the objective in standard errors. Residual is the largest of the paths, in units
 	// of Noise: see Geodesic.
 	Imbalance, Residual float64
-	Lost                []int // the samples to which no most probable path was found; the Reason of a path says why
+	Unmatched           []int // the samples to which no most probable path was found; the Reason of a path says why
 	Iterations          int   // steps of mean and frame
 	Evaluations         int   // how often a path was computed
 	Status              geom.Status
@@ -46,8 +47,8 @@ const (
 // String says what the mean is in one line.
 func (m *Mean[P]) String() string {
 	line := fmt.Sprintf("frame bundle mean of %d samples, rank %d, noise %.3g, %s after %d iterations", len(m.Paths), len(m.Frame), m.Noise, m.Status, m.Iterations)
-	if len(m.Lost) > 0 {
-		line += fmt.Sprintf("; no most probable path found to the samples %v, counted from 0: leave them out, or take a larger Noise or rank", m.Lost)
+	if len(m.Unmatched) > 0 {
+		line += fmt.Sprintf("; no most probable path found to the samples %v, counted from 0: leave them out, or take a larger Noise or rank", m.Unmatched)
 	}
 	return line
 }
@@ -89,10 +90,7 @@ func (m *Mean[P]) farthest() string {
 	if len(m.Paths) == 0 || !(m.Noise > 0) {
 		return ""
 	}
-	costs := make([]float64, len(m.Paths))
-	for i, g := range m.Paths {
-		costs[i] = g.Energy + g.Mismatch/(2*m.Noise*m.Noise)
-	}
+	costs := lists.Each(m.Paths, func(g *Geodesic[P]) float64 { return g.Energy + g.Mismatch/(2*m.Noise*m.Noise) })
 	most := floats.MaxIdx(costs)
 	cost := costs[most]
 	slices.Sort(costs)

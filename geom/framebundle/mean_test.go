@@ -328,7 +328,7 @@ func TestFrameBundleMeanNamesTheWrong(t *testing.T) {
 	skulls := morpho.GreatApes().Shapes()[:17]
 	q := skulls[wrong]
 	q[0], q[4] = q[4], q[0]
-	mean := func(x [][][]float64) *framebundle.Mean[geom.Shape] {
+	mean := func(x []geom.Shape) *framebundle.Mean[geom.Shape] {
 		aligned := expect.Must(morpho.Procrustes(x, morpho.KeepSize()))
 		space := landmarks.New(len(q), 2, kernels.Gaussian(1.5*morpho.NearestSpacing(aligned.Mean)), geom.Integrator(ode.RK4, 10))
 		var shapes []geom.Shape

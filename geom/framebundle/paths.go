@@ -12,6 +12,8 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 )
 
@@ -83,10 +85,7 @@ func parallel(n int, work func(i int)) {
 
 // face aligns the observations to a start, and begins the searches that have not begun with splines on so many pieces.
 func (p *paths) face(u Point[geom.Vec], pieces int) {
-	var ys [][]float64
-	for _, x := range p.all {
-		ys = append(ys, x.y)
-	}
+	ys := lists.Each(p.all, func(x *path) []float64 { return x.y })
 	aligned := try.Get(Aligned(p.space.Base, slices.Repeat([][]float64{u.X}, len(ys)), ys))
 	for i, x := range p.all {
 		if x.y = aligned[i]; x.now == nil {
@@ -149,16 +148,10 @@ func (s *search) copied() *search {
 // flat space leave the ends where they were. It ends early where one of them is far from the best ones, with an excess above the
 // tolerance for it and perhaps for others: the step is too long. The step is that of x, and then those of the frame vectors.
 func (p *paths) follow(u Point[geom.Vec], step []float64, sigma, tolerance float64) []reached {
-	n, frame := len(u.X), rows(u.Frame)
-	gram := mat.NewSymDense(len(u.Frame), nil)
-	gram.SymOuterK(1, frame)
-	for a := range u.Frame {
-		gram.SetSym(a, a, gram.At(a, a)+sigma*sigma)
-	}
+	n, frame := len(u.X), dense.Rows(u.Frame)
 	var factor mat.Cholesky
-	if !factor.Factorize(gram) {
-		try.Fail("the vectors of the frame become linearly dependent along the path: take a larger noise, or a frame of fewer vectors")
-	}
+	try.FailIf(!factor.Factorize(dense.Shift(dense.Gram(frame), sigma*sigma)),
+		"the vectors of the frame become linearly dependent along the path: take a larger noise, or a frame of fewer vectors")
 	var tooLong atomic.Bool
 	p.each(func(x *path) {
 		s := x.kept.copied()
@@ -208,7 +201,7 @@ func (p *paths) tangents(u Point[geom.Vec], constant [][]float64) []tangent {
 			s := space.steer(u, controls, aim)
 			t.byStart.SetRow(k, floats.ScaleTo(make([]float64, (rank+1)*n), -1, s.pull.list()))
 			var sums mat.Dense
-			sums.Mul(basis.values.T(), rows(s.slope))
+			sums.Mul(basis.values.T(), dense.Rows(s.slope))
 			t.byControls.SetRow(k, sums.RawMatrix().Data)
 		}
 		out[i] = t

@@ -9,7 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 )
 
 // The certificate of a path. Distances are shares of |y − x|.
@@ -59,7 +61,7 @@ func (s *Space[P]) MostProbablePath(u Point[P], y P, sigma float64) (_ *Geodesic
 	case sigma == 0 && rank < d:
 		return nil, fmt.Errorf("%d frame vectors in dimension %d reach no given point: use a full frame or noise σ > 0", rank, d)
 	}
-	p := newPaths(Over(s.Base.OnNumbers()), [][]float64{s.Base.Vector(y)})
+	p := newPaths(Over(s.Base.OnNumbers()), [][]float64{shape.Flat(y)})
 	p.task = s.Base.Begin(what)
 	defer p.task.End()
 	g := p.certified(s.flat(u), sigma, persistence)[0]
@@ -215,7 +217,7 @@ func (s *search) checked(u Point[geom.Vec], tolerance float64) float64 {
 // path misses its observation by is added to what it aims at, until nothing is missed (J. Nocedal and S. J. Wright, chapter 17).
 func (s *search) exact(u Point[geom.Vec], y []float64, most int) {
 	var svd mat.SVD
-	if !svd.Factorize(rows(u.Frame), mat.SVDNone) {
+	if !svd.Factorize(dense.Rows(u.Frame), mat.SVDNone) {
 		try.Do(errors.New("the singular values of the frame do not converge"))
 	}
 	sigma := exactShare * svd.Values(nil)[len(u.Frame)-1]

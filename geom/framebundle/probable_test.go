@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -36,7 +37,7 @@ func callosa(t testing.TB, n int) (*framebundle.Space[geom.Vec], framebundle.Poi
 	if err != nil {
 		t.Fatal(err)
 	}
-	return framebundle.Over(m.OnNumbers()), framebundle.At(m.Vector(q), m.Vector(turn), m.Vector(bend)), m.Vectors(sample[:n])
+	return framebundle.Over(m.OnNumbers()), framebundle.At(shape.Flat(q), shape.Flat(turn), shape.Flat(bend)), shape.FlatAll(sample[:n])
 }
 
 // The most probable paths to callosa are found: geodesics of the frame bundle from step to step, to a millionth of the shape.
@@ -68,8 +69,8 @@ func anatomy(t testing.TB, d *morpho.Dataset, rank, steps int) (s *framebundle.S
 	aligned := expect.Must(morpho.Procrustes(d.Shapes(), morpho.KeepSize()))
 	mean := aligned.Mean
 	m := landmarks.New(len(mean), len(mean[0]), kernels.Gaussian(1.5*morpho.NearestSpacing(mean)), geom.Integrator(ode.RK4, steps))
-	u.X = m.Vector(mean)
-	ys = m.Vectors(aligned.Shapes)
+	u.X = shape.Flat(mean)
+	ys = shape.FlatAll(aligned.Shapes)
 	deviations := mat.NewDense(len(ys), len(u.X), nil)
 	for i, y := range ys {
 		deviations.SetRow(i, floats.SubTo(make([]float64, len(y)), y, u.X))

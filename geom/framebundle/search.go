@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -222,14 +223,8 @@ func (s *search) refine(pieces, steps int) {
 		// What was not there has the Hessian of the energy: 1 + C (H − 1) Cᵀ.
 		beyond := mat.NewSymDense(len(s.Best), nil)
 		beyond.CopySym(s.Hessian)
-		for k := range s.Best {
-			beyond.SetSym(k, k, beyond.At(k, k)-1)
-		}
-		h.Product(&change, beyond, change.T())
-		s.Hessian = symmetric(&h)
-		for k := range rank * next.count() {
-			s.Hessian.SetSym(k, k, s.Hessian.At(k, k)+1)
-		}
+		h.Product(&change, dense.Shift(beyond, -1), change.T())
+		s.Hessian = dense.Shift(dense.Symmetric(&h), 1)
 		s.basis, s.coarser, s.Best = next, coarser, best.RawMatrix().Data
 	}
 	s.found, s.outside, s.reason = nil, 0, ""
@@ -282,11 +277,7 @@ func (s *search) controls(x []float64) [][]float64 {
 	var e mat.Dense
 	count := s.basis.count()
 	e.Mul(s.basis.values, mat.NewDense(count, len(x)/count, x))
-	out := make([][]float64, 2*s.basis.steps+1)
-	for j := range out {
-		out[j] = e.RawRowView(j)
-	}
-	return out
+	return lists.Make(2*s.basis.steps+1, func(j int) []float64 { return e.RawRowView(j) })
 }
 
 // constant is the mean over time of the best controls.
@@ -319,22 +310,17 @@ func flat(u Point[geom.Vec], basis *splines, sigma float64) *mat.SymDense {
 			}
 		}
 	}
-	for k := range basis.count() * rank {
-		h.SetSym(k, k, h.At(k, k)+1)
-	}
-	return h
+	return dense.Shift(h, 1)
 }
 
 // rescale makes what a Hessian has beyond 1, the part of the observations, so many times what it was.
 func rescale(h *mat.SymDense, factor float64) {
-	var eigen mat.EigenSym
-	if !eigen.Factorize(h, true) {
+	values, vectors, ok := dense.Eigen(h)
+	if !ok {
 		return
 	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
 	h.Zero()
-	for k, v := range eigen.Values(nil) {
+	for k, v := range values {
 		if v > 1 {
 			v = 1 + (v-1)*factor
 		}

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
@@ -49,12 +50,12 @@ func At[P geom.Point](x P, frame ...P) Point[P] { return Point[P]{x, frame} }
 // Covariance returns the matrix Σ_α ν_α ν_αᵀ, [n][n], for points of n numbers: coordinates or ambient vectors, the rows of shapes one
 // after the other.
 func (u Point[P]) Covariance() [][]float64 {
-	n := len(geom.Numbers(u.X))
+	n := len(shape.Flat(u.X))
 	out := make([][]float64, n)
 	for i := range out {
 		out[i] = make([]float64, n)
 		for _, v := range u.Frame {
-			nu := geom.Numbers(v)
+			nu := shape.Flat(v)
 			floats.AddScaled(out[i], nu[i], nu)
 		}
 	}
@@ -63,7 +64,7 @@ func (u Point[P]) Covariance() [][]float64 {
 
 // flat is u as lists of numbers, and point its inverse.
 func (s *Space[P]) flat(u Point[P]) Point[geom.Vec] {
-	return Point[geom.Vec]{s.Base.Vector(u.X), s.Base.Vectors(u.Frame)}
+	return Point[geom.Vec]{shape.Flat(u.X), shape.FlatAll(u.Frame)}
 }
 
 func (s *Space[P]) point(u Point[geom.Vec]) Point[P] {
@@ -76,11 +77,7 @@ func (s *Space[P]) momentum(p Momentum[geom.Vec]) Momentum[P] {
 
 // frames are frames at many times.
 func (s *Space[P]) frames(nu [][]geom.Vec) [][]P {
-	out := make([][]P, len(nu))
-	for k := range nu {
-		out[k] = s.Base.Points(nu[k])
-	}
-	return out
+	return lists.Make(len(nu), func(k int) []P { return s.Base.Points(nu[k]) })
 }
 
 // Momentum is a covector at a point of the frame bundle, given by its invariant parts: see the package.
@@ -106,13 +103,9 @@ func (d *Development[P]) String() string {
 func (s *Space[P]) Develop(u Point[P], curve [][]float64) (_ *Development[P], err error) {
 	defer try.Named(&err, "Develop")
 	try.Do(s.check(u))
-	if len(curve) < 2 {
-		return nil, fmt.Errorf("the curve has %d points, want at least 2", len(curve))
-	}
+	try.FailIf(len(curve) < 2, "the curve has %d points, want at least 2", len(curve))
 	for k, w := range curve {
-		if len(w) != len(u.Frame) {
-			return nil, fmt.Errorf("point %d of the curve has %d coordinates, the frame %d vectors", k, len(w), len(u.Frame))
-		}
+		try.FailIf(len(w) != len(u.Frame), "point %d of the curve has %d coordinates, the frame %d vectors", k, len(w), len(u.Frame))
 		if i, bad := lists.NotFinite(w); bad {
 			return nil, fmt.Errorf("coordinate %d of point %d of the curve is %g", i, k, w[i])
 		}
@@ -185,17 +178,15 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 	try.Do(s.check(u))
 	v := s.flat(u)
 	try.Do(s.Base.CheckNumbers("horizontal momentum", p.Horizontal))
-	vertical := s.Base.Vectors(p.Vertical)
+	vertical := shape.FlatAll(p.Vertical)
 	if vertical == nil {
 		vertical = slices.Repeat([][]float64{make([]float64, len(v.X))}, len(v.Frame))
 	}
-	if len(vertical) != len(u.Frame) {
-		return nil, fmt.Errorf("the momentum has %d vertical parts, the frame %d vectors", len(vertical), len(u.Frame))
-	}
+	try.FailIf(len(vertical) != len(u.Frame), "the momentum has %d vertical parts, the frame %d vectors", len(vertical), len(u.Frame))
 	for k, p := range p.Vertical {
 		try.Do(s.Base.CheckNumbers(fmt.Sprintf("vertical momentum %d", k), p))
 	}
-	out := s.shoot(v, Momentum[geom.Vec]{s.Base.Vector(p.Horizontal), vertical})
+	out := s.shoot(v, Momentum[geom.Vec]{shape.Flat(p.Horizontal), vertical})
 	path := out.Matrix(0)
 	diverges(path)
 	g := &Geodesic[P]{Start: u, Path: s.Base.Points(path), Frames: s.frames(out.Array3(1)), Velocities: out.Matrix(4)}
@@ -236,9 +227,7 @@ func (s *Space[P]) check(u Point[P]) (err error) {
 	try.Do(s.Base.Check("point", u.X, u.Frame...))
 	gram := try.Get(s.Gram(u))
 	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, false) {
-		return fmt.Errorf("the metric is not finite at the point: %v", mat.Formatted(gram))
-	}
+	try.FailIf(!eigen.Factorize(gram, false), "the metric is not finite at the point: %v", mat.Formatted(gram))
 	values := eigen.Values(nil)
 	if low, high := values[0], values[len(values)-1]; !(low > rankTolerance*high) {
 		return fmt.Errorf("the %d frame vectors are linearly dependent: νᵀ g ν has eigenvalues from %.3g to %.3g", len(values), low, high)
@@ -254,14 +243,7 @@ func (s *Space[P]) Gram(u Point[P]) (_ *mat.SymDense, err error) {
 		at := geom.At(s.Base.M, in[0])
 		return []*Node{gram(at.Manifold, at.X, at.Enter(geom.Vector, in[1]))}
 	}, v.X, v.Frame)
-	m := len(u.Frame)
-	g := mat.NewSymDense(m, nil)
-	for i, row := range out.Matrix(0) {
-		for j := i; j < m; j++ {
-			g.SetSym(i, j, row[j])
-		}
-	}
-	return g, nil
+	return mat.NewSymDense(len(u.Frame), out.Flat(0)), nil
 }
 
 func diverges(points [][]float64) {

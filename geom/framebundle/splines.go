@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/internal/dense"
 )
 
 // degree is that of the splines by which a search describes controls: the energy that splines on pieces of length h miss is O(h¹²).
@@ -26,7 +28,7 @@ func newSplines(pieces, steps int) (*splines, error) {
 	values := s.bSplines(steps)
 	var gram mat.Dense
 	gram.Mul(values.T(), weighted(values))
-	if !s.factor.Factorize(symmetric(&gram)) {
+	if !s.factor.Factorize(dense.Symmetric(&gram)) {
 		return nil, fmt.Errorf("splines on %d pieces: %d steps are too few", pieces, steps)
 	}
 	var err error
@@ -71,18 +73,6 @@ func weighted(values *mat.Dense) *mat.Dense {
 	out := mat.DenseCopyOf(values)
 	for j, w := range simpson(times / 2) {
 		floats.Scale(w, out.RawRowView(j))
-	}
-	return out
-}
-
-// symmetric is the symmetric part of a matrix.
-func symmetric(a *mat.Dense) *mat.SymDense {
-	n, _ := a.Dims()
-	out := mat.NewSymDense(n, nil)
-	for k := range n {
-		for l := k; l < n; l++ {
-			out.SetSym(k, l, (a.At(k, l)+a.At(l, k))/2)
-		}
 	}
 	return out
 }

@@ -1,19 +1,19 @@
 package framebundle
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // control returns the function of time, [m, B...], that has the values e, [2n + 1, m, B...], at the times 0, 1/2n, …, 1 and is linear
@@ -21,10 +21,7 @@ import (
 func control(e *Node) func(t *Node) *Node {
 	last := float64(e.Shape().Dim(0) - 1)
 	return func(t *Node) *Node {
-		dims := make([]int, e.Rank())
-		for a := range dims {
-			dims[a] = 1
-		}
+		dims := slices.Repeat([]int{1}, e.Rank())
 		dims[0] = e.Shape().Dim(0)
 		number := Iota(t.Graph(), shapes.Make(t.DType(), dims...), 0)
 		weight := Max(AddScalar(Neg(Abs(Sub(MulScalar(t, last), number))), 1), ZerosLike(number))
@@ -34,10 +31,7 @@ func control(e *Node) func(t *Node) *Node {
 
 // simpson returns the weights of Simpson's rule on n steps and their midpoints, 2n + 1 numbers: as RK4 integrates a function of time.
 func simpson(n int) []float64 {
-	w := make([]float64, 2*n+1)
-	for j := range w {
-		w[j] = float64(2+2*(j%2)) / float64(6*n)
-	}
+	w := lists.Make(2*n+1, func(j int) float64 { return float64(2+2*(j%2)) / float64(6*n) })
 	w[0], w[2*n] = w[0]/2, w[2*n]/2
 	return w
 }
@@ -96,9 +90,7 @@ func change(a, b *Node) *Node {
 func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geodesic[P], err error) {
 	defer try.Named(&err, "SteeredPath")
 	steps := s.Base.Steps()
-	if len(controls) != 2*steps+1 {
-		return nil, fmt.Errorf("controls at %d times, want %d", len(controls), 2*steps+1)
-	}
+	try.FailIf(len(controls) != 2*steps+1, "controls at %d times, want %d", len(controls), 2*steps+1)
 	out := s.call("SteeredPath", func(in []*Node) []*Node {
 		field := func(m geom.Manifold) ode.Field { return DevelopmentField(m, control(in[2])) }
 		return geom.Path(s.Base.M, field, s.Base.Method(), steps, in[:2], geom.Vector)
@@ -117,14 +109,6 @@ func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geod
 }
 
 // rows is a matrix with these rows.
-func rows(x [][]float64) *mat.Dense {
-	out := mat.NewDense(len(x), len(x[0]), nil)
-	for i, v := range x {
-		out.SetRow(i, v)
-	}
-	return out
-}
-
 // move returns the point to which u goes by a step, the numbers of dx and then those of the dν_β. In coordinates x becomes x + dx, and the
 // frame ν + dν moves so that its covectors ν_β♭ stay the same: of landmarks it remains a field of the kernel whatever dx is, while a
 // geodesic in a direction that is rough for the kernel is wild. On a Charted manifold x moves along the geodesic with velocity dx, and
@@ -181,9 +165,9 @@ func (s *Space[P]) logVolume(u Point[geom.Vec]) (float64, Momentum[geom.Vec]) {
 
 // list is the horizontal part and then the vertical ones in a row.
 func (p Momentum[P]) list() []float64 {
-	out := slices.Clone(geom.Numbers(p.Horizontal))
+	out := slices.Clone(shape.Flat(p.Horizontal))
 	for _, v := range p.Vertical {
-		out = append(out, geom.Numbers(v)...)
+		out = append(out, shape.Flat(v)...)
 	}
 	return out
 }

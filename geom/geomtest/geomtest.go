@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/lists"
 )
 
 const (
@@ -80,10 +81,7 @@ type sample struct {
 
 // pattern is a vector of numbers in (−1, 1) that depend on the place and the seed, in the shape of x.
 func pattern(x *Node, seed float64) *Node {
-	rows := make([]float64, x.Shape().Size())
-	for i := range rows {
-		rows[i] = math.Sin(seed * float64(1+i+i*i%7))
-	}
+	rows := lists.Make(x.Shape().Size(), func(i int) float64 { return math.Sin(seed * float64(1+i+i*i%7)) })
 	return Reshape(ConstAsDType(x.Graph(), x.DType(), rows), x.Shape().Dimensions...)
 }
 
@@ -461,10 +459,7 @@ func runSubRiemannian(t reporter, m geom.SubRiemannian, points [][]float64) {
 				t.Errorf("the cometric has eigenvalues %.3g at point %d, want %d positive ones", eigenvalues, i, m.Rank())
 			}
 		}
-		p := make([]float64, geom.PointDim(m))
-		for k := range p {
-			p[k] = math.Sin(1.3 * float64(k+1))
-		}
+		p := lists.Make(geom.PointDim(m), func(k int) float64 { return math.Sin(1.3 * float64(k+1)) })
 		there, err := space.Shoot(points[i], p)
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/bench"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/kernels"
@@ -111,7 +112,7 @@ func BenchmarkRegression(b *testing.B) {
 		ages[i] = 1 + math.Log(age/7)
 	}
 	space := landmarks.New(8, 2, kernels.Gaussian(morpho.MeanSpacing(skulls.Mean, true)))
-	rest := geom.Like(geom.Shape(skulls.Mean), make([]float64, 16))
+	rest := shape.Like(geom.Shape(skulls.Mean), make([]float64, 16))
 	p := expect.Must(space.Langevin(skulls.Mean, rest, 0, 20))
 	seen := Observations[geom.Shape]{Noise: 10}
 	for _, skull := range skulls.Shapes {

@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -174,10 +175,7 @@ func (s *sampler[P]) normal(deviation float64, dims ...int) *tensors.Tensor {
 	for _, d := range dims {
 		size *= d
 	}
-	x := make([]float64, size)
-	for i := range x {
-		x[i] = deviation * s.rng.NormFloat64()
-	}
+	x := lists.Make(size, func(_ int) float64 { return deviation * s.rng.NormFloat64() })
 	return tensors.FromFlatDataAndDimensions(x, dims...)
 }
 
@@ -214,10 +212,7 @@ const most, few = 80, 8
 // move is one trajectory of all chains, about a quarter of a turn of numbers that turn at a pace.
 func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) (moved, error) {
 	eps, logU, angles := make([]float64, s.total), make([]float64, s.total), make([]float64, s.total)
-	sizes := make([]float64, len(steps))
-	for c, step := range steps {
-		sizes[c] = step.value()
-	}
+	sizes := lists.Each(steps, func(step *stepSize) float64 { return step.value() })
 	slices.Sort(sizes)
 	jitter := 0.9 + 0.2*s.rng.Float64()
 	for c := range eps {
@@ -299,9 +294,7 @@ func (s *sampler[P]) learn(draws, scores [][][]float64) {
 		}
 		var cov, fisher mat.SymDense
 		stat.CovarianceMatrix(&cov, rows, nil)
-		for j := range p {
-			cov.SetSym(j, j, cov.At(j, j)+1e-4)
-		}
+		dense.Shift(&cov, 1e-4)
 		fisher.SymOuterK(1/float64(len(draws)*k), &score)
 		l, ok := scale(&cov, &fisher)
 		if !ok { // or where a chain was where nothing is finite
@@ -337,25 +330,13 @@ func scale(cov, fisher *mat.SymDense) (*mat.TriDense, bool) {
 	chol.LTo(&l)
 	var turned, x mat.Dense
 	turned.Product(l.T(), fisher, &l)
-	p := cov.SymmetricDim()
-	inner := mat.NewSymDense(p, nil)
-	for i := range p {
-		for j := range i + 1 {
-			inner.SetSym(i, j, (turned.At(i, j)+turned.At(j, i))/2)
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(inner, true) {
+	values, axes, ok := dense.Eigen(dense.Symmetric(&turned))
+	if !ok {
 		return nil, false
 	}
-	var axes mat.Dense
-	eigen.VectorsTo(&axes)
-	values := eigen.Values(nil)
-	axes.Apply(func(_, j int, v float64) float64 { return v * math.Pow(math.Max(1, values[j]), -0.25) }, &axes)
-	x.Mul(&l, &axes)
-	var middle mat.SymDense
-	middle.SymOuterK(1, &x)
-	if !chol.Factorize(&middle) {
+	axes.Apply(func(_, j int, v float64) float64 { return v * math.Pow(math.Max(1, values[j]), -0.25) }, axes)
+	x.Mul(&l, axes)
+	if !chol.Factorize(dense.Gram(&x)) {
 		return nil, false
 	}
 	chol.LTo(&l)

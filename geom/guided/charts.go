@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 )
 
@@ -104,7 +105,7 @@ func (s *sampler[P]) middles(seen visits) centres {
 			}
 		}
 		if points == nil {
-			return s.process.Space.Vector(s.process.Start)
+			return shape.Flat(s.process.Start)
 		}
 		floats.Scale(1/float64(len(points)), mean)
 		best, least := points[0], math.Inf(1)

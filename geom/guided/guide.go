@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // places are the y at which guides are made, P of them, as many as monomials: between them guides are polynomials in y of degree two.
@@ -90,10 +91,7 @@ func (s *sampler[P]) look(v *visits) error {
 	if err != nil {
 		return err
 	}
-	var levels [][]float64
-	for l := range out {
-		levels = append(levels, out.Flat(l))
-	}
+	levels := lists.Make(len(out), func(l int) []float64 { return out.Flat(l) })
 	*v = append(*v, levels)
 	return nil
 }

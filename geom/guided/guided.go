@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/chains"
 	"anatomy/geom/stochastic"
@@ -262,10 +263,10 @@ func (p *Posterior[P]) assess() {
 		states := make([][][]float64, len(node)) // [chain][draw][coordinate]
 		for c, draws := range node {
 			for k, x := range draws {
-				state := slices.Clone(geom.Numbers(x))
+				state := slices.Clone(shape.Flat(x))
 				if p.Parts != nil {
 					for _, v := range p.Parts[i][c][k] {
-						state = append(state, geom.Numbers(v)...)
+						state = append(state, shape.Flat(v)...)
 					}
 				}
 				states[c] = append(states[c], state)

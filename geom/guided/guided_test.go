@@ -30,6 +30,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/kernels"
@@ -349,7 +350,7 @@ func TestPruning(t *testing.T) {
 		Params: []any{amplitude}, Dynamics: independent{}}
 	rng := rand.New(rand.NewPCG(2, 2))
 	seen := Observations[geom.Shape]{Noise: noise}
-	values := [][]float64{geom.Numbers(start)} // at a leaf that hangs at the root by an edge without length
+	values := [][]float64{shape.Flat(start)} // at a leaf that hangs at the root by an edge without length
 	lengths := append(append([]float64{}, tree4.Length...), 0)
 	for l := range tree4.Leaves() {
 		var leaf geom.Shape
@@ -360,7 +361,7 @@ func TestPruning(t *testing.T) {
 			}
 			leaf = append(leaf, row)
 		}
-		seen.Leaves, values = append(seen.Leaves, leaf), append(values, geom.Numbers(leaf))
+		seen.Leaves, values = append(seen.Leaves, leaf), append(values, shape.Flat(leaf))
 	}
 	values = append(values[1:], values[0])
 	s := prepared(t, p, tree4, seen, Options{Steps: 5, Chains: 2, Unknown: []Unknown{Param(0, "amplitude", LogNormal(amplitude, 0.5))}})
@@ -377,7 +378,7 @@ func TestPruning(t *testing.T) {
 		s.shake()
 		weights, _ := s.weigh()
 		for _, w := range weights {
-			expect.Rel(t, "weight", w, known.LogLikelihood(geom.Numbers(start), rate), 1e-10)
+			expect.Rel(t, "weight", w, known.LogLikelihood(shape.Flat(start), rate), 1e-10)
 		}
 		s.still()
 		_, nodes := s.weigh()

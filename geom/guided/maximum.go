@@ -12,6 +12,8 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 )
 
 // Maximum is the maximum of the likelihood of the unknowns.
@@ -38,9 +40,7 @@ func (p *Posterior[P]) MaximumLikelihood() (_ *Maximum, err error) {
 	defer try.Named(&err, "MaximumLikelihood")
 	solve.NotNil(p)
 	k, n := len(p.Unknown), len(p.Scores)
-	if k == 0 {
-		return nil, fmt.Errorf("nothing is unknown")
-	}
+	try.FailIf(k == 0, "nothing is unknown")
 	var rows, slopes [][][]float64 // [chain][draw][unknown]
 	for c, scores := range p.Scores {
 		logs := make([][]float64, len(scores))
@@ -81,9 +81,7 @@ func (p *Posterior[P]) MaximumLikelihood() (_ *Maximum, err error) {
 func summit(logs, slopes [][][]float64) (_ []float64, _ *mat.Cholesky, err error) {
 	defer try.Catch(&err)
 	u, r := slices.Concat(logs...), slices.Concat(slopes...)
-	if len(u) == 0 {
-		return nil, nil, errors.New("there are no draws: ask Sample for more")
-	}
+	try.FailIf(len(u) == 0, "there are no draws: ask Sample for more")
 	k := len(u[0])
 	draws := mat.NewDense(len(u), k, nil)
 	for i := range u {
@@ -92,9 +90,7 @@ func summit(logs, slopes [][][]float64) (_ []float64, _ *mat.Cholesky, err error
 	var covariance mat.SymDense
 	stat.CovarianceMatrix(&covariance, draws, nil)
 	var spread mat.Cholesky
-	if !spread.Factorize(&covariance) {
-		return nil, nil, errors.New("there are too few draws, or all are equal: ask Sample for more draws, or a longer warm-up")
-	}
+	try.FailIf(!spread.Factorize(&covariance), "there are too few draws, or all are equal: ask Sample for more draws, or a longer warm-up")
 	var l mat.TriDense
 	spread.LTo(&l)
 	// Coordinates v = L⁻¹(u − top), in which the draws have the covariance 1.
@@ -105,10 +101,7 @@ func summit(logs, slopes [][][]float64) (_ []float64, _ *mat.Cholesky, err error
 		}
 		return v.RawVector().Data
 	}
-	mean := make([]float64, k)
-	for j := range mean {
-		mean[j] = stat.Mean(mat.Col(nil, j, draws), nil)
-	}
+	mean := lists.Make(k, func(j int) float64 { return stat.Mean(mat.Col(nil, j, draws), nil) })
 	terms := products(k, degree(u, func(u []float64) []float64 { return whitened(u, mean) }))
 	top := slices.Clone(mean)
 	for range 100 {
@@ -125,14 +118,8 @@ func summit(logs, slopes [][][]float64) (_ []float64, _ *mat.Cholesky, err error
 		}
 		var half, information mat.Dense // by u: L⁻ᵀ·L⁻¹
 		try.Do(errors.Join(half.Solve(l.T(), second), information.Solve(l.T(), half.T()), slope.SolveVec(l.T(), slope)))
-		h := mat.NewSymDense(k, nil)
-		for j := range k {
-			for i := range j + 1 {
-				h.SetSym(i, j, (information.At(i, j)+information.At(j, i))/2)
-			}
-		}
 		var chol mat.Cholesky
-		if !chol.Factorize(h) {
+		if !chol.Factorize(dense.Symmetric(&information)) {
 			break
 		}
 		var step mat.VecDense

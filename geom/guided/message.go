@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/internal/dense"
 )
 
 // message is the function h(x) = exp(−½ ‖f − Bx‖²) of states x, [n][D], with B of [r][n] and f of [r][D], up to a factor, which no weight
@@ -45,19 +47,11 @@ type transition struct {
 // back is the message before a step whose end has the message m: ∫ N(x'; Φx + β, Q) h(x') dx'. With S = I + B Q Bᵀ = C Cᵀ it
 // has B' = C⁻¹BΦ and f' = C⁻¹(f − Bβ).
 func (m message) back(t transition) (message, error) {
-	r, _ := m.b.Dims()
 	var bq, s mat.Dense
 	bq.Mul(m.b, t.q)
 	s.Mul(&bq, m.b.T())
-	sym := mat.NewSymDense(r, nil)
-	for i := range r {
-		for j := i; j < r; j++ {
-			sym.SetSym(i, j, 0.5*(s.At(i, j)+s.At(j, i)))
-		}
-		sym.SetSym(i, i, sym.At(i, i)+1)
-	}
 	var chol mat.Cholesky
-	if !chol.Factorize(sym) {
+	if !chol.Factorize(dense.Shift(dense.Symmetric(&s), 1)) {
 		return m, fmt.Errorf("the auxiliary process has a covariance that is not positive: landmarks coincide, or the kernel is too wide for their distances")
 	}
 	var l mat.TriDense

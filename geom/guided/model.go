@@ -9,7 +9,9 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/lists"
 )
 
 // Separable is an optional interface of stochastic.Dynamics in R^(n·D) whose noise is the same along all D axes: in Itô's calculus
@@ -176,17 +178,13 @@ func (m model) at(local geom.Local, x *Node, params []*Node, varies []bool) (b, 
 
 // vectors are the numbers of a process's start with its parts, [wide][D].
 func start[P geom.Point](p stochastic.Process[P], m model) [][]float64 {
-	flat := append([]float64{}, p.Space.Vector(p.Start)...)
+	flat := append([]float64{}, shape.Flat(p.Start)...)
 	for _, part := range p.Parts {
 		for _, v := range part.Vectors {
-			flat = append(flat, p.Space.Vector(v)...)
+			flat = append(flat, shape.Flat(v)...)
 		}
 	}
-	out := make([][]float64, m.wide)
-	for i := range out {
-		out[i] = flat[i*m.d : (i+1)*m.d]
-	}
-	return out
+	return lists.Make(m.wide, func(i int) []float64 { return flat[i*m.d : (i+1)*m.d] })
 }
 
 // key says what a compiled function of the model depends on.

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
@@ -18,9 +19,9 @@ import (
 func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Observations[P], o Options) (_ *sampler[P], err error) {
 	defer try.Catch(&err)
 	try.Do(p.Check())
-	if try.Get(p.Space.Orbits()) {
-		try.Fail("points of %T are orbits, and what is seen would be of one element, which is not known: processes are guided where points are no orbits", p.Space.M)
-	}
+	try.FailIf(try.Get(p.Space.Orbits()),
+		"points of %T are orbits, and what is seen would be of one element, which is not known: processes are guided where points are no orbits",
+		p.Space.M)
 	for _, x := range []struct {
 		number   *int
 		standard int
@@ -29,15 +30,11 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		if *x.number == 0 {
 			*x.number = x.standard
 		}
-		if *x.number < 1 {
-			try.Fail("%d %s, want at least 1", *x.number, x.name)
-		}
+		try.FailIf(*x.number < 1, "%d %s, want at least 1", *x.number, x.name)
 	}
 	try.Do(t.CheckLengths())
 	for i, length := range t.Length {
-		if !(length >= 0) || math.IsInf(length, 1) {
-			try.Fail("the edge above %s has length %g, want a finite number from 0", t.Label(i), length)
-		}
+		try.FailIf(!(length >= 0) || math.IsInf(length, 1), "the edge above %s has length %g, want a finite number from 0", t.Label(i), length)
 	}
 	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data,
 		source: rand.NewPCG(o.Seed, 0), groups: len(data), total: len(data) * o.Chains, noiseAt: -1}
@@ -45,14 +42,10 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	for l := range s.inner {
 		s.inner[l] = s.inner[l] || s.charted
 	}
-	if len(s.order) == 0 {
-		try.Fail("the tree has no edge of a length")
-	}
+	try.FailIf(len(s.order) == 0, "the tree has no edge of a length")
 	s.start = start(p, s.model)
 	s.free()
-	if len(data) == 0 {
-		try.Fail("no observations")
-	}
+	try.FailIf(len(data) == 0, "no observations")
 	s.options.Unknown = slices.Clone(o.Unknown)
 	s.assign()
 	for g := range s.data {
@@ -94,9 +87,7 @@ func (s *sampler[P]) mapped(given [][]float64, rows, n, k int) *mat.Dense {
 		if given != nil {
 			row = given[i]
 		}
-		if len(row) != n {
-			try.Fail("row %d of the map has %d numbers for %d landmarks or coordinates", i, len(row), n)
-		}
+		try.FailIf(len(row) != n, "row %d of the map has %d numbers for %d landmarks or coordinates", i, len(row), n)
 		if j, bad := lists.NotFinite(row); bad {
 			try.Fail("row %d of the map has %g, want finite numbers", i, row[j])
 		}
@@ -124,9 +115,7 @@ func (s *sampler[P]) free() {
 		try.Fail("priors of %d parts of the root, want one for each of the %d parts of the process", n, len(s.process.Parts))
 	}
 	for j, x := range append([]float64{s.options.Root}, s.options.RootParts...) {
-		if !(x >= 0) || math.IsInf(x, 1) {
-			try.Fail("prior of the root with the standard deviation %g, want a finite number from 0", x)
-		}
+		try.FailIf(!(x >= 0) || math.IsInf(x, 1), "prior of the root with the standard deviation %g, want a finite number from 0", x)
 		rows := s.process.Space.M.Dim() / s.d
 		if j > 0 {
 			rows *= s.parts[j-1]
@@ -145,9 +134,7 @@ func (s *sampler[P]) rows(flat []float64, name string) (values [][]float64, coun
 	for i, row := range engine.Unflatten(flat, s.d) {
 		missing := 0
 		for a, x := range row {
-			if math.IsInf(x, 0) {
-				try.Fail("number %d of %s is %g", i*s.d+a, name, x)
-			}
+			try.FailIf(math.IsInf(x, 0), "number %d of %s is %g", i*s.d+a, name, x)
 			if math.IsNaN(x) {
 				missing++
 			}
@@ -166,12 +153,8 @@ func (s *sampler[P]) rows(flat []float64, name string) (values [][]float64, coun
 func (s *sampler[P]) enter(g int) {
 	o := s.data[g]
 	leaves := s.tree.Leaves()
-	if len(o.Leaves) != len(leaves) {
-		try.Fail("%d observations for a tree of %d leaves", len(o.Leaves), len(leaves))
-	}
-	if !positive(o.Noise) {
-		try.Fail("observations with errors of standard deviation %g, want a finite positive number", o.Noise)
-	}
+	try.FailIf(len(o.Leaves) != len(leaves), "%d observations for a tree of %d leaves", len(o.Leaves), len(leaves))
+	try.FailIf(!positive(o.Noise), "observations with errors of standard deviation %g, want a finite positive number", o.Noise)
 	n, columns := geom.PointDim(s.process.Space.M), 1 // of points; the other rows of states are parts, which nobody sees
 	if r, ok := s.process.Space.M.(geom.Rows); ok {
 		n, columns, _ = r.Rows()
@@ -181,23 +164,17 @@ func (s *sampler[P]) enter(g int) {
 	if o.Map != nil {
 		rows = len(o.Map)
 	}
-	if rows == 0 {
-		try.Fail("a map of no rows: nil stands for all that there is")
-	}
+	try.FailIf(rows == 0, "a map of no rows: nil stands for all that there is")
 	l := s.mapped(o.Map, rows, n, k)
 	all := make([]seen, len(s.stands))
 	for leaf, point := range o.Leaves {
 		name := "the observation of " + s.tree.Label(leaves[leaf])
-		shape, _ := any(point).(geom.Shape)
-		for i, row := range shape {
-			if len(row) != columns {
-				try.Fail("row %d of %s has %d numbers, want %d", i, name, len(row), columns)
-			}
+		inRows, _ := any(point).(geom.Shape)
+		for i, row := range inRows {
+			try.FailIf(len(row) != columns, "row %d of %s has %d numbers, want %d", i, name, len(row), columns)
 		}
-		flat := geom.Numbers(point)
-		if len(flat) != rows*columns {
-			try.Fail("%s has %d numbers, want %d", name, len(flat), rows*columns)
-		}
+		flat := shape.Flat(point)
+		try.FailIf(len(flat) != rows*columns, "%s has %d numbers, want %d", name, len(flat), rows*columns)
 		values, count := s.rows(flat, name)
 		at := &all[s.stands[leaves[leaf]]]
 		m, residual := observation(values, l)

@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stats"
 	regress "anatomy/geom/stats/linear"
 	"anatomy/geom/stochastic"
@@ -198,7 +199,7 @@ func TestGeodesicRegression(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 0))
 	seen := Observations[geom.Shape]{Noise: noise}
 	for _, age := range ages {
-		scaled := geom.Like(p, floats.ScaleTo(make([]float64, 6), age, geom.Numbers(p)))
+		scaled := shape.Like(p, floats.ScaleTo(make([]float64, 6), age, shape.Flat(p)))
 		y := expect.Must(three.Shoot(q, scaled)).End
 		for _, row := range y {
 			for a := range row {
@@ -216,8 +217,8 @@ func TestGeodesicRegression(t *testing.T) {
 		return nodes[0][:12]
 	}
 	r := expect.Must(stats.Regress(three, seen.Leaves, regress.Terms{regress.Covariate("age", ages...)}))
-	g := expect.Must(three.Shoot(r.Point, geom.Like(r.Point, floats.ScaleTo(make([]float64, 6), -r.Origin[0], geom.Numbers(r.Momenta[0])))))
-	want := append(geom.Numbers(g.End), floats.ScaleTo(make([]float64, 6), -1/r.Origin[0], geom.Numbers(g.Momenta[len(g.Momenta)-1]))...)
+	g := expect.Must(three.Shoot(r.Point, shape.Like(r.Point, floats.ScaleTo(make([]float64, 6), -r.Origin[0], shape.Flat(r.Momenta[0])))))
+	want := append(shape.Flat(g.End), floats.ScaleTo(make([]float64, 6), -1/r.Origin[0], shape.Flat(g.Momenta[len(g.Momenta)-1]))...)
 	ten := root(0, 10)
 	got := extrapolated([][]float64{ten, root(0, 20), root(0, 40)})
 	expect.Abs(t, "place", got[:6], want[:6], noise/4)

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/lists"
 )
 
 // sampler is a problem with the state of its chains.
@@ -103,11 +104,7 @@ func (s *sampler[P]) arguments(at *mat.Dense, noise [][]float64) []any {
 
 // lengths are those of the steps of all edges on the tree, [E].
 func (s *sampler[P]) lengths() []float64 {
-	h := make([]float64, len(s.order))
-	for e, i := range s.order {
-		h[e] = s.tree.Length[i] / float64(s.options.Steps)
-	}
-	return h
+	return lists.Each(s.order, func(i int) float64 { return s.tree.Length[i] / float64(s.options.Steps) })
 }
 
 // views are what is seen at the nodes of a depth, as parse takes it.

@@ -81,9 +81,8 @@ func (s *sampler[P]) resume() *run[P] {
 	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(r); err != nil {
 		try.Fail("%s is not a saved run (%w): remove it, or give Options.Save another name", s.options.Save, err)
 	}
-	if r.Of != s.identity() {
-		try.Fail("%s is of another run, with other observations or options, or of another version: remove it, or give Options.Save another name", s.options.Save)
-	}
+	try.FailIf(r.Of != s.identity(),
+		"%s is of another run, with other observations or options, or of another version: remove it, or give Options.Save another name", s.options.Save)
 	if drawn := r.Iteration - s.options.Warmup; drawn > s.options.Draws {
 		try.Fail("%s has %d draws of each chain, %d are wanted: want at least as many, remove it, or give Options.Save another name", s.options.Save, drawn, s.options.Draws)
 	}
@@ -107,9 +106,8 @@ func (s *sampler[P]) same(r *run[P]) {
 		if !lists.Finite(x) {
 			continue // the chain began anew
 		}
-		if !(math.Abs(x-m.log[c]) <= 1e-6*(1+math.Abs(x))) {
-			try.Fail("%s is of another process: the weight of chain %d was exp(%g) there and is exp(%g)", s.options.Save, c+1, x, m.log[c])
-		}
+		try.FailIf(!(math.Abs(x-m.log[c]) <= 1e-6*(1+math.Abs(x))),
+			"%s is of another process: the weight of chain %d was exp(%g) there and is exp(%g)", s.options.Save, c+1, x, m.log[c])
 	}
 	try.Do(s.source.UnmarshalBinary(r.Random)) // the move took from it
 }

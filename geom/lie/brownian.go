@@ -12,7 +12,10 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Brownian returns the process of Brownian motion of an invariant metric, from a point of the group. In Stratonovich's calculus it is
@@ -22,12 +25,13 @@ import (
 // where e_a is a basis of the Lie algebra that is orthonormal for A, and the vector H is defined by A(H, ξ) = tr ad_ξ for all ξ.
 // The drift comes from the Laplacian Σ_a (e_a e_a − ∇_(e_a) e_a) of the metric; H is 0 on unimodular groups, which are all groups
 // of this package except Affine. The process has the law of stochastic.Brownian, which works for every metric, and costs less.
-func Brownian[P geom.Point](on geom.Of[P], start P) (stochastic.Process[P], error) {
+func Brownian[P geom.Point](on geom.Of[P], start P) (_ stochastic.Process[P], err error) {
 	const what = "Brownian motion on a group"
+	defer refuse.About(&err, what)
 	s := on.Geometry()
 	m, err := starting(s, start)
 	if err != nil {
-		return stochastic.Process[P]{}, fmt.Errorf("%s: %w", what, err)
+		return stochastic.Process[P]{}, err
 	}
 	return process(s, start, what, m.orthonormal(), []any{m.drift()}, brownian{driven{metric: m}}), nil
 }
@@ -44,15 +48,16 @@ func (d brownian) Equation(at geom.Local, params []*Node) ode.Equation {
 // Driven returns the process dg = g Σ_i σ_i^ ∘dW^i from a point of a group, (Σ_i σ_i^ ∘dW^i) g for a right-invariant metric, for vectors
 // σ_i of the Lie algebra, the rows of noise. With a basis of 𝔥 from Homogeneous.Split it moves in one fibre, with one of 𝔪 from fibre to
 // fibre and never along them.
-func Driven[P geom.Point](on geom.Of[P], start P, noise [][]float64) (stochastic.Process[P], error) {
+func Driven[P geom.Point](on geom.Of[P], start P, noise [][]float64) (_ stochastic.Process[P], err error) {
 	const what = "Motion by noise"
+	defer refuse.About(&err, what)
 	s := on.Geometry()
 	m, err := starting(s, start)
 	if err == nil {
 		err = m.checkNoise(noise)
 	}
 	if err != nil {
-		return stochastic.Process[P]{}, fmt.Errorf("%s: %w", what, err)
+		return stochastic.Process[P]{}, err
 	}
 	return process(s, start, what, noise, []any{make([]float64, m.Dim())}, brownian{driven{metric: m}}), nil
 }
@@ -79,15 +84,16 @@ func (m *metric) checkNoise(noise [][]float64) error {
 // and for a right-invariant one dg = (…)^ g with μ = Ad*_(g⁻¹) m. Momenta returns μ at the points of a path. It stays on its
 // coadjoint orbit: functions that are constant on the orbit, such as |μ| on SO(3), are constant to rounding; the energy is not
 // constant (A. Arnaudon, A. De Castro and D. Holm, J. Nonlinear Science 28, 2018).
-func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [][]float64) (stochastic.Process[P], error) {
+func Coadjoint[P geom.Point](on geom.Of[P], start P, momentum []float64, noise [][]float64) (_ stochastic.Process[P], err error) {
 	const what = "Coadjoint motion"
+	defer refuse.About(&err, what)
 	s := on.Geometry()
 	m, err := starting(s, start)
 	if err == nil {
 		err = cmp.Or(m.checkCoordinates("momentum", momentum), m.checkNoise(noise))
 	}
 	if err != nil {
-		return stochastic.Process[P]{}, fmt.Errorf("%s: %w", what, err)
+		return stochastic.Process[P]{}, err
 	}
 	return process(s, start, what, noise, []any{geom.Clone(momentum)}, coadjoint{driven{metric: m}}), nil
 }
@@ -103,19 +109,20 @@ func (d coadjoint) Equation(at geom.Local, params []*Node) ode.Equation {
 
 // Momenta returns the momenta μ, [d] each, at points g of a motion with the conserved momentum m, [d]: μ = Ad*_g m for a
 // left-invariant metric and μ = Ad*_(g⁻¹) m for a right-invariant one.
-func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) ([][]float64, error) {
+func Momenta[P geom.Point](over geom.Of[P], points []P, conserved []float64) (_ [][]float64, err error) {
 	const what = "Momenta"
+	defer refuse.About(&err, what)
 	s := over.Geometry()
 	m, err := on(s.M)
 	if err == nil {
 		err = cmp.Or(m.checkCoordinates("conserved momentum", conserved), s.CheckAll("point", points))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, err
 	}
-	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, s.Vectors(points), conserved)
+	out, err := s.Call(operation{name: what}, func(in []*Node) []*Node { return []*Node{m.carried(in[0], in[1])} }, shape.FlatAll(points), conserved)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, err
 	}
 	return out.Matrix(0), nil
 }
@@ -141,7 +148,7 @@ func (m *metric) carried(z, conserved *Node) *Node {
 // process is a motion with noise along fixed vectors, which are the first parameter.
 func process[P geom.Point](s *geom.Space[P], start P, name string, noise [][]float64, params []any, d stochastic.Dynamics) stochastic.Process[P] {
 	return stochastic.Process[P]{Space: s, Name: name, Scheme: ode.EulerHeun, Noise: len(noise), Start: geom.Clone(start),
-		Params: append([]any{geom.Clone(noise)}, params...), Dynamics: d}
+		Params: append([]any{geom.Clone(geom.Shape(noise))}, params...), Dynamics: d}
 }
 
 // driven are the dynamics of motions with the velocity ξ(g) dt + Σ_i σ_i ∘dW^i.
@@ -183,22 +190,12 @@ func (m *metric) drift() []float64 {
 	if m.side == Right {
 		factor = 0.5
 	}
-	h := make([]float64, d)
-	for i, row := range m.inverse {
-		h[i] = factor * floats.Dot(row, trace)
-	}
-	return h
+	return lists.Each(m.inverse, func(row []float64) float64 { return factor * floats.Dot(row, trace) })
 }
 
 // orthonormal is a basis of the Lie algebra, one vector a row: L of A⁻¹ = L Lᵀ, transposed.
 func (m *metric) orthonormal() [][]float64 {
-	d := m.Dim()
-	inverse := mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := range i + 1 {
-			inverse.SetSym(i, j, m.inverse[i][j])
-		}
-	}
+	inverse, _ := symmetric(m.Dim(), m.inverse)
 	var cholesky mat.Cholesky
 	cholesky.Factorize(inverse) // A is positive definite
 	var l mat.TriDense

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/linalg"
+	"anatomy/internal/refuse"
 )
 
 // Group is a group of N×N matrices: SO, SE, GL and Affine make it. Methods that take nodes build graphs and treat the leading axes
@@ -81,9 +82,8 @@ func (g *Group) size() int {
 }
 
 func (g *Group) matrix(z *Node) *Node {
-	if z.Rank() == 0 || z.Shape().Dim(-1) != g.AmbientDim() {
-		panic(fmt.Sprintf("lie.%s: elements of shape %s, want a last axis of %d: matrices row by row", g.name, z.Shape(), g.AmbientDim()))
-	}
+	refuse.If(z.Rank() == 0 || z.Shape().Dim(-1) != g.AmbientDim(),
+		"lie.%s: elements of shape %s, want a last axis of %d: matrices row by row", g.name, z.Shape(), g.AmbientDim())
 	dims := z.Shape().Dimensions
 	return Reshape(z, append(append([]int{}, dims[:len(dims)-1]...), g.size(), g.size())...)
 }
@@ -99,9 +99,8 @@ func constant(like *Node, rows [][]float64) *Node {
 }
 
 func (g *Group) check(what string, xi *Node) {
-	if xi.Rank() == 0 || xi.Shape().Dim(-1) != g.Dim() {
-		panic(fmt.Sprintf("lie.%s.%s: coordinates of shape %s, want a last axis of %d", g.name, what, xi.Shape(), g.Dim()))
-	}
+	refuse.If(xi.Rank() == 0 || xi.Shape().Dim(-1) != g.Dim(),
+		"lie.%s.%s: coordinates of shape %s, want a last axis of %d", g.name, what, xi.Shape(), g.Dim())
 }
 
 // Hat returns the matrix ξ^ of ξ, [..., d], row by row, [..., N²].

@@ -7,6 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/linalg"
+	"anatomy/internal/refuse"
 )
 
 // SO returns the group of rotations of R^n, n ≥ 2, with d = n(n − 1)/2. Each vector of the basis of its Lie algebra rotates the
@@ -49,9 +50,7 @@ func rotationForm(n int) form {
 
 func atLeast(name string, n, least int) {
 	const most = 16 // the brackets of its d vectors are d³ numbers, up to 20 million
-	if n < least || n > most {
-		panic(fmt.Sprintf("lie.%s: dimension %d, want %d to %d", name, n, least, most))
-	}
+	refuse.If(n < least || n > most, "lie.%s: dimension %d, want %d to %d", name, n, least, most)
 }
 
 // single is the matrix, of size rows, with v at (i, j).

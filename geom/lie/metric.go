@@ -1,14 +1,18 @@
 package lie
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Side says by which translations of the group a metric or a motion is invariant.
@@ -31,29 +35,26 @@ func (g *Group) LeftInvariant(a [][]float64) (geom.Charted, error) { return g.in
 // RightInvariant returns the metric ⟨ξ^ g, η^ g⟩ = ξᵀ A η; the rest is as for LeftInvariant.
 func (g *Group) RightInvariant(a [][]float64) (geom.Charted, error) { return g.invariant(Right, a) }
 
-func (g *Group) invariant(side Side, a [][]float64) (geom.Charted, error) {
+func (g *Group) invariant(side Side, a [][]float64) (_ geom.Charted, err error) {
+	defer refuse.About(&err, "%s-invariant metric on %s", side, g.name)
 	d := g.Dim()
-	what := fmt.Sprintf("%s-invariant metric on %s", side, g.name)
-	inner := mat.NewSymDense(d, nil)
 	if a == nil {
-		for i := range d {
-			inner.SetSym(i, i, 1)
-		}
-	} else if err := symmetric(inner, a); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		a = rows(mat.NewDiagDense(d, slices.Repeat([]float64{1}, d)))
 	}
-	length := make([]float64, d) // of the basis, whose vectors have units of their own: angles, lengths
-	for i := range d {
-		length[i] = math.Sqrt(inner.At(i, i))
+	inner, err := symmetric(d, a)
+	if err != nil {
+		return nil, err
 	}
+	// Of the basis, whose vectors have units of their own: angles, lengths.
+	length := lists.Make(d, func(i int) float64 { return math.Sqrt(inner.At(i, i)) })
 	unit := scaled(inner, length)
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(unit) || cholesky.Cond() > 1e14 {
-		return nil, fmt.Errorf("%s: the inner product is not positive definite", what)
+		return nil, errors.New("the inner product is not positive definite")
 	}
 	var inverse mat.SymDense
 	if err := cholesky.InverseTo(&inverse); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, err
 	}
 	m := &metric{Group: g, side: side, inner: rows(inner), inverse: rows(scaled(&inverse, length))}
 	if g.skew(unit, length) {
@@ -65,31 +66,29 @@ func (g *Group) invariant(side Side, a [][]float64) (geom.Charted, error) {
 	return m, nil
 }
 
-// symmetric fills a symmetric matrix.
-func symmetric(to *mat.SymDense, a [][]float64) error {
-	d := to.SymmetricDim()
+// symmetric is a symmetric matrix with these rows.
+func symmetric(d int, a [][]float64) (*mat.SymDense, error) {
 	if len(a) != d {
-		return fmt.Errorf("an inner product of %d rows, want %d, the dimension", len(a), d)
+		return nil, fmt.Errorf("an inner product of %d rows, want %d, the dimension", len(a), d)
 	}
 	for i, row := range a {
 		if len(row) != d {
-			return fmt.Errorf("row %d of the inner product has %d numbers, want %d", i, len(row), d)
+			return nil, fmt.Errorf("row %d of the inner product has %d numbers, want %d", i, len(row), d)
 		}
-		for j, v := range row {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("entry (%d, %d) of the inner product is %g", i, j, v)
-			}
+		if j, bad := lists.NotFinite(row); bad {
+			return nil, fmt.Errorf("entry (%d, %d) of the inner product is %g", i, j, row[j])
 		}
 	}
+	to := mat.NewSymDense(d, nil)
 	for i := range d {
 		for j := range i + 1 {
 			if math.Abs(a[i][j]-a[j][i]) > 1e-12*math.Sqrt(math.Abs(a[i][i]*a[j][j])) {
-				return fmt.Errorf("the inner product is not symmetric: %g at (%d, %d), %g at (%d, %d)", a[i][j], i, j, a[j][i], j, i)
+				return nil, fmt.Errorf("the inner product is not symmetric: %g at (%d, %d), %g at (%d, %d)", a[i][j], i, j, a[j][i], j, i)
 			}
 			to.SetSym(i, j, (a[i][j]+a[j][i])/2)
 		}
 	}
-	return nil
+	return to, nil
 }
 
 // scaled is a with the entries a_ij/(s_i s_j).
@@ -105,11 +104,7 @@ func scaled(a *mat.SymDense, s []float64) *mat.SymDense {
 
 func rows(a mat.Matrix) [][]float64 {
 	n, _ := a.Dims()
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = mat.Row(nil, i, a)
-	}
-	return out
+	return lists.Make(n, func(i int) []float64 { return mat.Row(nil, i, a) })
 }
 
 // metric is an invariant metric.

@@ -10,7 +10,10 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // MuntheKaas turns an integrator into one that stays on the group, for states whose first part is an element g of the group,
@@ -76,9 +79,7 @@ func (g *Group) turned(side Side, xi, mu *Node) *Node {
 // not from LeftInvariant or RightInvariant.
 func EulerPoincare(m geom.Charted) ode.Field {
 	im, ok := m.(invariantMetric)
-	if !ok {
-		panic(fmt.Sprintf("lie.EulerPoincare: %T is not an invariant metric of a group", m))
-	}
+	refuse.If(!ok, "lie.EulerPoincare: %T is not an invariant metric of a group", m)
 	a := im.of()
 	return func(_ *Node, y ode.State) ode.State {
 		xi := a.velocity(y[1])
@@ -105,15 +106,9 @@ func (m *Motion[P]) Energy(i int) float64 {
 // from time 0 to T in n steps. It integrates the equations of Euler and Poincaré, with g' = g ξ^ for left-invariant and g' = ξ^ g for
 // right-invariant metrics, by the method of Munthe-Kaas of order 4. The points stay on the group; Energy and Conserved show how
 // exact the motion is. A motion that diverges is an error.
-func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n int) (*Motion[P], error) {
-	motion, err := move(on.Geometry(), start, velocity, T, n)
-	if err != nil {
-		return nil, fmt.Errorf("Move: %w", err)
-	}
-	return motion, nil
-}
-
-func move[P geom.Point](s *geom.Space[P], start P, velocity []float64, T float64, n int) (*Motion[P], error) {
+func Move[P geom.Point](on geom.Of[P], start P, velocity []float64, T float64, n int) (_ *Motion[P], err error) {
+	defer refuse.About(&err, "Move")
+	s := on.Geometry()
 	m, err := starting(s, start)
 	if err == nil {
 		err = m.checkCoordinates("velocity", velocity)
@@ -138,7 +133,7 @@ func move[P geom.Point](s *geom.Space[P], start P, velocity []float64, T float64
 			to = m.Inverse(z)
 		}
 		return []*Node{z, m.velocity(mu), mu, m.Coadjoint(to, mu)}
-	}, s.Vector(start), velocity, T)
+	}, shape.Flat(start), velocity, T)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +141,7 @@ func move[P geom.Point](s *geom.Space[P], start P, velocity []float64, T float64
 	motion := &Motion[P]{Path: s.Points(path), Velocities: out.Matrix(1), Momenta: out.Matrix(2), Conserved: out.Matrix(3)}
 	for i, z := range path {
 		t := T * float64(i) / float64(n)
-		if sum := floats.Sum(z) + floats.Sum(motion.Momenta[i]); math.IsNaN(sum) || math.IsInf(sum, 0) {
+		if !lists.Finite(floats.Sum(z), floats.Sum(motion.Momenta[i])) {
 			return nil, fmt.Errorf("the motion diverges at step %d of %d (time %.4g of %.4g): use more steps", i, n, t, T)
 		}
 		motion.Times = append(motion.Times, t)
@@ -171,10 +166,8 @@ func (m *metric) checkCoordinates(name string, xi []float64) error {
 	if len(xi) != m.Dim() {
 		return fmt.Errorf("the %s has %d coordinates, want %d, those in the Lie algebra of %s", name, len(xi), m.Dim(), m.name)
 	}
-	for i, v := range xi {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("coordinate %d of the %s is %g", i, name, v)
-		}
+	if i, bad := lists.NotFinite(xi); bad {
+		return fmt.Errorf("coordinate %d of the %s is %g", i, name, xi[i])
 	}
 	return nil
 }

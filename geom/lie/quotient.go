@@ -13,6 +13,9 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/geom/shape"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Homogeneous is a homogeneous space G/H with the metric to which a left-invariant metric of G descends: see Quotient.
@@ -44,15 +47,8 @@ type Homogeneous interface {
 // Foundations of differential geometry II, 1969, chapter X). Log searches the fibre of the end from 2 dim H + 1 places until the vector is
 // horizontal, and takes the shortest. Where the end is conjugate to the start, to about 1e-8, as antipodes of a sphere are, there is no one
 // shortest vector, and Log is an error.
-func Quotient(m geom.Charted, isotropy [][]float64) (Homogeneous, error) {
-	q, err := newQuotient(m, isotropy)
-	if err != nil {
-		return nil, fmt.Errorf("Quotient: %w", err)
-	}
-	return q, nil
-}
-
-func newQuotient(m geom.Charted, isotropy [][]float64) (Homogeneous, error) {
+func Quotient(m geom.Charted, isotropy [][]float64) (_ Homogeneous, err error) {
+	defer refuse.About(&err, "Quotient")
 	total, err := on(m)
 	if err != nil {
 		return nil, err
@@ -142,10 +138,7 @@ func (q *quotient) split(isotropy [][]float64) error {
 	}
 	q.horizontal = basis[len(isotropy):]
 	for _, e := range slices.Concat(q.horizontal, q.vertical) {
-		row := make([]float64, d)
-		for i := range row {
-			row[i] = floats.Dot(q.m.inner[i], e)
-		}
+		row := lists.Make(d, func(i int) float64 { return floats.Dot(q.m.inner[i], e) })
 		q.dual = append(q.dual, row)
 	}
 	return nil
@@ -393,14 +386,8 @@ func (q naturallyReductive) Transport(z, v, w *Node) *Node {
 // fundamental equations of a submersion, 1966). Their sum is Space.SectionalCurvature. Vectors that are not horizontal, or span no plane,
 // are an error.
 func ONeill[P geom.Point](over geom.Of[P], z, u, v P) (group, fibre float64, err error) {
-	group, fibre, err = oNeill(over.Geometry(), z, u, v)
-	if err != nil {
-		return 0, 0, fmt.Errorf("ONeill: %w", err)
-	}
-	return group, fibre, nil
-}
-
-func oNeill[P geom.Point](s *geom.Space[P], z, u, v P) (group, fibre float64, err error) {
+	defer refuse.About(&err, "ONeill")
+	s := over.Geometry()
 	m, ok := s.M.(interface{ of() *quotient })
 	if !ok {
 		return 0, 0, fmt.Errorf("the space is that of %T, want one from Quotient", s.M)
@@ -416,7 +403,7 @@ func oNeill[P geom.Point](s *geom.Space[P], z, u, v P) (group, fibre float64, er
 		area := Sub(squares, Square(inner(xi, eta)))
 		along := linalg.MatVec(constant(xi, q.dual[q.Dim():]), q.m.Bracket(xi, eta))
 		return []*Node{geom.SectionalCurvature(q.total, in[0], in[1], in[2]), Div(MulScalar(ReduceSum(Square(along), -1), 0.75), area), Div(area, squares)}
-	}, s.Vector(z), s.Vector(u), s.Vector(v))
+	}, shape.Flat(z), shape.Flat(u), shape.Flat(v))
 	if err != nil {
 		return 0, 0, err
 	}

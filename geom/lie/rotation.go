@@ -8,6 +8,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 )
 
 // rigid is the form of SO(n) and SE(n); exp is the general one.
@@ -256,11 +257,7 @@ func stumpffAt(s *Node) stumpff {
 	)
 	small := LessThan(s, MulScalar(OnesLike(s), limit))
 	coefficients := func(k int) []float64 {
-		c := make([]float64, terms)
-		for j := range c {
-			c[j] = math.Pow(-1, float64(j)) / math.Gamma(float64(2*j+k+1))
-		}
-		return c
+		return lists.Make(terms, func(j int) float64 { return math.Pow(-1, float64(j)) / math.Gamma(float64(2*j+k+1)) })
 	}
 	large := Where(small, OnesLike(s), s)
 	theta := Sqrt(large)

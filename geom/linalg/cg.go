@@ -7,6 +7,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
+	"anatomy/internal/refuse"
 )
 
 // CG solves A x = b for b of [..., n] by conjugate gradients. The matrix A is symmetric positive definite and is given by its
@@ -24,9 +25,7 @@ func CG(matvec func(x *Node, params []*Node) *Node, params []*Node, b *Node, tol
 // PCG is CG with a preconditioner: precondition(r) returns M r for a symmetric positive definite matrix M close to A⁻¹. The fewer
 // distinct eigenvalues M A has, the fewer steps are needed. The gradient is that of CG and does not involve the preconditioner.
 func PCG(matvec func(x *Node, params []*Node) *Node, precondition func(r *Node) *Node, params []*Node, b *Node, tol float64, maxIter int) (x, residual *Node) {
-	if b.Rank() == 0 || !b.DType().IsFloat() {
-		panic(fmt.Sprintf("linalg.CG: right-hand side %s is not a vector, [..., n]", b.Shape()))
-	}
+	refuse.If(b.Rank() == 0 || !b.DType().IsFloat(), "linalg.CG: right-hand side %s is not a vector, [..., n]", b.Shape())
 	if y := matvec(b, params); !y.Shape().Equal(b.Shape()) {
 		panic(fmt.Sprintf("linalg.CG: matvec takes %s to %s, want the same shape", b.Shape(), y.Shape()))
 	}
@@ -34,9 +33,7 @@ func PCG(matvec func(x *Node, params []*Node) *Node, precondition func(r *Node) 
 	bb := dot(b, b)
 	unfinished := func(rr *Node) *Node { return graph.GreaterThan(rr, graph.MulScalar(bb, tol*tol)) }
 	z := precondition(b)
-	if !z.Shape().Equal(b.Shape()) {
-		panic(fmt.Sprintf("linalg.PCG: precondition takes %s to %s, want the same shape", b.Shape(), z.Shape()))
-	}
+	refuse.If(!z.Shape().Equal(b.Shape()), "linalg.PCG: precondition takes %s to %s, want the same shape", b.Shape(), z.Shape())
 	state := []*Node{graph.Const(b.Graph(), int32(0)), graph.ZerosLike(b), b, z, bb, dot(b, z)}
 	x = while(state, func(s []*Node) *Node {
 		more := graph.ReduceAllMax(graph.ConvertDType(unfinished(s[4]), s[0].DType()))
@@ -80,9 +77,7 @@ func checkParams(y *Node, given []*Node) {
 			return
 		}
 		seen[n] = true
-		if n.Type() == graph.NodeTypeParameter {
-			panic(fmt.Sprintf("linalg.CG: matvec uses %s from outside; its gradient would be lost: pass it in params", n))
-		}
+		refuse.If(n.Type() == graph.NodeTypeParameter, "linalg.CG: matvec uses %s from outside; its gradient would be lost: pass it in params", n)
 		for _, in := range n.Inputs() {
 			visit(in)
 		}

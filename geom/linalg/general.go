@@ -4,6 +4,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/internal/lists"
 )
 
 // SolveGeneral returns A⁻¹ B for an invertible A, [..., n, n], and B of [..., n, k] or [..., n], by Gauss-Jordan
@@ -34,7 +35,7 @@ func InverseGeneral(a *Node) *Node {
 // NaN where A is singular; for n ≤ 3 the determinant is written out as a polynomial, and its gradient is right everywhere.
 func Det(a *Node) *Node {
 	if n := square("Det", a); n <= 3 {
-		return graph.Squeeze(minor(a, upTo(n)), -1, -2)
+		return graph.Squeeze(minor(a, lists.Range(n)), -1, -2)
 	}
 	_, d := gaussJordan(a)
 	d = autodiff.CustomVJP([]*Node{a}, []*Node{d}, func(ct []*Node) []*Node {

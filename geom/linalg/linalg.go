@@ -25,6 +25,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/engine"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Node is a node of the graph.
@@ -44,10 +46,7 @@ func T(a *Node) *Node {
 
 // Rows makes vectors, [k, ..., d], the rows of matrices, [..., k, d].
 func Rows(vectors *Node) *Node {
-	perm := make([]int, vectors.Rank())
-	for a := range perm {
-		perm[a] = a + 1
-	}
+	perm := lists.Make(vectors.Rank(), func(a int) int { return a + 1 })
 	perm[len(perm)-2], perm[len(perm)-1] = 0, len(perm)-1
 	return graph.TransposeAllDims(vectors, perm...)
 }
@@ -58,32 +57,28 @@ func MatMul(a, b *Node) *Node {
 	matrix("MatMul", a)
 	matrix("MatMul", b)
 	ra, rb := a.Rank(), b.Rank()
-	if a.Shape().Dim(-1) != b.Shape().Dim(-2) || ra > 2 && rb > 2 && !slices.Equal(batch(a), batch(b)) {
-		panic(fmt.Sprintf("linalg.MatMul: shapes %s and %s do not fit", a.Shape(), b.Shape()))
-	}
+	refuse.If(a.Shape().Dim(-1) != b.Shape().Dim(-2) || ra > 2 && rb > 2 && !slices.Equal(batch(a), batch(b)),
+		"linalg.MatMul: shapes %s and %s do not fit", a.Shape(), b.Shape())
 	if ra == 2 && rb > 2 {
 		return T(graph.DotGeneral(b, []int{rb - 2}, nil, a, []int{1}, nil))
 	}
 	var axes []int
 	if rb > 2 {
-		axes = upTo(rb - 2)
+		axes = lists.Range(rb - 2)
 	}
 	return graph.DotGeneral(a, []int{ra - 1}, axes, b, []int{rb - 2}, axes)
 }
 
 // MatVec is the product a·x, [..., n], of [..., n, m] and [..., m]; the leading axes are as in MatMul.
 func MatVec(a, x *Node) *Node {
-	if x.Rank() == 0 {
-		panic(fmt.Sprintf("linalg.MatVec: %s is not a vector", x.Shape()))
-	}
+	refuse.If(x.Rank() == 0, "linalg.MatVec: %s is not a vector", x.Shape())
 	return graph.Squeeze(MatMul(a, graph.ExpandAxes(x, -1)), -1)
 }
 
 // Outer is x yᵀ, [..., n, m], for x of [..., n] and y of [..., m].
 func Outer(x, y *Node) *Node {
-	if x.Rank() == 0 || x.Rank() != y.Rank() || !slices.Equal(x.Shape().Dimensions[:x.Rank()-1], y.Shape().Dimensions[:y.Rank()-1]) {
-		panic(fmt.Sprintf("linalg.Outer: shapes %s and %s do not fit", x.Shape(), y.Shape()))
-	}
+	refuse.If(x.Rank() == 0 || x.Rank() != y.Rank() || !slices.Equal(x.Shape().Dimensions[:x.Rank()-1], y.Shape().Dimensions[:y.Rank()-1]),
+		"linalg.Outer: shapes %s and %s do not fit", x.Shape(), y.Shape())
 	return graph.Mul(graph.ExpandAxes(x, -1), graph.ExpandAxes(y, -2))
 }
 
@@ -95,18 +90,14 @@ func Trace(a *Node) *Node {
 
 // matrix panics unless a has at least two axes.
 func matrix(name string, a *Node) {
-	if a.Rank() < 2 || !a.DType().IsFloat() {
-		panic(fmt.Sprintf("linalg.%s: %s is not a matrix of floats, [..., n, m]", name, a.Shape()))
-	}
+	refuse.If(a.Rank() < 2 || !a.DType().IsFloat(), "linalg.%s: %s is not a matrix of floats, [..., n, m]", name, a.Shape())
 }
 
 // square returns n for a of shape [..., n, n] and panics for others.
 func square(name string, a *Node) int {
 	matrix(name, a)
 	n := a.Shape().Dim(-1)
-	if a.Shape().Dim(-2) != n || n == 0 {
-		panic(fmt.Sprintf("linalg.%s: %s is not a square matrix, [..., n, n]", name, a.Shape()))
-	}
+	refuse.If(a.Shape().Dim(-2) != n || n == 0, "linalg.%s: %s is not a square matrix, [..., n, n]", name, a.Shape())
 	return n
 }
 
@@ -118,9 +109,8 @@ func columns(name string, a, b *Node, f func(b *Node) *Node) *Node {
 	if vector {
 		full = graph.ExpandAxes(b, -1)
 	}
-	if full.Rank() != a.Rank() || full.Shape().Dim(-2) != n || !slices.Equal(batch(full), batch(a)) || full.DType() != a.DType() {
-		panic(fmt.Sprintf("linalg.%s: matrix %s and right-hand side %s do not fit: want [..., n, k] or [..., n]", name, a.Shape(), b.Shape()))
-	}
+	refuse.If(full.Rank() != a.Rank() || full.Shape().Dim(-2) != n || !slices.Equal(batch(full), batch(a)) || full.DType() != a.DType(),
+		"linalg.%s: matrix %s and right-hand side %s do not fit: want [..., n, k] or [..., n]", name, a.Shape(), b.Shape())
 	x := f(full)
 	if vector {
 		return graph.Squeeze(x, -1)
@@ -130,14 +120,6 @@ func columns(name string, a, b *Node, f func(b *Node) *Node) *Node {
 
 // batch returns the leading dimensions of a matrix.
 func batch(a *Node) []int { return a.Shape().Dimensions[:a.Rank()-2] }
-
-func upTo(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
 
 // sym is (a + aᵀ)/2.
 func sym(a *Node) *Node { return graph.MulScalar(graph.Add(a, T(a)), 0.5) }
@@ -182,10 +164,7 @@ func blocks2(a11, a12, a21, a22 *Node) *Node {
 
 // at returns the start indices of a slice of a that begins at i along one axis and at 0 along the others.
 func at(a *Node, axis int, i *Node) []*Node {
-	start := make([]*Node, a.Rank())
-	for k := range start {
-		start[k] = graph.Const(a.Graph(), int32(0))
-	}
+	start := lists.Make(a.Rank(), func(_ int) *Node { return graph.Const(a.Graph(), int32(0)) })
 	start[graph.MustAdjustAxis(axis, a)] = i
 	return start
 }
@@ -200,11 +179,7 @@ func window(a *Node, axis int, i *Node, size int) *Node {
 // while is a compiled loop without a gradient: call it only where a gradient rule replaces its gradient.
 func while(state []*Node, cond func(s []*Node) *Node, body func(s []*Node) []*Node) []*Node {
 	params := func(g *graph.Graph) []*Node {
-		p := make([]*Node, len(state))
-		for j, s := range state {
-			p[j] = graph.Parameter(g, fmt.Sprintf("linalg%d", g.LastNode().Id()), s.Shape())
-		}
-		return p
+		return lists.Each(state, func(s *Node) *Node { return graph.Parameter(g, fmt.Sprintf("linalg%d", g.LastNode().Id()), s.Shape()) })
 	}
 	g := state[0].Graph()
 	b := engine.NewClosure(g, func(g *graph.Graph) []*Node { return body(params(g)) })

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 
 	"anatomy/geom/autodiff"
+	"anatomy/internal/lists"
 )
 
 // Expm returns the exponential of any square matrix, [..., n, n], by scaling, a Taylor polynomial of degree 16 and
@@ -111,10 +112,7 @@ func logm(a *Node) *Node {
 	// log(I + E) = ∫₀¹ E (I + tE)⁻¹ dt by Gauss's rule, which is the Padé approximant.
 	t, w := make([]float64, nodes), make([]float64, nodes)
 	quad.Legendre{}.FixedLocations(t, w, 0, 1)
-	stack := make([]*Node, nodes)
-	for k := range stack {
-		stack[k] = graph.Add(EyeLike(a), graph.MulScalar(e, t[k]))
-	}
+	stack := lists.Make(nodes, func(k int) *Node { return graph.Add(EyeLike(a), graph.MulScalar(e, t[k])) })
 	inv, _ := gaussJordan(graph.Stack(stack, 0))
 	sum := graph.ZerosLike(a)
 	for k := range stack {

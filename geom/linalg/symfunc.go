@@ -4,6 +4,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/internal/lists"
 )
 
 // Exp returns the matrix exponential of A, [..., n, n].
@@ -167,10 +168,7 @@ func (s Spectrum) apply(f scalarFunction, e ...*Node) *Node {
 		}
 		return graph.BroadcastToDims(graph.Reshape(x, shape...), dims...)
 	}
-	points := make([]*Node, m+1)
-	for k := range points {
-		points[k] = along(s.values, k)
-	}
+	points := lists.Make(m+1, func(k int) *Node { return along(s.values, k) })
 	core := f.difference(points)
 	if m == 0 {
 		core = graph.Mul(EyeLike(s.A), graph.ExpandAxes(core, -1))
@@ -198,10 +196,7 @@ func (s Spectrum) apply(f scalarFunction, e ...*Node) *Node {
 		}
 		core = graph.Mul(core, sum)
 		if m > 1 {
-			inner := make([]int, m-1)
-			for k := range inner {
-				inner[k] = r + 1 + k
-			}
+			inner := lists.Make(m-1, func(k int) int { return r + 1 + k })
 			core = graph.ReduceSum(core, inner...)
 		}
 	}

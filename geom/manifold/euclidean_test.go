@@ -9,6 +9,7 @@ import (
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
+	"anatomy/geom/shape"
 	"anatomy/geom/stats"
 )
 
@@ -46,8 +47,8 @@ func TestShapesOfConfigurations(t *testing.T) {
 		if len(got.Point) != 4 || len(got.Modes[0][3]) != c.columns {
 			t.Errorf("%s: a mean of %d rows, modes of %d columns", name, len(got.Point), len(got.Modes[0][3]))
 		}
-		expect.Abs(t, name+": mean", geom.Numbers(got.Point), want.Point, 1e-12)
+		expect.Abs(t, name+": mean", shape.Flat(got.Point), want.Point, 1e-12)
 		expect.Rel(t, name+": variances", got.Variances, want.Variances, 1e-12)
-		expect.Abs(t, name+": first mode", geom.Numbers(got.Modes[0]), want.Modes[0], 1e-9)
+		expect.Abs(t, name+": first mode", shape.Flat(got.Modes[0]), want.Modes[0], 1e-9)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 )
 
 // spatial are Kendall's shapes of k landmarks in space.
@@ -242,10 +243,7 @@ func rotationTo(a *Node) *Node {
 
 // crossMatrix takes ω to the numbers of [ω]× row by row, [9, 3].
 func crossMatrix() [][]float64 {
-	out := make([][]float64, 9)
-	for i := range out {
-		out[i] = make([]float64, 3)
-	}
+	out := lists.Zeros(9, 3)
 	for a := range 3 {
 		b, c := (a+1)%3, (a+2)%3
 		out[3*c+b][a], out[3*b+c][a] = 1, -1

@@ -253,8 +253,8 @@ func TestKendallMeanInSpace(t *testing.T) {
 	mean = expect.Must(mean, err)
 	slope, fall := make([]float64, 72), make([]float64, 72)
 	for _, g := range expect.Must(s.LogAll(slices.Repeat([]geom.Shape{mean}, len(x)), x)) {
-		floats.AddScaled(slope, math.Sin(2*g.Length)/g.Length/2/float64(len(x)), geom.Numbers(g.Velocity))
-		floats.AddScaled(fall, 1/float64(len(x)), geom.Numbers(g.Velocity))
+		floats.AddScaled(slope, math.Sin(2*g.Length)/g.Length/2/float64(len(x)), g.Velocity.Flat())
+		floats.AddScaled(fall, 1/float64(len(x)), g.Velocity.Flat())
 	}
 	apart := expect.Must(morpho.ShapeDistance(a.Point, mean))
 	expect.Abs(t, "gradient at the full Procrustes mean", floats.Norm(slope, 2), 0, 1e-13)

@@ -11,10 +11,11 @@
 package manifold
 
 import (
-	"fmt"
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"anatomy/internal/refuse"
 )
 
 // dot is Σ x_i y_i, [..., 1].
@@ -38,16 +39,12 @@ func from(x *Node, from, to int) *Node { return SliceAxis(x, -1, AxisRange(from,
 
 // atLeast panics where a size is too small.
 func atLeast(name string, n, least int) {
-	if n < least {
-		panic(fmt.Sprintf("manifold.%s: size %d, want at least %d", name, n, least))
-	}
+	refuse.If(n < least, "manifold.%s: size %d, want at least %d", name, n, least)
 }
 
 // positiveFinite panics where a length is not a positive number.
 func positiveFinite(name string, lengths ...float64) {
 	for _, v := range lengths {
-		if !(v > 0) || math.IsInf(v, 1) {
-			panic(fmt.Sprintf("manifold.%s: %g, want finite positive numbers", name, v))
-		}
+		refuse.If(!(v > 0) || math.IsInf(v, 1), "manifold.%s: %g, want finite positive numbers", name, v)
 	}
 }

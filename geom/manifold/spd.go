@@ -7,6 +7,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 )
 
 // SPD returns the symmetric positive definite n×n matrices, n ≥ 1, with the affine-invariant metric ⟨V, W⟩ = tr(P⁻¹ V P⁻¹ W) at P.
@@ -38,10 +39,7 @@ func (m spd) vector(a *Node) *Node {
 
 // basis is an orthonormal basis of the symmetric matrices, [n², d]: e_ii and (e_ij + e_ji)/√2.
 func (m spd) basis(like *Node) *Node {
-	b := make([][]float64, m.n*m.n)
-	for i := range b {
-		b[i] = make([]float64, m.Dim())
-	}
+	b := lists.Zeros(m.n*m.n, m.Dim())
 	k := 0
 	for i := range m.n {
 		for j := range i + 1 {

@@ -1,11 +1,10 @@
 package manifold
 
 import (
-	"fmt"
-
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
+	"anatomy/internal/refuse"
 )
 
 // Torus returns the torus in R³ with the induced metric: the points at distance r from the circle of radius R around the origin in
@@ -13,9 +12,7 @@ import (
 // radians, along the circle and around it, counted from the centre of the chart.
 func Torus(R, r float64) geom.Charted {
 	positiveFinite("Torus", R, r)
-	if r >= R {
-		panic(fmt.Sprintf("manifold.Torus: a tube of radius %g around a circle of radius %g meets itself", r, R))
-	}
+	refuse.If(r >= R, "manifold.Torus: a tube of radius %g around a circle of radius %g meets itself", r, R)
 	return torus{R, r}
 }
 

@@ -15,13 +15,13 @@
 package ode
 
 import (
-	"fmt"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/engine"
+	"anatomy/internal/refuse"
 )
 
 // State is what an equation moves: a list of nodes, called its parts.
@@ -155,14 +155,10 @@ func zeros(y State) State {
 
 // combine applies f to each pair of parts of two states.
 func combine(x, y State, f func(x, y *Node) *Node) State {
-	if len(x) != len(y) {
-		panic(fmt.Sprintf("ode: the field returns %d parts for a state of %d", len(x), len(y)))
-	}
+	refuse.If(len(x) != len(y), "ode: the field returns %d parts for a state of %d", len(x), len(y))
 	out := make(State, len(y))
 	for j := range y {
-		if !x[j].Shape().Equal(y[j].Shape()) {
-			panic(fmt.Sprintf("ode: part %d of the state has shape %s, the field's %s", j, y[j].Shape(), x[j].Shape()))
-		}
+		refuse.If(!x[j].Shape().Equal(y[j].Shape()), "ode: part %d of the state has shape %s, the field's %s", j, y[j].Shape(), x[j].Shape())
 		out[j] = f(x[j], y[j])
 	}
 	return out
@@ -227,18 +223,14 @@ func integrate(f Equation, m Method, z Drive, y State, keep bool) (final, before
 	n := z.Steps
 	var noise []*Node
 	if z.DW != nil {
-		if z.DW.Rank() < 2 || n != 0 && n != z.DW.Shape().Dim(0) {
-			panic(fmt.Sprintf("ode: increments %s, want [n, ..., m]", z.DW.Shape()))
-		}
+		refuse.If(z.DW.Rank() < 2 || n != 0 && n != z.DW.Shape().Dim(0), "ode: increments %s, want [n, ..., m]", z.DW.Shape())
 		n, noise = z.DW.Shape().Dim(0), []*Node{z.DW}
 	}
 	dtype := y[0].DType()
 	// Without a duration the step is a constant of the loop's body.
 	step := func(g *Graph) *Node { return Scalar(g, dtype, 1/float64(n)) }
 	if z.T != nil {
-		if z.T.Rank() != 0 {
-			panic(fmt.Sprintf("ode: duration %s, want a scalar", z.T.Shape()))
-		}
+		refuse.If(z.T.Rank() != 0, "ode: duration %s, want a scalar", z.T.Shape())
 		h := MulScalar(z.T, 1/float64(n))
 		step = func(*Graph) *Node { return h }
 	}

@@ -1,13 +1,14 @@
 package ode
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Calculus says at which time of a step, in the limit of short steps, the right-hand side of a stochastic equation is evaluated.
@@ -41,10 +42,7 @@ var EulerHeun = Scheme{Heun, Stratonovich, 0.5, 1, 1}
 // vector of m numbers for step i of path k, [n][paths][m]. They are independent normal numbers of variance T/n. Path k depends only
 // on the seed, k, n, m and T, not on the number of paths.
 func Increments(seed uint64, n, paths, m int, T float64) [][][]float64 {
-	dw := make([][][]float64, n)
-	for i := range dw {
-		dw[i] = make([][]float64, paths)
-	}
+	dw := lists.Make(n, func(_ int) [][]float64 { return make([][]float64, paths) })
 	scale := math.Sqrt(T / float64(n))
 	for k := range paths {
 		rng := rand.New(rand.NewPCG(seed, uint64(k)))
@@ -62,9 +60,7 @@ func Increments(seed uint64, n, paths, m int, T float64) [][][]float64 {
 // f·dz + ½ Σ_α (Dσ_α) σ_α dt. Here σ_α is the vector field that multiplies dW^α; it is differentiated automatically.
 func ItoFromStratonovich(f Equation, m int) Equation {
 	return func(t *Node, y State, dt, dw *Node) State {
-		if dw.Shape().Dim(-1) != m {
-			panic(fmt.Sprintf("ode: noise %s for an equation with %d fields", dw.Shape(), m))
-		}
+		refuse.If(dw.Shape().Dim(-1) != m, "ode: noise %s for an equation with %d fields", dw.Shape(), m)
 		zeros := make(State, len(y))
 		for j := range y {
 			zeros[j] = ZerosLike(y[j])

@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/internal/lists"
 )
 
 // System is B independent systems of equations F_b(x_b) = 0, b = 0, …, B − 1, that are evaluated together.
@@ -118,10 +120,7 @@ func (s System) Improve(roots []*Root, guess [][]float64) error {
 // Renew evaluates the residuals at the current points again, after X was moved or the equations have changed a little. Searches
 // that had ended are open again unless the tolerance is met. What Broyden has learned of the Jacobian is kept.
 func (s System) Renew(roots []*Root) error {
-	x := make([][]float64, len(roots))
-	for b, r := range roots {
-		x[b] = r.X
-	}
+	x := lists.Each(roots, func(r *Root) []float64 { return r.X })
 	f, err := s.Residual(x)
 	if err != nil {
 		return err
@@ -389,10 +388,7 @@ func (s System) gmres(ctx context.Context, roots []*Root) ([][]float64, error) {
 			open[b] = !breakdown && math.Abs(rhs[b][k+1]) > eta*r.Norm
 		}
 	}
-	steps := make([][]float64, len(roots))
-	for b := range roots {
-		steps[b] = combined(h[b], rhs[b], v[b])
-	}
+	steps := lists.Make(len(roots), func(b int) []float64 { return combined(h[b], rhs[b], v[b]) })
 	return s.precondition(steps)
 }
 

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -15,8 +14,8 @@ import (
 // may be no known ones. P is (1 + n)/(1 + N), where n of the N permutations have a partial R² at least as large as that of the samples. This partial
 // R² is the Statistic.
 //
-// A Factor of two categories is tested by the distance of the groups, as by TangentMeanDistance. With Mismatch the e_i below are the v of
-// the minimum in d_σ, and norms are those of (g* + σ²)⁻¹ at p. The options Weights, Start, Mismatch, Tolerance and MaxIterations are
+// A Factor of two categories is tested by the distance of the groups, as by TangentMeanDistance. With RelativeNoise the e_i below are the v of
+// the minimum in d_σ, and norms are those of (g* + σ²)⁻¹ at p. The options Weights, Start, RelativeNoise, Tolerance and MaxIterations are
 // those of Regress.
 //
 // # Algorithm
@@ -36,9 +35,7 @@ func RegressionTest[P geom.Point](on geom.Of[P], samples []P, known, tested line
 	r := newRun("test of covariates", s, 0)
 	defer r.end(&err)
 	x, w := samplesOf(r, s, samples, opts)
-	if len(tested) == 0 {
-		return nil, errors.New("no terms to test: give at least one")
-	}
+	try.FailIf(len(tested) == 0, "no terms to test: give at least one")
 	d := try.Get(linear.NewDesign(len(x), nil, w, slices.Concat(known, tested)...))
 	t := &Test{}
 	var e, flat [][]float64
@@ -52,9 +49,7 @@ func RegressionTest[P geom.Point](on geom.Of[P], samples []P, known, tested line
 	// Coordinates of the residuals, less their mean, in an orthonormal basis; those without weight are not looked at.
 	with, _ := weighted(w)
 	pca := tangentPCA(&Mean[geom.Vec]{Velocities: e, Momenta: flat, Weights: lists.Pick(w, with)})
-	if len(pca.Modes) == 0 {
-		return nil, errors.New("all samples are on the model of the known terms, which leaves nothing to explain")
-	}
+	try.FailIf(len(pca.Modes) == 0, "all samples are on the model of the known terms, which leaves nothing to explain")
 	rows := slices.Repeat([][]float64{make([]float64, len(pca.Modes))}, len(x))
 	for k, i := range with {
 		rows[i] = pca.Scores[k]
@@ -83,10 +78,7 @@ func (r *run) left(terms linear.Terms, samples [][]float64, w []float64) (e, fla
 		}
 		point, status = g.Point, g.Status
 		g.Misses, g.Fitted = lists.Pick(g.Misses, with), lists.Pick(g.Fitted, with)
-		var rows [][]float64
-		for _, i := range with {
-			rows = append(rows, d.Row(i))
-		}
+		rows := lists.Each(with, d.Row)
 		e = g.gathered(r.space, rows)
 		if r.sigma == 0 {
 			flat = musical(r.space, "flat", point, e, geom.Vector, geom.Covector, geom.Flat).Matrix(0)

@@ -48,7 +48,7 @@ func ageAndSex() (age, square, sex []float64) {
 	return age, square, sex
 }
 
-// In flat space regression on several covariates is least squares, with weights and without, exact and with Mismatch.
+// In flat space regression on several covariates is least squares, with weights and without, exact and with RelativeNoise.
 func TestRegressOnSeveralInFlatSpace(t *testing.T) {
 	space, _ := skewed()
 	x := normal(1, 12, 3)
@@ -61,7 +61,7 @@ func TestRegressOnSeveralInFlatSpace(t *testing.T) {
 		options   []stats.MeanOption
 	}{
 		"exact":   {1e-10, []stats.MeanOption{stats.Tolerance(1e-12)}},
-		"inexact": {1e-7, []stats.MeanOption{stats.Tolerance(1e-9), stats.Mismatch(0.4)}},
+		"inexact": {1e-7, []stats.MeanOption{stats.Tolerance(1e-9), stats.RelativeNoise(0.4)}},
 	} {
 		r := expect.Must(stats.Regress(space, x, along(covariates...), append(c.options, stats.Weights(w))...))
 		converged(t, name, r.Status)
@@ -243,7 +243,7 @@ func TestRegressionTestIsPartialR2(t *testing.T) {
 		test := expect.Must(stats.RegressionTest(space, x, along(c.known...), along(c.tested...), linear.Permutations{N: 9, Seed: 1}, weights))
 		converged(t, name, test.Status)
 		expect.Abs(t, name, test.Statistic, want, 1e-6)
-		// With Mismatch v = g*(g*+σ²)⁻¹ times what is left of x, in the norm of (g*+σ²)⁻¹.
+		// With RelativeNoise v = g*(g*+σ²)⁻¹ times what is left of x, in the norm of (g*+σ²)⁻¹.
 		const sigma = 0.4
 		var cometric, smooth, inverse, half, m mat.Dense
 		expect.Must(0, cometric.Inverse(g))
@@ -267,7 +267,7 @@ func TestRegressionTestIsPartialR2(t *testing.T) {
 			}
 			return sum
 		}
-		inexact := expect.Must(stats.RegressionTest(space, x, along(c.known...), along(c.tested...), linear.Permutations{N: 9, Seed: 1}, weights, stats.Mismatch(sigma), stats.Tolerance(1e-8)))
+		inexact := expect.Must(stats.RegressionTest(space, x, along(c.known...), along(c.tested...), linear.Permutations{N: 9, Seed: 1}, weights, stats.RelativeNoise(sigma), stats.Tolerance(1e-8)))
 		converged(t, name+" with mismatch", inexact.Status)
 		expect.Abs(t, name+" with mismatch", inexact.Statistic, 1-squares(append(c.known, c.tested...))/squares(c.known), 1e-7)
 	}

@@ -47,9 +47,9 @@ func (r *run) between(a, b *Mean[geom.Vec]) [][]float64 {
 	switch {
 	case way.Status == geom.Converged:
 	case r.sigma > 0:
-		try.Fail("no geodesic was found: take a larger Mismatch")
+		try.Fail("no geodesic was found: take a larger RelativeNoise")
 	default:
-		try.Fail("no geodesic was found (residual %.3g): allow for noise with Mismatch", way.Residual)
+		try.Fail("no geodesic was found (residual %.3g): allow for noise with RelativeNoise", way.Residual)
 	}
 	moved := forth(r.space, way, a.Velocities...)
 	if geom.IsCharted(r.space.M) {

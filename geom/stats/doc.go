@@ -15,7 +15,7 @@
 // # Exact and inexact
 //
 // Logarithms between shapes of many noisy landmarks may not be found: a kernel cannot separate landmarks that are much closer
-// together than its width, and a geodesic that matches them exactly is bent wildly. The option Mismatch(σ) replaces d² by
+// together than its width, and a geodesic that matches them exactly is bent wildly. The option RelativeNoise(σ) replaces d² by
 //
 //	d_σ²(y, x) = min_v ‖v‖²_g + |Exp_y(v) − x|²/σ²,
 //

@@ -106,15 +106,15 @@ func ExampleMaxIterations() {
 }
 
 // Changes of three subjects are compared at one place: vectors at the samples, moved to their mean.
-func ExampleGather() {
+func ExampleTransportToMean() {
 	space := geom.On(manifold.Sphere(2))
 	mean, err := stats.FrechetMean(space, [][]float64{{0.6, 0, 0.8}, {-0.6, 0, 0.8}, {0, 0, 1}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	north := [][][]float64{{{-0.8, 0, 0.6}}, {{-0.8, 0, -0.6}}, {{-1, 0, 0}}}
-	moved, err := stats.Gather(space, mean, north)
+	north := [][]geom.Vec{{{-0.8, 0, 0.6}}, {{-0.8, 0, -0.6}}, {{-1, 0, 0}}}
+	moved, err := stats.TransportToMean(space, mean, north)
 	if err != nil {
 		fmt.Println(err)
 		return

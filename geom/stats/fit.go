@@ -22,7 +22,7 @@ type model struct {
 	s [][]float64 // [N][K]
 }
 
-// fit is the search for the p and m of the model that minimises Σ w_i d(ŷ_i, x_i)², or with Mismatch Σ w_i d_σ(ŷ_i, x_i)².
+// fit is the search for the p and m of the model that minimises Σ w_i d(ŷ_i, x_i)², or with RelativeNoise Σ w_i d_σ(ŷ_i, x_i)².
 type fit struct {
 	*run                          // in whose space all geodesics take the same steps, since the sum would change suddenly with them
 	exact   *geom.Space[geom.Vec] // that of the user
@@ -33,8 +33,8 @@ type fit struct {
 	variance float64 // of the samples
 
 	points [][]float64 // ŷ_i of the last evaluation
-	logs   []*geodesic // from the ŷ_i to the samples, without Mismatch
-	shots  *shots      // from the ŷ_i to the samples, with Mismatch; else nil
+	logs   []*geodesic // from the ŷ_i to the samples, without RelativeNoise
+	shots  *shots      // from the ŷ_i to the samples, with RelativeNoise; else nil
 }
 
 func (f *fit) graph(name string, model model, more []any, fn func(p, m, ends *graph.Node, more []*graph.Node) []*graph.Node) engine.Values {
@@ -177,7 +177,7 @@ func (f *fit) unpack(x []float64) model {
 // problem is the sum as a function of what varies, from the model as it is. The s_ik have Σ w_i s_ik s_il = 0 for k ≠ l.
 func (f *fit) problem() solve.Objective {
 	// The second derivatives of the sum in flat space are 2 Σ w s² g* for m_k and 2 g for p. With
-	// Mismatch g is (g* + σ²)⁻¹, and those for m_k are 2 Σ w s² g* g g*, with a ridge for momenta that are too rough to matter.
+	// RelativeNoise g is (g* + σ²)⁻¹, and those for m_k are 2 Σ w s² g* g g*, with a ridge for momenta that are too rough to matter.
 	spreads := make([]float64, len(f.m))
 	for i, row := range f.s {
 		for k, s := range row {
@@ -264,7 +264,7 @@ func (f *fit) optimiseSteady() *solve.Minimum {
 	return found
 }
 
-// sharp is p♯ at the point where the fit started, or (g* + σ²) p with Mismatch.
+// sharp is p♯ at the point where the fit started, or (g* + σ²) p with RelativeNoise.
 func (f *fit) sharp(p []float64) []float64 {
 	if f.shots != nil {
 		v := f.shots.cometric.sharp(p)
@@ -274,7 +274,7 @@ func (f *fit) sharp(p []float64) []float64 {
 	return musical(f.space, "sharp", f.model.p, p, geom.Covector, geom.Vector, geom.Sharp).Vector(0)
 }
 
-// flat is v♭ at the point where the fit started, or (g* + ridge)⁻¹ (g* + σ²) (g* + ridge)⁻¹ v with Mismatch.
+// flat is v♭ at the point where the fit started, or (g* + ridge)⁻¹ (g* + σ²) (g* + ridge)⁻¹ v with RelativeNoise.
 func (f *fit) flat(v []float64) []float64 {
 	if f.shots != nil {
 		return f.shots.cometric.solve(ridge, f.sharp(f.shots.cometric.solve(ridge, v)))

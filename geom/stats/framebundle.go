@@ -29,7 +29,7 @@ import (
 //     reaches points in other directions. This is right for samples of a distribution of rank m on a curved manifold. For other
 //     samples the frame then describes the bends and not the spread, and the search is long.
 //   - A sample that no smooth deformation reaches, such as an outline with landmarks in a wrong order, has a path that turns many
-//     times. If no most probable path to it is found, Status is not Converged, and Lost names the sample. Leave it out, or choose a
+//     times. If no most probable path to it is found, Status is not Converged, and Unmatched names the sample. Leave it out, or choose a
 //     larger Noise or rank.
 //
 // Status is Converged if Imbalance is at most the Tolerance, whatever the number of samples and the unit of length, and the paths

@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
@@ -65,8 +66,8 @@ type Growth[P geom.Point] struct {
 // lengths per unit of time; the components of Rate and Modes are squared lengths per squared time, Noise is a length.
 //
 // It is an error if there are fewer than two subjects, if a subject has fewer than two observations or all at one time, or if no
-// subject has a third observation. Samples that no logarithm reaches (see Mismatch) need another way: Regress with Mismatch for every
-// subject, FrechetMean with Mismatch, and Gather. If the Context of the space ends, the result has the Times and Subjects whose
+// subject has a third observation. Samples that no logarithm reaches (see RelativeNoise) need another way: Regress with RelativeNoise for every
+// subject, FrechetMean with RelativeNoise, and TransportToMean. If the Context of the space ends, the result has the Times and Subjects whose
 // regressions were done, and their Mean if all were; its other fields are empty.
 //
 // The options are Tolerance and MaxIterations, with the defaults of Regress and FrechetMean, to which they go.
@@ -93,7 +94,7 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...TestOption) (_
 	for _, o := range opts {
 		var given options
 		if try.Do(o.apply(&given)); given.sigma > 0 {
-			return nil, fmt.Errorf("Mismatch(%g): Grow takes exact geodesics; take Regress with Mismatch for each subject, FrechetMean with Mismatch, and Gather", given.sigma)
+			return nil, fmt.Errorf("RelativeNoise(%g): Grow takes exact geodesics; take Regress with RelativeNoise for each subject, FrechetMean with RelativeNoise, and TransportToMean", given.sigma)
 		}
 		means = append(means, o)
 	}
@@ -127,7 +128,7 @@ func Grow[P geom.Point](on geom.Of[P], tracks []Track[P], opts ...TestOption) (_
 	for i := range misses {
 		misses[i] = append([]P{velocities[i]}, misses[i]...)
 	}
-	for _, v := range gather(s, g.Mean, intercepts, misses) {
+	for _, v := range transportToMean(s, g.Mean, intercepts, misses) {
 		g.Slopes, g.Misses = append(g.Slopes, v[0]), append(g.Misses, v[1:])
 	}
 	g.vary(s, float64(free), slopeError, interceptError)
@@ -158,10 +159,7 @@ func spread[P geom.Point](tracks []Track[P]) (mean float64, free int, err error)
 
 // at returns the point of the geodesic at a time, its velocity there and the Misses moved there.
 func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (point, velocity P, moved []P) {
-	values := make([][]float64, len(times))
-	for i := range times {
-		values[i] = times[i : i+1]
-	}
+	values := lists.Make(len(times), func(i int) []float64 { return times[i : i+1] })
 	moved = r.gathered(s, values)
 	g := try.Get(r.shoot(s, []float64{origin}))
 	moved = forth(s, g, append([]P{r.Velocities[0]}, moved...)...)
@@ -171,16 +169,12 @@ func (r *Regression[P]) at(s *geom.Space[P], times []float64, origin float64) (p
 // forth moves vectors at the start of a geodesic to its end.
 func forth[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], v ...P) []P {
 	paths := try.Get(s.Transport(g, v...))
-	out := make([]P, len(paths))
-	for k, path := range paths {
-		out[k] = path[len(path)-1]
-	}
-	return out
+	return lists.Each(paths, func(path []P) P { return path[len(path)-1] })
 }
 
 // back moves vectors at the end x of a geodesic to its start.
 func back[P geom.Point](s *geom.Space[P], g *geom.Geodesic[P], x P, v ...P) []P {
-	momentum := append([]float64{}, geom.Numbers(g.Momenta[len(g.Momenta)-1])...)
+	momentum := append([]float64{}, shape.Flat(g.Momenta[len(g.Momenta)-1])...)
 	floats.Scale(-1, momentum)
 	end, v := placed(s, g.End, x, v...)
 	return forth(s, &geom.Geodesic[P]{Start: end, Momentum: s.Point(momentum), Steps: g.Steps}, v...)
@@ -198,29 +192,27 @@ func placed[P geom.Point](s *geom.Space[P], z, x P, v ...P) (point P, vectors []
 		x := graph.BroadcastPrefix(in[1], in[2].Shape().Dim(0))
 		_, dx := autodiff.Pushforward(func(x []*graph.Node) []*graph.Node { return []*graph.Node{at.Coordinates(x[0])} }, []*graph.Node{x}, in[2:])
 		return []*graph.Node{at.Moved(at.X).Z, at.Leave(geom.Vector, dx[0])}
-	}, s.Vector(z), s.Vector(x), s.Vectors(v)))
+	}, shape.Flat(z), shape.Flat(x), shape.FlatAll(v)))
 	return s.Point(out.Vector(0)), s.Points(out.Matrix(1))
 }
 
-// Gather moves vectors at the samples x_i of a mean to the mean y, in parallel along the geodesics between them: those of sample i, vectors[i], any
-// number, become vectors at y in the same order. Where the mean has a Mismatch, x_i is the end of its geodesic from y. For an atlas of surfaces, give
+// TransportToMean moves vectors at the samples x_i of a mean to the mean y, in parallel along the geodesics between them: those of sample i, vectors[i], any
+// number, become vectors at y in the same order. Where the mean has a RelativeNoise, x_i is the end of its geodesic from y. For an atlas of surfaces, give
 // a Mean with the control points as Point and the momenta of the atlas as Momenta: see population.Atlas. Where points are orbits (geom.Quotient), it
 // is an error: a vector belongs to one configuration of the orbit x_i, and which one is not known.
-func Gather[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) (_ [][]P, err error) {
-	defer try.Named(&err, "gather")
+func TransportToMean[P geom.Point](on geom.Of[P], mean *Mean[P], vectors [][]P) (_ [][]P, err error) {
+	defer try.Named(&err, "transportToMean")
 	s := on.Geometry()
-	if mean == nil || len(mean.Momenta) != len(vectors) {
-		return nil, fmt.Errorf("vectors of %d samples, want a mean of as many", len(vectors))
-	}
+	try.FailIf(mean == nil || len(mean.Momenta) != len(vectors), "vectors of %d samples, want a mean of as many", len(vectors))
 	if try.Get(s.Orbits()) {
 		return nil, errors.New("points are orbits, and the mean does not say at which configurations the vectors are: " +
 			"Grow moves the slopes of its regressions")
 	}
-	return gather(s, mean, nil, vectors), nil
+	return transportToMean(s, mean, nil, vectors), nil
 }
 
-// gather is Gather for vectors at given points; nil for the ends of the geodesics from y.
-func gather[P geom.Point](s *geom.Space[P], mean *Mean[P], points []P, vectors [][]P) [][]P {
+// transportToMean is TransportToMean for vectors at given points; nil for the ends of the geodesics from y.
+func transportToMean[P geom.Point](s *geom.Space[P], mean *Mean[P], points []P, vectors [][]P) [][]P {
 	out := make([][]P, len(vectors))
 	for i, v := range vectors {
 		if len(v) == 0 {
@@ -242,15 +234,15 @@ func gather[P geom.Point](s *geom.Space[P], mean *Mean[P], points []P, vectors [
 // vary computes means and variances of what has been gathered at y, with Σ(n_i − 2) = free.
 func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError float64) {
 	n := len(g.Slopes)
-	slope := lists.Combine(even(n), s.Vectors(g.Slopes))
+	slope := lists.Combine(even(n), shape.FlatAll(g.Slopes))
 	rows := [][]float64{slope}
 	for _, v := range g.Slopes {
-		rows = append(rows, floats.SubTo(make([]float64, len(slope)), s.Vector(v), slope))
+		rows = append(rows, floats.SubTo(make([]float64, len(slope)), shape.Flat(v), slope))
 	}
 	for _, e := range g.Misses {
-		rows = append(rows, s.Vectors(e)...)
+		rows = append(rows, shape.FlatAll(e)...)
 	}
-	momenta := musical(s.OnNumbers(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
+	momenta := musical(s.OnNumbers(), "flat", shape.Flat(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
 	g.Slope, g.Momentum = s.Point(slope), s.Point(momenta[0])
 	g.Variation = try.Get(TangentPCA(&Mean[P]{Point: g.Mean.Point, Weights: even(n), Velocities: s.Points(rows[1 : n+1]), Momenta: s.Points(momenta[1 : n+1]), Status: g.Status}))
 	variance := 0.0 // of one observation
@@ -269,7 +261,7 @@ func (g *Growth[P]) vary(s *geom.Space[P], free, slopeError, interceptError floa
 	for k, u := range g.Variation.Momenta {
 		within := 0.0
 		for _, e := range rows[n+1:] {
-			along := floats.Dot(s.Vector(u), e)
+			along := floats.Dot(shape.Flat(u), e)
 			within += along * along / free * slopeError
 		}
 		g.Modes = append(g.Modes, split(g.Variation.Variances[k], within))
@@ -288,12 +280,12 @@ func (g *Growth[P]) At(on geom.Of[P], t float64, scores ...float64) (point P, er
 	if len(scores) > len(g.Variation.Momenta) {
 		return point, fmt.Errorf("growth: %d scores for %d modes", len(scores), len(g.Variation.Momenta))
 	}
-	p := append([]float64{}, geom.Numbers(g.Momentum)...)
+	p := append([]float64{}, shape.Flat(g.Momentum)...)
 	for k, c := range scores {
-		floats.AddScaled(p, c, geom.Numbers(g.Variation.Momenta[k]))
+		floats.AddScaled(p, c, shape.Flat(g.Variation.Momenta[k]))
 	}
 	floats.Scale(t-g.Origin, p)
-	way, err := on.Geometry().Shoot(g.Mean.Point, geom.Like(g.Mean.Point, p))
+	way, err := on.Geometry().Shoot(g.Mean.Point, shape.Like(g.Mean.Point, p))
 	if err != nil {
 		return point, fmt.Errorf("growth at %g: %w", t, err)
 	}
@@ -320,22 +312,18 @@ func (g *Growth[P]) Departure(on geom.Of[P], p linear.Permutations) (_ *Departur
 		return nil, errStopped
 	}
 	for i, t := range g.Times {
-		if !slices.Equal(t, g.Times[0]) {
-			return nil, fmt.Errorf("subject %d has other times than subject 0", i)
-		}
+		try.FailIf(!slices.Equal(t, g.Times[0]), "subject %d has other times than subject 0", i)
 	}
 	s := on.Geometry()
-	slope, covector := s.Vector(g.Slope), s.Vector(g.Momentum)
+	slope, covector := shape.Flat(g.Slope), shape.Flat(g.Momentum)
 	speed := floats.Dot(slope, covector)
-	if !(speed > 0) {
-		return nil, errors.New("the mean slope is 0, so that there is no direction across it")
-	}
+	try.FailIf(!(speed > 0), "the mean slope is 0, so that there is no direction across it")
 	n, times := len(g.Times), len(g.Times[0])
 	var rows [][]float64
 	for _, e := range g.Misses {
-		rows = append(rows, s.Vectors(e)...)
+		rows = append(rows, shape.FlatAll(e)...)
 	}
-	momenta := musical(s.OnNumbers(), "flat", s.Vector(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
+	momenta := musical(s.OnNumbers(), "flat", shape.Flat(g.Mean.Point), rows, geom.Vector, geom.Covector, geom.Flat).Matrix(0)
 	mean := func(rows [][]float64, j int, sign []float64) []float64 {
 		sum := make([]float64, len(slope))
 		for i := range n {
@@ -381,7 +369,7 @@ func (g *Growth[P]) String() string {
 		return fmt.Sprintf("growth of %d subjects, %s", len(g.Subjects), g.Status)
 	}
 	return fmt.Sprintf("growth of %d subjects, %.3g ± %.2g by the unit of time, standard deviation between subjects %.2g, %s",
-		len(g.Subjects), math.Sqrt(max(0, floats.Dot(geom.Numbers(g.Slope), geom.Numbers(g.Momentum)))), g.StandardError, math.Sqrt(max(0, g.Rate.Between)), g.Status)
+		len(g.Subjects), math.Sqrt(max(0, floats.Dot(shape.Flat(g.Slope), shape.Flat(g.Momentum)))), g.StandardError, math.Sqrt(max(0, g.Rate.Between)), g.Status)
 }
 
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.

@@ -135,7 +135,7 @@ func TestGrowthInFlatSpace(t *testing.T) {
 	expect.Refused(t, expect.Error(stats.Grow(space, []stats.Track[geom.Vec]{two, two})), "third observation")
 	two.Times = []float64{1}
 	expect.Refused(t, expect.Error(stats.Grow(space, []stats.Track[geom.Vec]{tracks[0], two})), "subject 1", "1 times and 2 points")
-	expect.Refused(t, expect.Error(stats.Gather(space, g.Mean, nil)), "0 samples")
+	expect.Refused(t, expect.Error(stats.TransportToMean(space, g.Mean, nil)), "0 samples")
 	expect.Refused(t, expect.Error(g.At(space, 1, 1, 1, 1, 1)), "4 scores")
 }
 

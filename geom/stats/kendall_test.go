@@ -109,7 +109,7 @@ func TestGrowthOfTurned(t *testing.T) {
 	converged(t, "growth", g.Status)
 	expect.Abs(t, "speed", math.Sqrt(floats.Dot(g.Slope, g.Momentum)), floats.Norm(v, 2), 1e-7)
 	expect.Abs(t, "rate", g.Rate.Total, 0, 1e-10)
-	expect.Refused(t, expect.Error(stats.Gather(space, g.Mean, [][]geom.Vec{{v}, {v}})), "orbits")
+	expect.Refused(t, expect.Error(stats.TransportToMean(space, g.Mean, [][]geom.Vec{{v}, {v}})), "orbits")
 }
 
 // Triangles are a sphere of radius 1/2: the Hessian of ½d² is 1 along a geodesic and 2d cot 2d across it, and a mean of shapes is as

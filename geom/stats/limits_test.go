@@ -24,7 +24,7 @@ import (
 func TestPermutationOfUnreachable(t *testing.T) {
 	doubling := landmarks.New(2, 1, kernels.Gaussian(1)) // its steps, as long as an end moves
 	fixed := landmarks.New(2, 1, kernels.Gaussian(1), geom.Integrator(ode.RK4, 25))
-	group := func(left, right float64) (samples [][][]float64) {
+	group := func(left, right float64) (samples []geom.Shape) {
 		for _, shift := range []float64{-0.01, 0, 0.01} {
 			samples = append(samples, [][]float64{{left + shift}, {right + shift}})
 		}
@@ -215,7 +215,7 @@ func TestExtremeOptions(t *testing.T) {
 	tiny := expect.Must(stats.FrechetMean(plane, x, stats.Weights([]float64{5e-324, 5e-324, 5e-324, 5e-324})))
 	expect.Abs(t, "equal weights", tiny.Weights, []float64{0.25, 0.25, 0.25, 0.25}, 0)
 	for _, sigma := range []float64{1e300, 1e-300} {
-		expect.Refused(t, expect.Error(stats.FrechetMean(plane, x, stats.Mismatch(sigma))), "whose square is neither 0 nor infinite")
+		expect.Refused(t, expect.Error(stats.FrechetMean(plane, x, stats.RelativeNoise(sigma))), "whose square is neither 0 nor infinite")
 	}
 	mean := *expect.Must(stats.FrechetMean(plane, x))
 	mean.Weights = nil

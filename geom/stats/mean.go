@@ -16,21 +16,21 @@ import (
 // Mean is the Fréchet mean y of samples x_i. It holds the logarithms of the samples at y,
 // which other statistics, such as TangentPCA, start from; those of a sample of weight 0 that has none are NaN.
 type Mean[P geom.Point] struct {
-	Point      P         // y
-	Weights    []float64 // w_i, Σ w_i = 1
-	Velocities []P       // v_i = Log_y(x_i); with Mismatch the v of the minimum in d_σ
-	Momenta    []P       // v_i♭
-	Distances  []float64 // d(y, x_i); with Mismatch d_σ(y, x_i)
-	Variance   float64   // Σ w_i Distances_i², in the unit of lengths squared; NaN where the computation was cancelled before a distance was known
-	Mismatch   float64   // σ of the option; 0 without
+	Point         P         // y
+	Weights       []float64 // w_i, Σ w_i = 1
+	Velocities    []P       // v_i = Log_y(x_i); with RelativeNoise the v of the minimum in d_σ
+	Momenta       []P       // v_i♭
+	Distances     []float64 // d(y, x_i); with RelativeNoise d_σ(y, x_i)
+	Variance      float64   // Σ w_i Distances_i², in the unit of lengths squared; NaN where the computation was cancelled before a distance was known
+	RelativeNoise float64   // σ of the option; 0 without
 
 	Gradient float64 // ‖gradient‖_g of the sum that was minimised: 0 at the mean
-	// Imbalance and Unsettled say how exact a mean with Mismatch is; both are 0 without. Imbalance is ‖Σ w_i v_i‖_g divided by the
+	// Imbalance and Unsettled say how exact a mean with RelativeNoise is; both are 0 without. Imbalance is ‖Σ w_i v_i‖_g divided by the
 	// standard error of the mean, √(Σ w_i² ‖v_i‖²_g). Unsettled is the error of the geodesics q_i, which minimise d_σ where
 	// q_i(1) + σ² p_i(1) − x_i = 0: the largest norm of this vector, divided by √(Σ w_i |x_i − y|²).
 	Imbalance, Unsettled float64
-	Lost                 []int   // with Mismatch, where Status is Stalled: of the samples to which no such geodesic was found, those that failed most often
-	Residual             float64 // the largest |Exp_y(v_i) − x_i|/√d; with Mismatch this is the noise, not an error
+	Unmatched            []int   // with RelativeNoise, where Status is Stalled: of the samples to which no such geodesic was found, those that failed most often
+	Residual             float64 // the largest |Exp_y(v_i) − x_i|/√d; with RelativeNoise this is the noise, not an error
 	Starts, Agreed       int     // how many starts were made, and how many of these ended at y: see FrechetMean
 	Iterations           int     // of the start that led to y
 	// Status is Stalled if the gradient or a logarithm did not reach its tolerance; Residual says how far the logarithms
@@ -46,18 +46,18 @@ type Mean[P geom.Point] struct {
 // local minima, and y is the best that was found, a mean and not the mean. Where the manifold has geom.ClosedForms and no Start is given,
 // the search also starts at up to 12 of the samples if these are far apart. Starts counts all starts, Agreed those that ended at y: where few
 // agreed, there may be a better mean. Starts is 1 where the samples are close together; where there are no closed forms, as for landmarks, since
-// more starts would take too long; and with Mismatch.
+// more starts would take too long; and with RelativeNoise.
 //
 // If all samples are at y up to rounding, the Variance, the Gradient and the logarithms are exactly 0. This is so where each logarithm, as a
 // vector in the ambient space, is at most 1e-14 of y, and its length at most 1e-6 or twice that of this vector.
 //
-// With Mismatch it minimises Σ w_i d_σ(y, x_i)² instead. Use this for landmarks of real outlines; the result is the
+// With RelativeNoise it minimises Σ w_i d_σ(y, x_i)² instead. Use this for landmarks of real outlines; the result is the
 // deterministic atlas of Durrleman et al. (NeuroImage 101, 2014). Points must then be coordinates: a Charted manifold is an
 // error. If no smooth deformation leads to a sample, such as an outline whose points are in a wrong order, the Status is
-// Stalled and Lost lists the samples. Leave them out or use a larger σ.
+// Stalled and Unmatched lists the samples. Leave them out or use a larger σ.
 //
-// It is an error if the logarithms of more than half of the samples at the start are not found. The options are Weights, Start, Mismatch,
-// MaxIterations (500) and Tolerance (1e-8): without Mismatch the search ends when half of the Gradient is at most this times √Variance. With Mismatch
+// It is an error if the logarithms of more than half of the samples at the start are not found. The options are Weights, Start, RelativeNoise,
+// MaxIterations (500) and Tolerance (1e-8): without RelativeNoise the search ends when half of the Gradient is at most this times √Variance. With RelativeNoise
 // the Tolerance (0.01) is in standard errors of the mean.
 //
 // # Algorithm
@@ -71,7 +71,7 @@ type Mean[P geom.Point] struct {
 // In flat space the sum at a sample x is Variance + d(y, x)², and with negative curvature it is not less. Samples count as far apart where at
 // the furthest one it is less by more than d(y, x)²/10. Then the search starts again at 12 samples, evenly chosen.
 //
-// With Mismatch the iteration ends when Imbalance is at most Tolerance and Unsettled at most Tolerance/100. It ends as Stalled if at three steps in a
+// With RelativeNoise the iteration ends when Imbalance is at most Tolerance and Unsettled at most Tolerance/100. It ends as Stalled if at three steps in a
 // row the geodesic to some sample is not found. Each step decomposes the n×n matrix of the kernel, which is fast for up to about a thousand
 // landmarks.
 func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...MeanOption) (_ *Mean[P], err error) {
@@ -84,8 +84,8 @@ func FrechetMean[P geom.Point](on geom.Of[P], samples []P, opts ...MeanOption) (
 
 // meanOf turns a mean of lists of numbers into one of points of a space.
 func meanOf[P geom.Point](s *geom.Space[P], m *Mean[geom.Vec]) *Mean[P] {
-	return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.Mismatch,
-		m.Gradient, m.Imbalance, m.Unsettled, m.Lost, m.Residual, m.Starts, m.Agreed, m.Iterations, m.Status}
+	return &Mean[P]{s.Point(m.Point), m.Weights, s.Points(m.Velocities), s.Points(m.Momenta), m.Distances, m.Variance, m.RelativeNoise,
+		m.Gradient, m.Imbalance, m.Unsettled, m.Unmatched, m.Residual, m.Starts, m.Agreed, m.Iterations, m.Status}
 }
 
 // mean is FrechetMean.
@@ -106,7 +106,7 @@ func (r *run) withWeight(samples [][]float64, w []float64, mean func(x [][]float
 	if without == nil {
 		return m
 	}
-	m.Weights, m.Lost = w, lists.Pick(with, m.Lost)
+	m.Weights, m.Unmatched = w, lists.Pick(with, m.Unmatched)
 	for k, g := range r.perhaps(repeat(m.Point, len(without)), lists.Pick(samples, without)) {
 		i := without[k]
 		m.Velocities, m.Momenta = slices.Insert(m.Velocities, i, g.Velocity), slices.Insert(m.Momenta, i, g.Momentum)
@@ -185,7 +185,7 @@ func vanishes(y []float64, g *geodesic) bool {
 	return g.Status == geom.Converged && size <= 1e-14*floats.Norm(y, 2) && g.Length <= max(1e-6, 2*size)
 }
 
-// reach returns the geodesics from points y_i to samples x_i; with Mismatch those that minimise d_σ, which is their Length, and the y_i
+// reach returns the geodesics from points y_i to samples x_i; with RelativeNoise those that minimise d_σ, which is their Length, and the y_i
 // are close together.
 func (r *run) reach(y, x [][]float64) []*geodesic {
 	if r.sigma == 0 {
@@ -222,8 +222,8 @@ func (m *Mean[P]) String() string {
 	if m.Starts > 1 {
 		line += fmt.Sprintf(", found by %d of %d starts", m.Agreed, m.Starts)
 	}
-	if len(m.Lost) > 0 {
-		line += fmt.Sprintf("; no best geodesic found to the samples %v, counted from 0: leave them out, or take a larger Mismatch", m.Lost)
+	if len(m.Unmatched) > 0 {
+		line += fmt.Sprintf("; no best geodesic found to the samples %v, counted from 0: leave them out, or take a larger RelativeNoise", m.Unmatched)
 	}
 	return line
 }
@@ -416,10 +416,7 @@ func (r *run) moved(from *candidate, step []float64, at evaluation) (*candidate,
 	if err != nil {
 		return nil, err
 	}
-	guess := make([][]float64, len(from.logs))
-	for i, g := range from.logs {
-		guess[i] = floats.SubTo(make([]float64, len(step)), g.Velocity, step)
-	}
+	guess := lists.Each(from.logs, func(g *geodesic) []float64 { return floats.SubTo(make([]float64, len(step)), g.Velocity, step) })
 	return at(g.End, guess)
 }
 
@@ -435,7 +432,7 @@ func found(logs []*geodesic) error {
 	if 2*lost <= len(logs) {
 		return nil
 	}
-	return fmt.Errorf("the logarithms of %d of %d samples were not found (residuals up to %.3g): give a Start in their middle, or allow for noise with Mismatch", lost, len(logs), worst)
+	return fmt.Errorf("the logarithms of %d of %d samples were not found (residuals up to %.3g): give a Start in their middle, or allow for noise with RelativeNoise", lost, len(logs), worst)
 }
 
 // parts returns the velocities and momenta of geodesics.

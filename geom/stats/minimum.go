@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -138,13 +139,11 @@ func (r *run) downhill(now *candidate, at evaluation) *candidate {
 		for j := range basis {
 			floats.AddScaled(v, -floats.Dot(flat[j], v), basis[j])
 		}
-		var eigen mat.EigenSym
-		if !eigen.Factorize(h.SliceSym(0, k+1), true) {
+		values, vectors, ok := dense.Eigen(h.SliceSym(0, k+1))
+		if !ok {
 			break
 		}
-		var vectors mat.Dense
-		eigen.VectorsTo(&vectors)
-		least, direction = eigen.Values(nil)[0], mat.Col(nil, 0, &vectors)
+		least, direction = values[0], mat.Col(nil, 0, vectors)
 	}
 	if least > -accuracy {
 		return nil

@@ -23,9 +23,7 @@ const ridge = 0.01
 // coarsely.
 func (r *run) inexactMean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	space := r.space
-	if geom.IsCharted(space.M) {
-		try.Fail("Mismatch is for manifolds with coordinates; on %T logarithms are exact: leave it out", space.M)
-	}
+	try.FailIf(geom.IsCharted(space.M), "RelativeNoise is for manifolds with coordinates; on %T logarithms are exact: leave it out", space.M)
 	if r.Tolerance == 0 {
 		r.Tolerance = 0.01
 	}
@@ -233,7 +231,7 @@ func (b *balance) balanced() bool {
 func (b *balance) result(lost []int) *Mean[geom.Vec] {
 	squares, misses := b.distances()
 	_, norm := b.pull()
-	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, Mismatch: b.sigma, Gradient: 2 * norm, Imbalance: b.imbalance(), Unsettled: b.unsettled(), Starts: 1, Agreed: 1, Iterations: b.iterations}
+	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, RelativeNoise: b.sigma, Gradient: 2 * norm, Imbalance: b.imbalance(), Unsettled: b.unsettled(), Starts: 1, Agreed: 1, Iterations: b.iterations}
 	var logs []*geodesic
 	for i, root := range b.roots {
 		v := b.cometric.sharp(root.X)
@@ -252,13 +250,13 @@ func (b *balance) result(lost []int) *Mean[geom.Vec] {
 	case b.ctx.Err() != nil:
 		m.Status = geom.Cancelled
 	case b.balanced() && lost != nil:
-		m.Status, m.Lost = geom.Stalled, lost
+		m.Status, m.Unmatched = geom.Stalled, lost
 	case b.balanced():
 		m.Status = geom.Converged
 	case b.iterations >= b.MaxIterations:
 		m.Status = geom.IterationLimit
 	default:
-		m.Status, m.Lost = geom.Stalled, b.missed()
+		m.Status, m.Unmatched = geom.Stalled, b.missed()
 	}
 	return m
 }

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -26,11 +27,11 @@ func vertebrae(t *testing.T) (*geom.Space[geom.Vec], [][]float64) {
 	data := morpho.MouseVertebrae()
 	aligned := expect.Must(morpho.Procrustes(data.Shapes()))
 	V := landmarks.New(60, 2, kernels.Gaussian(3*morpho.MeanSpacing(aligned.Mean, true)), geom.Integrator(ode.RK4, 10))
-	var shapes [][][]float64
+	var shapes []geom.Shape
 	for _, i := range []int{1, 2, 3, 4, 5, 6} {
 		shapes = append(shapes, aligned.Shapes[i])
 	}
-	return V.OnNumbers(), V.Vectors(shapes)
+	return V.OnNumbers(), shape.FlatAll(shapes)
 }
 
 // A mean with mismatch is what it says, by geodesics that are shot anew: momenta balance to a hundredth of their standard
@@ -38,8 +39,8 @@ func vertebrae(t *testing.T) (*geom.Space[geom.Vec], [][]float64) {
 func TestInexactMeanArrives(t *testing.T) {
 	space, x := vertebrae(t)
 	const sigma = 0.1
-	loose := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(sigma)))
-	tight := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(0.001)))
+	loose := expect.Must(stats.FrechetMean(space, x, stats.RelativeNoise(sigma)))
+	tight := expect.Must(stats.FrechetMean(space, x, stats.RelativeNoise(sigma), stats.Tolerance(0.001)))
 	for tolerance, m := range map[float64]*stats.Mean[geom.Vec]{0.01: loose, 0.001: tight} {
 		converged(t, "mean", m.Status)
 		pull, flat := make([]float64, len(m.Point)), make([]float64, len(m.Point))
@@ -70,8 +71,8 @@ func TestInexactMeanArrives(t *testing.T) {
 // With mismatch no logarithms are taken, and two landmarks may coincide in a sample; without it this is an error that names them.
 func TestInexactMeanOfCoincidentLandmarks(t *testing.T) {
 	s := landmarks.New(2, 2, kernels.Gaussian(1)).Space
-	shapes := [][][]float64{{{0, 0}, {0, 0}}, {{0.1, 0}, {0.5, 0}}, {{0, 0.1}, {0.4, 0.1}}}
-	converged(t, "mean", expect.Must(stats.FrechetMean(s, shapes, stats.Mismatch(0.2))).Status)
+	shapes := []geom.Shape{{{0, 0}, {0, 0}}, {{0.1, 0}, {0.5, 0}}, {{0, 0.1}, {0.4, 0.1}}}
+	converged(t, "mean", expect.Must(stats.FrechetMean(s, shapes, stats.RelativeNoise(0.2))).Status)
 	expect.Refused(t, expect.Error(stats.FrechetMean(s, shapes)), "sample 0", "coincide")
 }
 
@@ -79,7 +80,7 @@ func TestInexactMeanOfCoincidentLandmarks(t *testing.T) {
 func TestInexactMeanWeights(t *testing.T) {
 	space, x := vertebrae(t)
 	x = x[:3]
-	options := []stats.MeanOption{stats.Mismatch(0.3), stats.Tolerance(1e-6)}
+	options := []stats.MeanOption{stats.RelativeNoise(0.3), stats.Tolerance(1e-6)}
 	weighted := expect.Must(stats.FrechetMean(space, x, append(options, stats.Weights([]float64{2, 1, 0}))...))
 	repeated := expect.Must(stats.FrechetMean(space, [][]float64{x[0], x[0], x[1]}, options...))
 	converged(t, "weighted", weighted.Status)
@@ -94,11 +95,11 @@ func TestInexactMeanWeights(t *testing.T) {
 func TestInexactMeanStops(t *testing.T) {
 	space, x := vertebrae(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	m := expect.Must(stats.FrechetMean(space.With(geom.Context(ctx), geom.OnProgress(func(geom.Progress) { cancel() })), x, stats.Mismatch(0.3)))
+	m := expect.Must(stats.FrechetMean(space.With(geom.Context(ctx), geom.OnProgress(func(geom.Progress) { cancel() })), x, stats.RelativeNoise(0.3)))
 	if m.Status != geom.Cancelled || !(m.Imbalance > 0.01) {
 		t.Errorf("cancelled: %s, imbalance %.2g", m.Status, m.Imbalance)
 	}
-	m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(0.3), stats.MaxIterations(1)))
+	m = expect.Must(stats.FrechetMean(space, x, stats.RelativeNoise(0.3), stats.MaxIterations(1)))
 	if m.Status != geom.IterationLimit || !(m.Imbalance > 0.01) {
 		t.Errorf("one iteration: %s, imbalance %.2g", m.Status, m.Imbalance)
 	}
@@ -149,21 +150,21 @@ func TestInexactMeanNamesWhatItLoses(t *testing.T) {
 		}
 		return x
 	}
-	m := expect.Must(stats.FrechetMean(space, outlines(0, 4, 1, 3, 2, 5, 6, 7), stats.Mismatch(0.01)))
+	m := expect.Must(stats.FrechetMean(space, outlines(0, 4, 1, 3, 2, 5, 6, 7), stats.RelativeNoise(0.01)))
 	converged(t, "mean with three points in a wrong order", m.Status)
 	x := outlines(7, 6, 5, 4, 3, 2, 1, 0)
-	m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(0.01)))
+	m = expect.Must(stats.FrechetMean(space, x, stats.RelativeNoise(0.01)))
 	t.Logf("%v; imbalance %.2g, unsettled %.2g", m, m.Imbalance, m.Unsettled)
-	if m.Status != geom.Stalled || !slices.Equal(m.Lost, []int{2}) || m.Iterations > 30 || !strings.Contains(m.String(), "leave them out") {
-		t.Errorf("%v after %d iterations, lost %v, want sample 2", m, m.Iterations, m.Lost)
+	if m.Status != geom.Stalled || !slices.Equal(m.Unmatched, []int{2}) || m.Iterations > 30 || !strings.Contains(m.String(), "leave them out") {
+		t.Errorf("%v after %d iterations, lost %v, want sample 2", m, m.Iterations, m.Unmatched)
 	}
-	m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(0.01), stats.Weights([]float64{1, 1, 0, 1})))
-	if converged(t, "mean without it", m.Status); !math.IsNaN(m.Distances[2]) || m.Lost != nil {
+	m = expect.Must(stats.FrechetMean(space, x, stats.RelativeNoise(0.01), stats.Weights([]float64{1, 1, 0, 1})))
+	if converged(t, "mean without it", m.Status); !math.IsNaN(m.Distances[2]) || m.Unmatched != nil {
 		t.Errorf("%v, distances %.3g", m, m.Distances)
 	}
-	m = expect.Must(stats.FrechetMean(space, x, stats.Mismatch(1)))
-	if converged(t, "mean with a large mismatch", m.Status); m.Lost != nil {
-		t.Errorf("converged, and lost %v", m.Lost)
+	m = expect.Must(stats.FrechetMean(space, x, stats.RelativeNoise(1)))
+	if converged(t, "mean with a large mismatch", m.Status); m.Unmatched != nil {
+		t.Errorf("converged, and lost %v", m.Unmatched)
 	}
 }
 
@@ -187,7 +188,7 @@ func TestNothingIsLeftInASpace(t *testing.T) {
 		}
 	}
 	mean := func(on *geom.Space[geom.Vec], x [][]float64) []float64 {
-		return expect.Must(stats.FrechetMean(on, x, stats.Mismatch(0.1))).Point
+		return expect.Must(stats.FrechetMean(on, x, stats.RelativeNoise(0.1))).Point
 	}
 	line := func(options ...stats.MeanOption) func(on *geom.Space[geom.Vec], x [][]float64) []float64 {
 		return func(on *geom.Space[geom.Vec], x [][]float64) []float64 {
@@ -205,7 +206,7 @@ func TestNothingIsLeftInASpace(t *testing.T) {
 		x     [2][][]float64
 	}{
 		"mean":            {mouse, mean, drawn},
-		"line with noise": {pair, line(stats.Mismatch(0.1)), [2][][]float64{fast, fast[2:]}},
+		"line with noise": {pair, line(stats.RelativeNoise(0.1)), [2][][]float64{fast, fast[2:]}},
 		"line":            {pair, line(), [2][][]float64{fast, fast[2:]}},
 	} {
 		shared := c.space()

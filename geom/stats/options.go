@@ -9,19 +9,20 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/framebundle"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
-// MeanOption is an option of an estimate: Weights, Start, Tolerance and MaxIterations of all of them, Noise of FrameBundleMean, and Mismatch of
+// MeanOption is an option of an estimate: Weights, Start, Tolerance and MaxIterations of all of them, Noise of FrameBundleMean, and RelativeNoise of
 // the others. An estimate refuses one of the last two that it does not take.
 type MeanOption interface {
 	apply(*options) error
 	mean()
 }
 
-// TestOption is a MeanOption that PermutationTest and Grow take, too: Tolerance, MaxIterations and, for the former, Mismatch.
+// TestOption is a MeanOption that PermutationTest and Grow take, too: Tolerance, MaxIterations and, for the former, RelativeNoise.
 type TestOption interface {
 	MeanOption
 	test()
@@ -38,7 +39,7 @@ type options struct {
 	solve.Limits
 	weights []float64
 	start   any     // a point of the samples' type
-	sigma   float64 // of Mismatch
+	sigma   float64 // of RelativeNoise
 	noise   float64 // of Noise
 }
 
@@ -55,7 +56,7 @@ func Start[P geom.Point](y P) MeanOption {
 	return setting(func(o *options) error { o.start = y; return nil })
 }
 
-// Mismatch lets geodesics end near the samples instead of at them. It replaces the squared distance d(y, x)² by d_σ(y, x)², the
+// RelativeNoise lets geodesics end near the samples instead of at them. It replaces the squared distance d(y, x)² by d_σ(y, x)², the
 // minimum over v of
 //
 //	‖v‖²_g + |Exp_y(v) − x|²/σ².
@@ -63,12 +64,12 @@ func Start[P geom.Point](y P) MeanOption {
 // In this model deformations have the cometric as their covariance, and coordinates have independent noise of variance σ². For
 // landmarks, whose kernels have k(0) = 1, σ has no unit: it is the standard deviation of the noise relative to that of a
 // deformation. 0.1 suits outlines. Noise sets a standard deviation as a length.
-func Mismatch(share float64) TestOption {
-	return positive("Mismatch", share, func(o *options) { o.sigma = share })
+func RelativeNoise(share float64) TestOption {
+	return positive("RelativeNoise", share, func(o *options) { o.sigma = share })
 }
 
 // Noise sets σ, the standard deviation of the noise of each coordinate of the samples, in the unit of length. It is an option of FrameBundleMean.
-// FrechetMean, Regress, RegressionTest and PermutationTest take Mismatch; Grow takes neither.
+// FrechetMean, Regress, RegressionTest and PermutationTest take RelativeNoise; Grow takes neither.
 func Noise(length float64) MeanOption {
 	return positive("Noise", length, func(o *options) { o.noise = length })
 }
@@ -98,7 +99,7 @@ type run struct {
 	*geom.Task
 	space   *geom.Space[geom.Vec]
 	from    []float64 // the option Start; nil without
-	lengths bool      // it takes Noise, and no Mismatch
+	lengths bool      // it takes Noise, and no RelativeNoise
 }
 
 // newRun begins a computation with its default tolerance. An error ends it; the caller must defer end.
@@ -120,11 +121,9 @@ func set[P geom.Point, O MeanOption](r *run, s *geom.Space[P], opts []O) {
 	}
 	if r.start != nil {
 		start, ok := r.start.(P)
-		if !ok {
-			try.Fail("Start is a %T, the points of the space are %T", r.start, start)
-		}
+		try.FailIf(!ok, "Start is a %T, the points of the space are %T", r.start, start)
 		try.Do(s.Check("start", start))
-		r.from = s.Vector(start)
+		r.from = shape.Flat(start)
 	}
 }
 
@@ -143,20 +142,16 @@ func (r *run) minimise(o solve.Objective, x []float64) *solve.Minimum {
 // such as configurations up to rotation, they come close together, so that ambient means of them are near them.
 func samplesOf[P geom.Point, O MeanOption](r *run, s *geom.Space[P], samples []P, opts []O) (x [][]float64, w []float64) {
 	set(r, s, opts)
-	if r.noise > 0 && !r.lengths {
-		try.Fail("Noise(%g) is an option of FrameBundleMean: give Mismatch, which has no unit", r.noise)
-	}
-	if r.sigma > 0 && r.lengths {
-		try.Fail("Mismatch(%g) is no option of it: give Noise, a length", r.sigma)
-	}
+	try.FailIf(r.noise > 0 && !r.lengths, "Noise(%g) is an option of FrameBundleMean: give RelativeNoise, which has no unit", r.noise)
+	try.FailIf(r.sigma > 0 && r.lengths, "RelativeNoise(%g) is no option of it: give Noise, a length", r.sigma)
 	try.Do(s.CheckAll("sample", samples))
-	// Inexact fits need no logarithms.
+	// Fits with noise need no logarithms.
 	if r.sigma == 0 {
 		try.Do(s.CheckRegular("sample", samples...))
 	}
 	w = r.normalised(len(samples))
 	first := slices.Repeat(samples[:1], len(samples))
-	return s.Vectors(try.Get(framebundle.Aligned(s, first, samples))), w
+	return shape.FlatAll(try.Get(framebundle.Aligned(s, first, samples))), w
 }
 
 // normalised returns the weights of n samples, divided by their sum.
@@ -164,18 +159,12 @@ func (r *run) normalised(n int) []float64 {
 	if r.weights == nil {
 		return even(n)
 	}
-	if len(r.weights) != n {
-		try.Fail("%d weights for %d samples", len(r.weights), n)
-	}
+	try.FailIf(len(r.weights) != n, "%d weights for %d samples", len(r.weights), n)
 	for i, v := range r.weights {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			try.Fail("weight %d is %g, want a number that is not negative", i, v)
-		}
+		try.FailIf(!(v >= 0) || math.IsInf(v, 1), "weight %d is %g, want a number that is not negative", i, v)
 	}
 	sum := floats.Sum(r.weights)
-	if !(sum > 0) || math.IsInf(sum, 1) {
-		try.Fail("the weights sum to %g", sum)
-	}
+	try.FailIf(!(sum > 0) || math.IsInf(sum, 1), "the weights sum to %g", sum)
 	w := make([]float64, n)
 	for i, v := range r.weights {
 		w[i] = v / sum // 1/sum may be infinite

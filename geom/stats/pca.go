@@ -9,8 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -36,19 +38,9 @@ type PCA[P geom.Point] struct {
 // of a mode is chosen so that its component of largest absolute value is positive.
 func TangentPCA[P geom.Point](m *Mean[P]) (_ *PCA[P], err error) {
 	defer try.Catch(&err)
-	if m == nil {
-		return nil, fmt.Errorf("tangent PCA: the mean is nil: give the result of FrechetMean")
-	}
-	p := tangentPCA(&Mean[geom.Vec]{Point: geom.Numbers(m.Point), Weights: m.Weights, Velocities: numbers(m.Velocities), Momenta: numbers(m.Momenta), Status: m.Status})
-	return pcaOf(p, func(v geom.Vec) P { return geom.Like(m.Point, v) }), nil
-}
-
-func numbers[P geom.Point](x []P) [][]float64 {
-	out := make([][]float64, len(x))
-	for i := range x {
-		out[i] = geom.Numbers(x[i])
-	}
-	return out
+	try.FailIf(m == nil, "tangent PCA: the mean is nil: give the result of FrechetMean")
+	p := tangentPCA(&Mean[geom.Vec]{Point: shape.Flat(m.Point), Weights: m.Weights, Velocities: shape.FlatAll(m.Velocities), Momenta: shape.FlatAll(m.Momenta), Status: m.Status})
+	return pcaOf(p, func(v geom.Vec) P { return shape.Like(m.Point, v) }), nil
 }
 
 // pcaOf turns components of lists of numbers into those of points.
@@ -74,12 +66,9 @@ func (p *PCA[P]) Err() error { return solve.NotNil(p).Status.Err(p) }
 
 func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 	n := len(m.Velocities)
-	if n < 2 {
-		try.Fail("tangent PCA: %d samples, want at least 2", n)
-	}
-	if len(m.Momenta) != n || len(m.Weights) != n {
-		try.Fail("tangent PCA: a mean of %d velocities, %d momenta and %d weights, want as many of each", n, len(m.Momenta), len(m.Weights))
-	}
+	try.FailIf(n < 2, "tangent PCA: %d samples, want at least 2", n)
+	try.FailIf(len(m.Momenta) != n || len(m.Weights) != n,
+		"tangent PCA: a mean of %d velocities, %d momenta and %d weights, want as many of each", n, len(m.Momenta), len(m.Weights))
 	square, err := squares(m.Weights)
 	try.Do(try.Name(err, "tangent PCA"))
 	centred := func(x [][]float64) (out [][]float64) {
@@ -96,9 +85,7 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 			return 0 // they may have no logarithm
 		}
 		v := share(i) * share(j) * (floats.Dot(momenta[i], velocities[j]) + floats.Dot(momenta[j], velocities[i])) / 2
-		if !lists.Finite(v) {
-			try.Fail("tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, v)
-		}
+		try.FailIf(!lists.Finite(v), "tangent PCA: the inner product of the logarithms of samples %d and %d is %g", i, j, v)
 		return v
 	}
 	root, total := rootOf(inner, n, min(n-1, len(velocities[0])))
@@ -106,15 +93,10 @@ func tangentPCA(m *Mean[geom.Vec]) *PCA[geom.Vec] {
 	if root == nil {
 		return p
 	}
-	var eigen mat.EigenSym
-	var small mat.SymDense
-	if small.SymOuterK(1, root); !eigen.Factorize(&small, true) {
-		try.Fail("tangent PCA: the eigenvalues of the matrix of inner products were not found")
-	}
-	values := eigen.Values(nil)
-	var vectors, parts mat.Dense
-	eigen.VectorsTo(&vectors)
-	parts.Mul(root.T(), &vectors)
+	values, vectors, ok := dense.Eigen(dense.Gram(root))
+	try.FailIf(!ok, "tangent PCA: the eigenvalues of the matrix of inner products were not found")
+	var parts mat.Dense
+	parts.Mul(root.T(), vectors)
 	for k := len(values) - 1; k >= 0 && values[k] > 1e-14*values[len(values)-1]; k-- { // ascending
 		c := mat.Col(nil, k, &parts)
 		for i := range c {
@@ -195,11 +177,11 @@ func (p *PCA[P]) At(on geom.Of[P], scores ...float64) (point P, err error) {
 	if len(scores) > len(p.Modes) {
 		return point, fmt.Errorf("PCA: %d scores for %d modes", len(scores), len(p.Modes))
 	}
-	a := make([]float64, len(geom.Numbers(p.Point)))
+	a := make([]float64, len(shape.Flat(p.Point)))
 	for k, s := range scores {
-		floats.AddScaled(a, s, geom.Numbers(p.Momenta[k]))
+		floats.AddScaled(a, s, shape.Flat(p.Momenta[k]))
 	}
-	g, err := on.Geometry().Shoot(p.Point, geom.Like(p.Point, a))
+	g, err := on.Geometry().Shoot(p.Point, shape.Like(p.Point, a))
 	if err != nil {
 		return point, err
 	}

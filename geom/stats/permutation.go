@@ -34,7 +34,7 @@ var (
 	// A permutation exchanges not the samples but the residuals (Anderson, Biometrics 62, 2006): the vectors from the mean of a
 	// group to its samples, moved to the mean of another where they meet, and scaled by √(n/(n − 1)). D of a permuted group is the mean
 	// distance of its vectors from their mean, times √(n/(n − 1)). The distances alone are not exchangeable, because those of a small
-	// group are shorter and depend on each other. With Mismatch distances are the lengths ‖v‖_g of the geodesics, without the
+	// group are shorter and depend on each other. With RelativeNoise distances are the lengths ‖v‖_g of the geodesics, without the
 	// noise. The command notebooks/lab/calibrate measures how often the test rejects equal groups.
 	Dispersion = Statistic{"difference of dispersions", (*grouping).dispersion}
 )
@@ -74,23 +74,17 @@ func (c *Comparison[P]) Err() error { return solve.NotNil(c).Test.Err() }
 //
 // A test that is cancelled has the permutations computed so far.
 //
-// It takes Mismatch, Tolerance and MaxIterations; all three are those of FrechetMean, for the means.
+// It takes RelativeNoise, Tolerance and MaxIterations; all three are those of FrechetMean, for the means.
 func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Term, statistic Statistic, p linear.Permutations, opts ...TestOption) (_ *Comparison[P], err error) {
 	s := on.Geometry()
 	r := newRun("permutation test", s, 0)
 	defer r.end(&err)
-	if statistic.prepare == nil {
-		return nil, fmt.Errorf("no statistic: take MeanDistance, TangentMeanDistance or Dispersion")
-	}
+	try.FailIf(statistic.prepare == nil, "no statistic: take MeanDistance, TangentMeanDistance or Dispersion")
 	names, members := try.Get2(linear.Cells(len(samples), nil, groups))
-	if len(names) < 2 {
-		return nil, fmt.Errorf("%d groups, want at least 2", len(names))
-	}
+	try.FailIf(len(names) < 2, "%d groups, want at least 2", len(names))
 	g := &grouping{run: r, status: geom.Converged}
 	for k, of := range members {
-		if len(of) < 2 {
-			return nil, fmt.Errorf("group %s has %d samples, want at least 2 in each", names[k], len(of))
-		}
+		try.FailIf(len(of) < 2, "group %s has %d samples, want at least 2 in each", names[k], len(of))
 		g.sizes = append(g.sizes, len(of))
 	}
 	g.all, _ = samplesOf(r, s, lists.Pick(samples, slices.Concat(members...)), opts)
@@ -101,7 +95,7 @@ func PermutationTest[P geom.Point](on geom.Of[P], samples []P, groups linear.Ter
 			observed = of
 		}
 		if !r.Stopped() {
-			out.Statistic = observed(inOrder(len(g.all)))
+			out.Statistic = observed(lists.Range(len(g.all)))
 		}
 	})
 	out.Means = s.Points(g.means)
@@ -156,10 +150,7 @@ func (g *grouping) mean(members []int, quiet bool) *Mean[geom.Vec] {
 
 func (g *grouping) meanDistance() (of, observed func(order []int) float64) {
 	return func(order []int) float64 {
-		var means [][]float64
-		for _, members := range grouped(order, g.sizes) {
-			means = append(means, g.mean(members, true).Point)
-		}
+		means := lists.Each(grouped(order, g.sizes), func(members []int) []float64 { return g.mean(members, true).Point })
 		if g.means == nil {
 			g.means = means
 		}
@@ -181,7 +172,7 @@ func (g *grouping) meanDistance() (of, observed func(order []int) float64) {
 }
 
 func (g *grouping) tangentMeanDistance() (of, observed func(order []int) float64) {
-	mean := g.mean(inOrder(len(g.all)), false)
+	mean := g.mean(lists.Range(len(g.all)), false)
 	return func(order []int) float64 {
 		var velocities, momenta [][]float64
 		for _, members := range grouped(order, g.sizes) {
@@ -198,7 +189,7 @@ func (g *grouping) tangentMeanDistance() (of, observed func(order []int) float64
 
 func (g *grouping) dispersion() (of, observed func(order []int) float64) {
 	var means []*Mean[geom.Vec]
-	for k, members := range grouped(inOrder(len(g.all)), g.sizes) {
+	for k, members := range grouped(lists.Range(len(g.all)), g.sizes) {
 		var mean *Mean[geom.Vec]
 		err := try.Run(func() { mean = g.mean(members, false) })
 		try.Do(try.Name(err, "the mean of group %d, counted from 0", k))
@@ -206,10 +197,7 @@ func (g *grouping) dispersion() (of, observed func(order []int) float64) {
 	}
 	gram := g.residuals(means)
 	differ := func(order []int, dispersion func(members []int) float64) float64 {
-		var each []float64
-		for _, members := range grouped(order, g.sizes) {
-			each = append(each, dispersion(members))
-		}
+		each := lists.Each(grouped(order, g.sizes), dispersion)
 		return apart(g.sizes, func(a, b int) float64 { return math.Abs(each[a] - each[b]) })
 	}
 	return func(order []int) float64 {
@@ -223,15 +211,6 @@ func (g *grouping) dispersion() (of, observed func(order []int) float64) {
 				return sum / float64(len(members))
 			})
 		}
-}
-
-// inOrder are the numbers of n things.
-func inOrder(n int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	return order
 }
 
 // grouped are parts of an order with given sizes, one after the other.

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
@@ -24,8 +25,8 @@ type Regression[P geom.Point] struct {
 	Velocities []P       // [K], v_k at p, in the unit of length per unit of c_k
 	Momenta    []P       // [K], v_k♭
 	Fitted     []P       // γ(c_i)
-	Residuals  []float64 // d(γ(c_i), x_i); with Mismatch d_σ
-	Misses     []P       // Log of x_i at γ(c_i), tangent vectors; with Mismatch the v of the minimum in d_σ
+	Residuals  []float64 // d(γ(c_i), x_i); with RelativeNoise d_σ
+	Misses     []P       // Log of x_i at γ(c_i), tangent vectors; with RelativeNoise the v of the minimum in d_σ
 	Variance   float64   // Σ w_i Residuals_i²
 	R2         float64   // R² = 1 − Variance/Σ w_i d(y, x_i)², y the Fréchet mean of the samples; NaN if they are all at y (see FrechetMean)
 
@@ -49,7 +50,7 @@ type Regression[P geom.Point] struct {
 // Velocities[1] of both is the difference of the sexes at any age. Velocities[2] of all is the difference of their speeds, and its Velocities[1] that of
 // the sexes at age 0.
 //
-// With Mismatch(σ), for many landmarks, d_σ replaces d: a second geodesic leads from γ(c_i) towards x_i and may miss it. Only the
+// With RelativeNoise(σ), for many landmarks, d_σ replaces d: a second geodesic leads from γ(c_i) towards x_i and may miss it. Only the
 // lengths of these second geodesics are penalised, not that of γ, so the velocities are not shrunk. The points of the manifold
 // must then be coordinates: a Charted manifold is an error.
 //
@@ -57,7 +58,7 @@ type Regression[P geom.Point] struct {
 // if a sample is not a point. A search that does not converge is not an error: Status says so. RegressionTest tests whether a
 // covariate matters.
 //
-// The options are Weights, Start (of the search for the Fréchet mean), Mismatch, Tolerance (default 1e-6, with Mismatch 0.01: see
+// The options are Weights, Start (of the search for the Fréchet mean), RelativeNoise, Tolerance (default 1e-6, with RelativeNoise 0.01: see
 // solve.Minimise) and MaxIterations (500).
 //
 // # Algorithm
@@ -70,9 +71,7 @@ func Regress[P geom.Point](on geom.Of[P], samples []P, model linear.Terms, opts 
 	r := newRun("geodesic regression", s, 0)
 	defer r.end(&err)
 	x, w := samplesOf(r, s, samples, opts)
-	if len(model) == 0 {
-		return nil, fmt.Errorf("no terms: then the model is the Fréchet mean")
-	}
+	try.FailIf(len(model) == 0, "no terms: then the model is the Fréchet mean")
 	g := r.regress(try.Get(linear.NewDesign(len(x), nil, w, model...)), x, w)
 	return &Regression[P]{g.Columns, g.Origin, s.Point(g.Point), s.Points(g.Velocities), s.Points(g.Momenta), s.Points(g.Fitted), g.Residuals, s.Points(g.Misses), g.Variance, g.R2,
 		g.Iterations, g.Status}, nil
@@ -220,9 +219,9 @@ func (r *Regression[P]) At(on geom.Of[P], c ...float64) (point P, err error) {
 
 // shoot returns the geodesic from p to γ(c).
 func (r *Regression[P]) shoot(s *geom.Space[P], c []float64) (*geom.Geodesic[P], error) {
-	momentum := make([]float64, len(s.Vector(r.Point)))
+	momentum := make([]float64, len(shape.Flat(r.Point)))
 	for k, p := range r.Momenta {
-		floats.AddScaled(momentum, c[k]-r.Origin[k], s.Vector(p))
+		floats.AddScaled(momentum, c[k]-r.Origin[k], shape.Flat(p))
 	}
 	return s.Shoot(r.Point, s.Point(momentum))
 }

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -91,7 +92,7 @@ func (s *shots) follow() (lost []int) {
 	// Only momenta that are not found yet are evaluated.
 	for range 4 {
 		if which := s.open(); len(which) > 0 {
-			try.Do(s.equations(which).Broyden(s.ctx, s.only(which), 5))
+			try.Do(s.equations(which).Broyden(s.ctx, lists.Pick(s.roots, which), 5))
 		}
 	}
 	s.newton()
@@ -106,14 +107,6 @@ func (s *shots) open() (which []int) {
 		}
 	}
 	return which
-}
-
-func (s *shots) only(which []int) []*solve.Root {
-	out := make([]*solve.Root, len(which))
-	for k, i := range which {
-		out[k] = s.roots[i]
-	}
-	return out
 }
 
 // worst is the largest |F_i|.
@@ -132,8 +125,8 @@ func (s *shots) newton() {
 	if len(which) == 0 {
 		return
 	}
-	try.Do(s.equations(which).Newton(s.ctx, s.only(which), 8))
-	for _, r := range s.only(which) {
+	try.Do(s.equations(which).Newton(s.ctx, lists.Pick(s.roots, which), 8))
+	for _, r := range lists.Pick(s.roots, which) {
 		r.Done = r.Status == solve.Converged
 	}
 }
@@ -153,10 +146,7 @@ func (s *shots) call(name string, fn func(space *geom.Space[geom.Vec], y, varian
 	}
 	args := []any{y, s.variance, x}
 	for _, r := range rows {
-		padded := make([][]float64, size)
-		for k := range padded {
-			padded[k] = r[min(k, len(r)-1)]
-		}
+		padded := lists.Make(size, func(k int) []float64 { return r[min(k, len(r)-1)] })
 		args = append(args, padded)
 	}
 	space := s.space
@@ -182,11 +172,7 @@ func (s *shots) equations(which []int) solve.System {
 			}, which, p, dp))
 		},
 		Precondition: func(f [][]float64) ([][]float64, error) {
-			out := make([][]float64, len(f))
-			for k := range f {
-				out[k] = s.cometric.solve(s.variance, f[k])
-			}
-			return out, nil
+			return lists.Make(len(f), func(k int) []float64 { return s.cometric.solve(s.variance, f[k]) }), nil
 		},
 	}
 }
@@ -203,10 +189,7 @@ func (s *shots) distances() (squares, misses []float64) {
 
 // velocities returns the p_i♯ at the y_i.
 func (s *shots) velocities() [][]float64 {
-	p := make([][]float64, len(s.roots))
-	for i, r := range s.roots {
-		p[i] = r.X
-	}
+	p := lists.Each(s.roots, func(r *solve.Root) []float64 { return r.X })
 	return musical(s.space, "sharp", s.y, p, geom.Covector, geom.Vector, geom.Sharp).Matrix(0)
 }
 
@@ -261,7 +244,7 @@ type cometric struct {
 	k       *mat.SymDense
 	width   int
 	values  []float64
-	vectors mat.Dense
+	vectors *mat.Dense
 }
 
 func cometricAt(space *geom.Space[geom.Vec], y []float64) *cometric {
@@ -271,14 +254,12 @@ func cometricAt(space *geom.Space[geom.Vec], y []float64) *cometric {
 		}
 		return []*graph.Node{geom.CometricMatrix(space.M, in[0])}
 	}, y))
-	n := len(out.Matrix(0))
+	n, ok := len(out.Matrix(0)), lists.Finite(floats.Norm(out.Flat(0), 1))
 	c := &cometric{k: mat.NewSymDense(n, out.Flat(0)), width: len(y) / n}
-	var eigen mat.EigenSym
-	if !lists.Finite(floats.Norm(out.Flat(0), 1)) || !eigen.Factorize(c.k, true) {
-		try.Fail("the metric is singular or not finite at a point of the search: give a Start closer to the samples; for landmarks, take a narrower kernel")
+	if ok {
+		c.values, c.vectors, ok = dense.Eigen(c.k)
 	}
-	c.values = eigen.Values(nil)
-	eigen.VectorsTo(&c.vectors)
+	try.FailIf(!ok, "the metric is singular or not finite at a point of the search: give a Start closer to the samples; for landmarks, take a narrower kernel")
 	return c
 }
 
@@ -299,6 +280,6 @@ func (c *cometric) solve(variance float64, v []float64) []float64 {
 	for i, l := range c.values {
 		floats.Scale(1/(math.Max(l, 0)+variance), parts.RawRowView(i))
 	}
-	p.Mul(&c.vectors, &parts)
+	p.Mul(c.vectors, &parts)
 	return p.RawMatrix().Data
 }

@@ -178,14 +178,14 @@ func TestCancelledIsUnknown(t *testing.T) {
 	space := landmarks.New(3, 2, kernels.Gaussian(1)).With(geom.Context(ctx))
 	shapes := []geom.Shape{{{0, 0}, {1, 0}, {0, 1}}, {{0, 0}, {1.2, 0}, {0, 1}}, {{0, 0}, {1, 0.3}, {0, 1}}}
 	mean := expect.Must(stats.FrechetMean(space, shapes))
-	for _, m := range []*stats.Mean[geom.Shape]{mean, expect.Must(stats.FrechetMean(space, shapes, stats.Mismatch(0.1)))} {
+	for _, m := range []*stats.Mean[geom.Shape]{mean, expect.Must(stats.FrechetMean(space, shapes, stats.RelativeNoise(0.1)))} {
 		if m.Status != geom.Cancelled || !math.IsNaN(m.Variance) || !math.IsNaN(m.Distances[0]+m.Distances[1]+m.Distances[2]) {
 			t.Errorf("%v, distances %v", m, m.Distances)
 		}
 	}
 	_, err := stats.TangentPCA(mean)
 	expect.Refused(t, err, "is NaN")
-	for _, options := range [][]stats.MeanOption{nil, {stats.Mismatch(0.1)}} {
+	for _, options := range [][]stats.MeanOption{nil, {stats.RelativeNoise(0.1)}} {
 		g := expect.Must(stats.Regress(space, shapes, along([]float64{1, 2, 3}), options...))
 		if g.Status != geom.Cancelled || !math.IsNaN(g.R2) || !math.IsNaN(g.Variance) || !math.IsNaN(g.Residuals[0]) {
 			t.Errorf("%v, residuals %v", g, g.Residuals)

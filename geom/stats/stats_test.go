@@ -18,6 +18,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stats"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -116,7 +117,7 @@ func TestFlatSpace(t *testing.T) {
 	}
 
 	// With mismatch neither is another: what d_σ penalises is the way from the line to the samples.
-	inexactLine := expect.Must(stats.Regress(space, x, along(times), stats.Weights(w), stats.Mismatch(0.4), stats.Tolerance(1e-8)))
+	inexactLine := expect.Must(stats.Regress(space, x, along(times), stats.Weights(w), stats.RelativeNoise(0.4), stats.Tolerance(1e-8)))
 	converged(t, "inexact regression", inexactLine.Status)
 	for c, v := range inexactLine.Velocities[0] {
 		y := make([]float64, len(x))
@@ -130,7 +131,7 @@ func TestFlatSpace(t *testing.T) {
 
 	// d_σ² = |x − y|²_(g*+σ²)⁻¹ where space is flat: the mean stays, the variance shrinks.
 	sigma := 0.4
-	inexact := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(1e-8)))
+	inexact := expect.Must(stats.FrechetMean(space, x, stats.RelativeNoise(sigma), stats.Tolerance(1e-8)))
 	converged(t, "inexact mean", inexact.Status)
 	expect.Abs(t, "inexact mean", inexact.Point, m.Point, 1e-7)
 	var cometric, shrunk mat.Dense
@@ -145,7 +146,7 @@ func TestFlatSpace(t *testing.T) {
 	}
 	// Nor do momenta that are searched for only roughly on the way move it.
 	for _, sigma := range []float64{0.1, 0.003} {
-		rough := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(sigma)))
+		rough := expect.Must(stats.FrechetMean(space, x, stats.RelativeNoise(sigma)))
 		converged(t, "inexact mean at the usual tolerance", rough.Status)
 		expect.Abs(t, "inexact mean at the usual tolerance", rough.Point, m.Point, 1e-9)
 	}
@@ -332,7 +333,7 @@ func callosumSpace(t *testing.T, n int) (*geom.Space[geom.Vec], []float64) {
 	d := morpho.CorpusCallosum().Scale(1.0 / 20)
 	q := expect.Must(morpho.Resample(d.Shape("jhu_atlas"), n, true))
 	space := landmarks.New(n, 2, kernels.Gaussian(morpho.MeanSpacing(q, true)), geom.Integrator(ode.RK4, 10))
-	return space.OnNumbers(), space.Vector(q)
+	return space.OnNumbers(), shape.Flat(q)
 }
 
 func TestLandmarks(t *testing.T) {
@@ -357,7 +358,7 @@ func TestLandmarks(t *testing.T) {
 
 	// With mismatch the momenta sum to zero, and end as the force of the misses, p_i(1) = −(Exp_y(v_i) − x_i)/σ².
 	const sigma = 0.3
-	inexact := expect.Must(stats.FrechetMean(space, x, stats.Mismatch(sigma), stats.Tolerance(1e-7)))
+	inexact := expect.Must(stats.FrechetMean(space, x, stats.RelativeNoise(sigma), stats.Tolerance(1e-7)))
 	converged(t, "inexact mean", inexact.Status)
 	pull = make([]float64, len(q))
 	for i, p := range inexact.Momenta {
@@ -431,15 +432,15 @@ func TestBadInput(t *testing.T) {
 		"weight 1 is -2":                         expect.Error(stats.FrechetMean(plane, x, stats.Weights([]float64{1, -2, 3, 4}))),
 		"the weights sum to 0":                   expect.Error(stats.FrechetMean(plane, x, stats.Weights(make([]float64, 4)))),
 		"the start has 1 coordinates":            expect.Error(stats.FrechetMean(plane, x, stats.Start([]float64{1}))),
-		"Mismatch(0)":                            expect.Error(stats.FrechetMean(plane, x, stats.Mismatch(0))),
+		"RelativeNoise(0)":                       expect.Error(stats.FrechetMean(plane, x, stats.RelativeNoise(0))),
 		"Noise(0.1) is an option of":             expect.Error(stats.FrechetMean(plane, x, stats.Noise(0.1))),
-		"Mismatch(0.1) is no option":             expect.Error(stats.FrameBundleMean(plane, x, 1, stats.Mismatch(0.1))),
-		"Grow takes exact geodesics":             expect.Error(stats.Grow(plane, []stats.Track[geom.Vec]{{Times: []float64{0, 1, 2}, Points: x[:3]}, {Times: []float64{0, 1, 2}, Points: x[1:]}}, stats.Mismatch(0.1))),
+		"RelativeNoise(0.1) is no option":        expect.Error(stats.FrameBundleMean(plane, x, 1, stats.RelativeNoise(0.1))),
+		"Grow takes exact geodesics":             expect.Error(stats.Grow(plane, []stats.Track[geom.Vec]{{Times: []float64{0, 1, 2}, Points: x[:3]}, {Times: []float64{0, 1, 2}, Points: x[1:]}}, stats.RelativeNoise(0.1))),
 		"Tolerance(-1)":                          expect.Error(stats.FrechetMean(plane, x, stats.Tolerance(-1))),
 		"MaxIterations(0)":                       expect.Error(stats.FrechetMean(plane, x, stats.MaxIterations(0))),
 		"the cometric has rank 2 in dimension 3": expect.Error(stats.FrechetMean(geom.On(manifold.Heisenberg()), [][]float64{{1, 2, 3}})),
 		"not on the manifold":                    expect.Error(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 1}, {0, 1}})),
-		"manifolds with coordinates":             expect.Error(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 0}, {0, 1}}, stats.Mismatch(1))),
+		"manifolds with coordinates":             expect.Error(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 0}, {0, 1}}, stats.RelativeNoise(1))),
 		"cut locus":                              expect.Error(stats.FrechetMean(geom.On(manifold.Sphere(1)), [][]float64{{1, 0}, {-1, 0}})),
 		"1 samples, want at least 2":             expect.Error(stats.TangentPCA(one)),
 		"term c0: 3 values for 4 samples":        expect.Error(stats.Regress(plane, x, along([]float64{1, 2, 3}))),

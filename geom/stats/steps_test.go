@@ -76,7 +76,7 @@ func TestStepsOfStatistics(t *testing.T) {
 	}
 }
 
-// The same with Mismatch, of landmarks that move by many widths of their kernel.
+// The same with RelativeNoise, of landmarks that move by many widths of their kernel.
 func TestStepsWithMismatch(t *testing.T) {
 	t.Parallel()
 	s := landmarks.New(4, 2, kernels.Gaussian(1))
@@ -84,7 +84,7 @@ func TestStepsWithMismatch(t *testing.T) {
 	q := geom.Shape{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
 	x := []geom.Shape{q, expect.Must(fine.Exp(q, geom.Shape{{15, 0}, {50, 5}, {50, 50}, {0, 30}})).End}
 	deviation := func(on *landmarks.Space) float64 {
-		m := expect.Must(stats.FrechetMean(on, x, stats.Mismatch(0.05), stats.Tolerance(1e-4)))
+		m := expect.Must(stats.FrechetMean(on, x, stats.RelativeNoise(0.05), stats.Tolerance(1e-4)))
 		if m.Status != geom.Converged {
 			t.Error(m)
 		}

@@ -14,14 +14,16 @@ import (
 	"anatomy/geom/framebundle"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
 // Uncertainty describes how far the Fréchet mean y of samples is from that of the population they were drawn from: Log_y of the latter is about
-// normal, with mean 0 and a covariance of the variances along the modes. Without Mismatch, modes are orthonormal and lengths are measured in the
-// metric at y. With Mismatch both are those of the coordinates, because the noise is in coordinates.
+// normal, with mean 0 and a covariance of the variances along the modes. Without RelativeNoise, modes are orthonormal and lengths are measured in the
+// metric at y. With RelativeNoise both are those of the coordinates, because the noise is in coordinates.
 type Uncertainty[P geom.Point] struct {
 	Point         P         // y
 	Modes         []P       // u_k, orthonormal tangent vectors at y
@@ -29,7 +31,7 @@ type Uncertainty[P geom.Point] struct {
 	Variances     []float64 // along the modes, in the unit of lengths squared, the largest first; those below 1e-12 of the largest are left out
 	StandardError float64   // √Σ Variances, the root of the expected ‖Log_y‖²
 	Size          float64   // 1/Σ w_i², for equal weights the number of samples
-	Stiffness     []float64 // the eigenvalues of H, above 0 at a minimum; without Mismatch 1 in flat space and more where curvature is negative
+	Stiffness     []float64 // the eigenvalues of H, above 0 at a minimum; without RelativeNoise 1 in flat space and more where curvature is negative
 }
 
 // MeanUncertainty returns the covariance of a Fréchet mean y by the central limit theorem,
@@ -37,8 +39,8 @@ type Uncertainty[P geom.Point] struct {
 //	H⁻¹ S H⁻¹,  S = Σ w_i² p_i p_iᵀ/(1 − 2w_i + Σ_j w_j²),  H = Σ w_i Hess_y ½ d(y, x_i)²,
 //
 // where p_i are the momenta of the logarithms of the samples x_i (Bhattacharya and Patrangenaru, Ann. Statist. 33, 2005). In flat space and without
-// Mismatch H = 1, and for equal weights this is the covariance of the logarithms divided by N. For any weights S is unbiased there if the samples
-// have one covariance: for independent x_i of variance 1, p_i = x_i − Σ_j w_j x_j has the variance 1 − 2w_i + Σ_j w_j². With Mismatch, H is the mean
+// RelativeNoise H = 1, and for equal weights this is the covariance of the logarithms divided by N. For any weights S is unbiased there if the samples
+// have one covariance: for independent x_i of variance 1, p_i = x_i − Σ_j w_j x_j has the variance 1 − 2w_i + Σ_j w_j². With RelativeNoise, H is the mean
 // Hessian of ½ d_σ².
 //
 // Where the curvature is positive, H < 1, and the mean is less certain than the logarithms alone say. If H is singular, the mean
@@ -59,28 +61,21 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 	s := on.Geometry()
 	r := newRun("uncertainty of a mean", s, 0)
 	defer r.end(&err)
-	if m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta) {
-		return nil, fmt.Errorf("want a mean of at least 2 samples with their momenta, as FrechetMean returns it")
-	}
-	if m.Status != geom.Converged {
-		return nil, fmt.Errorf("the mean is %s, want one that has converged", m.Status)
-	}
+	try.FailIf(m == nil || len(m.Momenta) < 2 || len(m.Weights) != len(m.Momenta),
+		"want a mean of at least 2 samples with their momenta, as FrechetMean returns it")
+	try.FailIf(m.Status != geom.Converged, "the mean is %s, want one that has converged", m.Status)
 	square := try.Get(squares(m.Weights))
-	y, d := s.Vector(m.Point), s.M.Dim()
-	basis, flat := basisFor(r, y, m.Mismatch > 0)
-	momenta := s.Vectors(m.Momenta)
+	y, d := shape.Flat(m.Point), s.M.Dim()
+	basis, flat := basisFor(r, y, m.RelativeNoise > 0)
+	momenta := shape.FlatAll(m.Momenta)
 	a, pull, largest := scatter(momenta, m.Weights, square, basis)
-	if largest == 0 {
-		return nil, fmt.Errorf("all samples are at the mean")
-	}
+	try.FailIf(largest == 0, "all samples are at the mean")
 	if balance := mat.Norm(pull, 2) / mat.Norm(a, 2); !(balance < 0.1) {
 		return nil, fmt.Errorf("the logarithms have a mean of %.2g standard errors, want 0: the Tolerance of the mean was too large, or these are not the samples or weights of the mean", balance)
 	}
-	symmetric, off := r.meanHessian(y, momenta, m.Weights, basis, 1e-4*largest, m.Mismatch)
+	symmetric, off := r.meanHessian(y, momenta, m.Weights, basis, 1e-4*largest, m.RelativeNoise)
 	var eigen mat.EigenSym
-	if !eigen.Factorize(symmetric, false) {
-		return nil, fmt.Errorf("the Hessian of the sum of squared distances has no eigenvalues in double precision")
-	}
+	try.FailIf(!eigen.Factorize(symmetric, false), "the Hessian of the sum of squared distances has no eigenvalues in double precision")
 	u := &Uncertainty[P]{Point: m.Point, Size: 1 / square, Stiffness: eigen.Values(nil)}
 	if least, most := u.Stiffness[0], u.Stiffness[d-1]; !(least > 1e-5*most) {
 		return nil, fmt.Errorf("the sum of squared distances does not grow in every direction, its Hessian has the eigenvalue %.2g: the point is no local minimum, or the samples reach their cut loci", least)
@@ -88,19 +83,13 @@ func MeanUncertainty[P geom.Point](on geom.Of[P], m *Mean[P]) (_ *Uncertainty[P]
 		return nil, fmt.Errorf("the Hessian of the sum of squared distances is symmetric to %.2g of it alone: take more steps (geom.Integrator)", off/most)
 	}
 	var inverse mat.Cholesky
-	var root, modes mat.Dense
-	if !inverse.Factorize(symmetric) || inverse.SolveTo(&root, a) != nil {
-		return nil, fmt.Errorf("the Hessian of the sum of squared distances has no inverse in double precision")
-	}
-	covariance := mat.NewSymDense(d, nil)
-	covariance.SymOuterK(1, &root) // H⁻¹ A (H⁻¹ A)ᵀ
-	if !eigen.Factorize(covariance, true) {
-		return nil, fmt.Errorf("the covariance has no eigenvalues in double precision")
-	}
-	eigen.VectorsTo(&modes)
-	variances := eigen.Values(nil)
+	var root mat.Dense
+	try.FailIf(!inverse.Factorize(symmetric) || inverse.SolveTo(&root, a) != nil,
+		"the Hessian of the sum of squared distances has no inverse in double precision")
+	variances, modes, ok := dense.Eigen(dense.Gram(&root)) // H⁻¹ A (H⁻¹ A)ᵀ
+	try.FailIf(!ok, "the covariance has no eigenvalues in double precision")
 	for k := d - 1; k >= 0 && len(u.Modes) < len(momenta)-1 && variances[k] > 1e-12*variances[d-1]; k-- { // ascending
-		c := mat.Col(nil, k, &modes)
+		c := mat.Col(nil, k, modes)
 		mode := lists.Combine(c, basis)
 		floats.Scale(signOf(mode), c)
 		u.Modes, u.Covectors = append(u.Modes, s.Point(lists.Combine(c, basis))), append(u.Covectors, s.Point(lists.Combine(c, flat)))
@@ -138,22 +127,15 @@ func (r *run) meanHessian(y []float64, momenta [][]float64, w []float64, basis [
 		if w[i] == 0 {
 			continue
 		}
-		if r.Stopped() {
-			try.Fail("interrupted at sample %d of %d", i, len(momenta))
-		}
+		try.FailIf(r.Stopped(), "interrupted at sample %d of %d", i, len(momenta))
 		h, err := r.hessian(y, p, basis, step, sigma)
 		try.Do(try.Name(err, "sample %d", i))
 		h.Scale(w[i], h)
 		hessian.Add(hessian, h)
 	}
-	symmetric = mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := range i + 1 {
-			symmetric.SetSym(i, j, (hessian.At(i, j)+hessian.At(j, i))/2)
-			off = max(off, math.Abs(hessian.At(i, j)-hessian.At(j, i)))
-		}
-	}
-	return symmetric, off
+	var skew mat.Dense
+	skew.Sub(hessian, hessian.T())
+	return dense.Symmetric(hessian), mat.Max(&skew)
 }
 
 // Radii returns the half axes, along the modes, of the ellipsoid of tangent vectors that holds Log_y of the population's mean with a probability,
@@ -192,12 +174,11 @@ func (u *Uncertainty[P]) Factor(probability float64, d int) (float64, error) {
 // after the other.
 func (u *Uncertainty[P]) Covariance() [][]float64 {
 	solve.NotNil(u)
-	var frame []P
-	for k, mode := range u.Modes {
-		v := geom.Numbers(mode)
-		frame = append(frame, geom.Like(u.Point, floats.ScaleTo(make([]float64, len(v)), math.Sqrt(u.Variances[k]), v)))
+	frame := shape.FlatAll(u.Modes)
+	for k, v := range frame {
+		frame[k] = floats.ScaleTo(make([]float64, len(v)), math.Sqrt(u.Variances[k]), v)
 	}
-	return framebundle.At(u.Point, frame...).Covariance()
+	return framebundle.At(shape.Flat(u.Point), frame...).Covariance()
 }
 
 // String says what the uncertainty is in one line.
@@ -224,9 +205,8 @@ func basisFor(r *run, y []float64, coordinates bool) (basis, flat [][]float64) {
 	}, y))
 	basis, flat = out.Matrix(0), out.Matrix(1)
 	for k := range basis {
-		if !lists.Finite(floats.Sum(basis[k])) || !lists.Finite(floats.Sum(flat[k])) {
-			try.Fail("the metric at the mean is singular: take a mean with Mismatch")
-		}
+		try.FailIf(!lists.Finite(floats.Sum(basis[k])) || !lists.Finite(floats.Sum(flat[k])),
+			"the metric at the mean is singular: take a mean with RelativeNoise")
 	}
 	return basis, flat
 }

@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
@@ -39,7 +40,7 @@ const (
 )
 
 // Bridges are weighted paths of Brownian motion that start at one point and are at another at time T. A weighted mean over the
-// paths estimates the mean over Brownian motion that is conditioned to end there. Paths that diverge are left out: see Likelihood.Lost.
+// paths estimates the mean over Brownian motion that is conditioned to end there. Paths that diverge are left out: see Likelihood.Diverged.
 type Bridges[P geom.Point] struct {
 	Times  []float64 // T s(2 − s) at s = 0, 1/n, …, 1: steps are shorter near the end, where the drift to the end is strong
 	Points [][]P     // Points[k][i] is path k at Times[i]
@@ -53,7 +54,7 @@ type Bridges[P geom.Point] struct {
 
 // String says what the bridges are in one line.
 func (b *Bridges[P]) String() string {
-	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g%s", len(b.Points), b.EffectiveSize, b.Log, b.StandardError, sayLost(b.Lost))
+	return fmt.Sprintf("%d bridges, effective size %.3g, log p = %.4g ± %.2g%s", len(b.Points), b.EffectiveSize, b.Log, b.StandardError, sayLost(b.Diverged))
 }
 
 // Likelihood is an estimate of a transition density p_T(x, v) of Brownian motion, with respect to the Riemannian volume.
@@ -63,7 +64,7 @@ func (b *Bridges[P]) String() string {
 // comes round to v in another way than it would by itself does not arrive: it leaves out a share of the density of about Wound.
 type Likelihood struct {
 	Log float64 // log p_T(x, v)
-	// StandardError of Log has in it the spread of the weights, Wound, Lost and StepError: +Inf where the weights spread too far, or have too
+	// StandardError of Log has in it the spread of the weights, Wound, Diverged and StepError: +Inf where the weights spread too far, or have too
 	// long a tail, to tell, NaN of one path or one step. The share of two standard errors that hold log p was counted: see the table of make calibrate.
 	StandardError float64
 	// StepError estimates the error of the time step in Log, which falls with 1/Run.Steps: Log of the same paths with half as many
@@ -71,9 +72,9 @@ type Likelihood struct {
 	StepError     float64
 	EffectiveSize float64 // (Σ w)²/Σ w²: how many paths of equal weight these are worth
 	Wound         float64 // the share that paths which passed the cut locus of v have in the weights; 0 where windings are summed
-	// Lost is how many paths diverged, where they left the chart of v or steps were too long. They have the weight 0, and their share is in
+	// Diverged is how many paths diverged, where they left the chart of v or steps were too long. They have the weight 0, and their share is in
 	// StandardError. It is an error if they are more than a tenth.
-	Lost int
+	Diverged int
 }
 
 // Bridge simulates Brownian motion from x, conditioned to be at v at the time r.Time: r.Paths weighted paths of r.Steps steps.
@@ -112,9 +113,7 @@ func Bridge[P geom.Point](on geom.Of[P], proposal Proposal, x, v P, r Run) (_ *B
 // Likelihood for each point of v, with its standard error and its discretisation error. The errors are those of Bridge.
 func LogLikelihood[P geom.Point](on geom.Of[P], proposal Proposal, x P, v []P, r Run) (_ []Likelihood, err error) {
 	defer try.Named(&err, "LogLikelihood")
-	if len(v) == 0 {
-		return nil, fmt.Errorf("no observations: give at least one")
-	}
+	try.FailIf(len(v) == 0, "no observations: give at least one")
 	out := runBridges(on.Geometry(), proposal, "LogLikelihood", x, v, &r, false)
 	estimates := make([]Likelihood, len(v))
 	for j := range v {
@@ -208,10 +207,10 @@ func (b *weighted) estimate(first, end, steps int) Likelihood {
 	logWeights, coarse := b.logWeights[first:end], b.coarse[first:end]
 	n := float64(len(logWeights))
 	lost, away := lose(logWeights), lose(coarse)
-	if float64(lost) > mostLost*n {
-		try.Fail("%d of %.0f paths diverge: they leave the chart of the end, or the steps are too long; use a shorter time, more steps only if fewer paths diverge with them",
-			lost, n)
-	}
+	try.FailIf(float64(lost) > mostLost*n,
+		"%d of %.0f paths diverge: they leave the chart of the end, or the steps are too long; "+
+			"use a shorter time, more steps only if fewer paths diverge with them",
+		lost, n)
 	total, size, spread := spreadOf(logWeights)
 	if b.inCharts && spread > 1e-9 && tail(logWeights, total) > math.Min(0.7, 1-1/math.Log10(n)) {
 		spread = math.Inf(1)
@@ -239,7 +238,7 @@ func (b *weighted) estimate(first, end, steps int) Likelihood {
 		StepError:     step,
 		EffectiveSize: size,
 		Wound:         share,
-		Lost:          lost,
+		Diverged:      lost,
 	}
 }
 
@@ -264,7 +263,7 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 	defer task.End()
 	xi := r.bridging(rows, d)
 	ends := make([][]float64, rows)
-	for k, end := range s.Vectors(v) {
+	for k, end := range shape.FlatAll(v) {
 		for i := range r.Paths {
 			ends[k*r.Paths+i] = end
 		}
@@ -274,14 +273,9 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 	size := (rows + blocks - 1) / blocks
 	out := &weighted{inCharts: inCharts(m, proposal), winds: inCharts(m, proposal) && geom.IsCharted(m)}
 	for done := 0; done < rows; {
-		if task.Report(geom.Progress{Iteration: done, Total: rows}) {
-			try.Fail("%w after %d of %d paths", context.Cause(task.Context()), done, rows)
-		}
+		try.FailIf(task.Report(geom.Progress{Iteration: done, Total: rows}), "%w after %d of %d paths", context.Cause(task.Context()), done, rows)
 		first := min(done, rows-size)
-		noise := make([][][]float64, r.Steps)
-		for i := range noise {
-			noise[i] = xi[i][first : first+size]
-		}
+		noise := lists.Make(r.Steps, func(i int) [][]float64 { return xi[i][first : first+size] })
 		values := try.Get(s.Call(operation{what, proposal, keep}, func(in []*Node) []*Node {
 			x, v, T, xi := in[0], in[1], in[2], in[3]
 			paths := v.Shape().Dim(0)
@@ -294,7 +288,7 @@ func runBridges[P geom.Point](s *geom.Space[P], proposal Proposal, what string, 
 				out = append(out, Slice(law, fine), Transpose(SliceAxis(path, 1, fine), 0, 1))
 			}
 			return out
-		}, s.Vector(x), ends[first:first+size], r.Time, noise))
+		}, shape.Flat(x), ends[first:first+size], r.Time, noise))
 		again := done - first
 		out.logWeights = append(out.logWeights, values.Vector(0)[again:]...)
 		out.coarse = append(out.coarse, values.Vector(1)[again:]...)
@@ -319,15 +313,12 @@ func (o operation) String() string { return o.name }
 
 func checkBridges[P geom.Point](s *geom.Space[P], proposal Proposal, x P, v []P, r *Run) {
 	r.check()
-	if proposal != Guided && proposal != DelyonHu {
-		try.Fail("proposal %d, want Guided or DelyonHu", proposal)
-	}
+	try.FailIf(proposal != Guided && proposal != DelyonHu, "proposal %d, want Guided or DelyonHu", proposal)
 	try.Do(s.Check("start", x))
 	try.Do(s.CheckAll("end", v))
 	try.Do(s.CheckRegular("end", append([]P{x}, v...)...))
-	if s.M.Dim() == 1 && geom.IsCharted(s.M) && inCharts(s.M, proposal) {
-		try.Fail("paths in a chart of a curve do not come round it: use Guided on a manifold with closed forms")
-	}
+	try.FailIf(s.M.Dim() == 1 && geom.IsCharted(s.M) && inCharts(s.M, proposal),
+		"paths in a chart of a curve do not come round it: use Guided on a manifold with closed forms")
 }
 
 // repeatRows repeats every row of v, [J, a], n times, [J·n, a].

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/framebundle"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
@@ -51,7 +52,7 @@ func Projected[P geom.Point](on geom.Of[P], start P) (_ Process[P], err error) {
 	out := try.Get(s.Call(operation{name: what}, func(in []*Node) []*Node {
 		at := geom.At(s.M, in[0])
 		return []*Node{geom.MetricMatrix(at.Manifold, at.X), at.Euclidean(at.X)}
-	}, s.Vector(start)))
+	}, shape.Flat(start)))
 	own, ambient := out.Flat(0), out.Flat(1)
 	if off := floats.Distance(own, ambient, 2); !(off <= 1e-8*floats.Norm(ambient, 2)) {
 		return Process[P]{}, fmt.Errorf("the metric differs by %.3g from that of the ambient space: use Brownian", off)
@@ -106,12 +107,11 @@ func Orthonormal[P geom.Point](on geom.Of[P], x P) (_ []P, err error) {
 	out := try.Get(s.Call(operation{name: "Orthonormal"}, func(in []*Node) []*Node {
 		at := geom.At(s.M, in[0])
 		return []*Node{at.Leave(geom.Vector, linalg.T(geom.Orthonormal(at.Manifold, at.X)))}
-	}, s.Vector(x)))
+	}, shape.Flat(x)))
 	basis := out.Matrix(0)
 	for _, v := range basis {
-		if !lists.Finite(v...) {
-			return nil, fmt.Errorf("the metric at the point %v has no basis in double precision: the point is out of the chart, or its numbers are too large", x)
-		}
+		try.FailIf(!lists.Finite(v...),
+			"the metric at the point %v has no basis in double precision: the point is out of the chart, or its numbers are too large", x)
 	}
 	return s.Points(basis), nil
 }

@@ -21,14 +21,10 @@ import (
 // Each covariance LLᵀ has one such L. Another shape of L and entries that are not finite are errors.
 func Correlated[P geom.Point](p Process[P], factor [][]float64) (_ Process[P], err error) {
 	defer try.Named(&err, "Correlated")
-	if len(factor) != p.Noise {
-		try.Fail("a factor of %d rows for noise in R^%d", len(factor), p.Noise)
-	}
+	try.FailIf(len(factor) != p.Noise, "a factor of %d rows for noise in R^%d", len(factor), p.Noise)
 	params := []any{}
 	for i, row := range factor {
-		if len(row) != p.Noise {
-			try.Fail("row %d of the factor has %d numbers, want %d", i, len(row), p.Noise)
-		}
+		try.FailIf(len(row) != p.Noise, "row %d of the factor has %d numbers, want %d", i, len(row), p.Noise)
 		for j, x := range row {
 			switch {
 			case !lists.Finite(x) || j > i && x != 0 || j == i && x <= 0:

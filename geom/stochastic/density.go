@@ -1,13 +1,13 @@
 package stochastic
 
 import (
-	"fmt"
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 )
 
@@ -22,9 +22,7 @@ import (
 func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64) (_ []float64, err error) {
 	defer try.Named(&err, "Density")
 	s := on.Geometry()
-	if !(bandwidth > 0) || math.IsInf(bandwidth, 1) {
-		return nil, fmt.Errorf("bandwidth %g, want a finite positive number", bandwidth)
-	}
+	try.FailIf(!(bandwidth > 0) || math.IsInf(bandwidth, 1), "bandwidth %g, want a finite positive number", bandwidth)
 	try.Do(s.CheckAll("sample", samples))
 	try.Do(s.CheckAll("point", points))
 	try.Do(s.CheckRegular("point", points...))
@@ -42,12 +40,10 @@ func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64
 		values := linalg.NaNWhere(LogicalNot(LogicalAll(IsFinite(g), -1, -2)), ReduceSum(terms, 0))
 		norm := MulScalar(Pow(MulScalar(Square(h), 2*math.Pi), Scalar(h.Graph(), h.DType(), 0.5*float64(d))), float64(n))
 		return []*Node{Div(values, norm)}
-	}, s.Vectors(samples), s.Vectors(points), bandwidth))
+	}, shape.FlatAll(samples), shape.FlatAll(points), bandwidth))
 	values := out.Vector(0)
 	for i, v := range values {
-		if math.IsNaN(v) {
-			return nil, fmt.Errorf("the metric is singular at point %d: take a point where it is finite", i)
-		}
+		try.FailIf(math.IsNaN(v), "the metric is singular at point %d: take a point where it is finite", i)
 	}
 	return values, nil
 }

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 )
@@ -21,16 +22,16 @@ type Meetings[P geom.Point] struct {
 	LogWeights []float64 // of Points; the mean of exp(LogWeights) is exp(Log)
 
 	Log float64 // log ∫ Π_j p_T(x_j, y) dy
-	// StandardError of Log has in it the spread of the weights, StepError and the share of Lost: +Inf where the weights spread too far to tell.
+	// StandardError of Log has in it the spread of the weights, StepError and the share of Diverged: +Inf where the weights spread too far to tell.
 	StandardError float64
 	StepError     float64 // log Z_2n − Log: see Meet
 	EffectiveSize float64 // (Σ w)²/Σ w² of Points
-	Lost          int     // paths of 2·Run.Steps steps that diverged: they are not among Points
+	Diverged      int     // paths of 2·Run.Steps steps that diverged: they are not among Points
 }
 
 // String says what the meetings are in one line.
 func (m *Meetings[P]) String() string {
-	return fmt.Sprintf("%d meetings, effective size %.3g, log density %.4g ± %.2g%s", len(m.Points), m.EffectiveSize, m.Log, m.StandardError, sayLost(m.Lost))
+	return fmt.Sprintf("%d meetings, effective size %.3g, log density %.4g ± %.2g%s", len(m.Points), m.EffectiveSize, m.Log, m.StandardError, sayLost(m.Diverged))
 }
 
 // Weights returns the weights of the points, which sum to their number.
@@ -62,9 +63,7 @@ func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meeting
 	defer try.Named(&err, what)
 	s := on.Geometry()
 	r.check()
-	if len(samples) < 2 || r.Steps < 2 {
-		return nil, fmt.Errorf("%d samples and %d steps, want at least 2 of each", len(samples), r.Steps)
-	}
+	try.FailIf(len(samples) < 2 || r.Steps < 2, "%d samples and %d steps, want at least 2 of each", len(samples), r.Steps)
 	try.Do(s.Check("centre", centre))
 	try.Do(s.CheckAll("sample", samples))
 	try.Do(s.CheckRegular("sample", append([]P{centre}, samples...)...))
@@ -74,12 +73,12 @@ func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meeting
 		out := try.Get(s.Call(operation{name: what}, func(in []*Node) []*Node {
 			end, logWeights := meetings(s.M, in[0], in[1], in[2], in[3])
 			return []*Node{end, logWeights}
-		}, s.Vector(centre), s.Vectors(samples), r.Time, r.bridging(r.Paths, len(samples)*d)))
+		}, shape.Flat(centre), shape.FlatAll(samples), r.Time, r.bridging(r.Paths, len(samples)*d)))
 		ends, weights := out.Matrix(0), slices.Clone(out.Vector(1))
-		m := &Meetings[P]{Lost: lose(weights)}
-		if float64(m.Lost) > mostLost*float64(r.Paths) {
-			try.Fail("%d of %d paths of %d steps diverge: they come near the cut locus of the centre, or the steps are too long; use a shorter time", m.Lost, r.Paths, r.Steps)
-		}
+		m := &Meetings[P]{Diverged: lose(weights)}
+		try.FailIf(float64(m.Diverged) > mostLost*float64(r.Paths),
+			"%d of %d paths of %d steps diverge: they come near the cut locus of the centre, or the steps are too long; use a shorter time",
+			m.Diverged, r.Paths, r.Steps)
 		for k, l := range weights {
 			if !math.IsInf(l, -1) {
 				m.Points, m.LogWeights = append(m.Points, s.Point(ends[k])), append(m.LogWeights, l)
@@ -98,9 +97,9 @@ func Meet[P geom.Point](on geom.Of[P], samples []P, centre P, r Run) (_ *Meeting
 		ratio, spread = 1, math.Inf(1)
 	}
 	m.StepError = -math.Log(2 - ratio)
-	floats.AddConst(-m.StepError-missing(float64(m.Lost)/float64(r.Paths)), m.LogWeights)
+	floats.AddConst(-m.StepError-missing(float64(m.Diverged)/float64(r.Paths)), m.LogWeights)
 	m.Log -= m.StepError
-	m.StandardError = math.Hypot(math.Hypot(spread, m.StepError), missing(float64(max(m.Lost, coarse.Lost))/float64(r.Paths)))
+	m.StandardError = math.Hypot(math.Hypot(spread, m.StepError), missing(float64(max(m.Diverged, coarse.Diverged))/float64(r.Paths)))
 	return m, nil
 }
 

@@ -97,9 +97,9 @@ func TestMeetTellsItsError(t *testing.T) {
 			if math.Abs(m.Log-math.Log(total)) <= 2*m.StandardError {
 				held++
 			}
-			lost += m.Lost
-			if len(m.Points) != 1000-m.Lost {
-				t.Errorf("%d points, %d lost", len(m.Points), m.Lost)
+			lost += m.Diverged
+			if len(m.Points) != 1000-m.Diverged {
+				t.Errorf("%d points, %d lost", len(m.Points), m.Diverged)
 			}
 		}
 		t.Logf("T = %g: %d of 10 within two standard errors, %d finite, %d lost", c.T, held, finite, lost)

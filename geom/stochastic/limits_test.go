@@ -160,10 +160,10 @@ func TestFewPathsMayDiverge(t *testing.T) {
 	for name, p := range map[string]stochastic.Process[geom.Vec]{"Brownian": stochastic.Brownian(s, geom.Vec{1}), "Development": stochastic.Development(s, geom.Vec{1}, geom.Vec{0.9})} {
 		all := expect.Must(p.Paths(run))
 		ends := expect.Must(p.Sample(run))
-		if all.Lost == 0 || len(all.Points) != paths-all.Lost || len(all.Noise) != len(all.Points) || len(ends) != len(all.Points) {
-			t.Errorf("%s: %d paths lost, %d there, with %d noises and %d ends", name, all.Lost, len(all.Points), len(all.Noise), len(ends))
+		if all.Diverged == 0 || len(all.Points) != paths-all.Diverged || len(all.Noise) != len(all.Points) || len(ends) != len(all.Points) {
+			t.Errorf("%s: %d paths lost, %d there, with %d noises and %d ends", name, all.Diverged, len(all.Points), len(all.Noise), len(ends))
 		}
-		if said := fmt.Sprint(all); !strings.HasSuffix(said, fmt.Sprintf("R^1, %d lost", all.Lost)) {
+		if said := fmt.Sprint(all); !strings.HasSuffix(said, fmt.Sprintf("R^1, %d lost", all.Diverged)) {
 			t.Errorf("%s: the paths say %q", name, said)
 		}
 		for k, path := range all.Points {

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 )
@@ -72,24 +73,21 @@ func DiffusionMean[P geom.Point](on geom.Of[P], proposal Proposal, samples []P, 
 	const what = "DiffusionMean"
 	defer try.Named(&err, what)
 	s := on.Geometry()
-	if len(samples) < 2 {
-		return nil, fmt.Errorf("%d samples, want at least 2", len(samples))
-	}
+	try.FailIf(len(samples) < 2, "%d samples, want at least 2", len(samples))
 	guess := r.Time
 	checkBridges(s, proposal, start, samples, &r)
 	task := s.Begin(what)
 	defer task.End()
-	v, m := s.Vectors(samples), s.M
+	v, m := shape.FlatAll(samples), s.M
 	if guess == 0 {
-		guess = spread(s, s.Vector(start), v)
-		if !(guess > 0) || math.IsInf(guess, 1) {
-			return nil, fmt.Errorf("the samples' mean squared distance from the start is %g: they must spread around it", float64(m.Dim())*guess)
-		}
+		guess = spread(s, shape.Flat(start), v)
+		try.FailIf(!(guess > 0) || math.IsInf(guess, 1),
+			"the samples' mean squared distance from the start is %g: they must spread around it", float64(m.Dim())*guess)
 	}
 	r.fits(len(samples), m.Dim(), 0, false)
 	c := &climber[P]{s, task, operation{what, proposal, false}, v, r.bridging(len(samples)*r.Paths, m.Dim())}
 	mean := &Mean[P]{}
-	now := c.at(s.Vector(start), guess, 1, nil)
+	now := c.at(shape.Flat(start), guess, 1, nil)
 	if !now.finite() {
 		return nil, fmt.Errorf("the likelihood at the start with variance %.4g is %g, its gradient %g: use more steps, or a start that is closer to the samples",
 			guess, math.Exp(now.value), now.norm)

@@ -15,8 +15,10 @@ import (
 	"anatomy/geom/framebundle"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -75,15 +77,13 @@ func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (_ *F
 	r := Run{Paths: 1, Steps: steps, Time: T}
 	p.check(&r, true)
 	try.Do(p.Space.Check("observation", y))
-	if !(sigma >= 0) || math.IsInf(sigma, 1) {
-		return nil, fmt.Errorf("noise of standard deviation %g", sigma)
-	}
+	try.FailIf(!(sigma >= 0) || math.IsInf(sigma, 1), "noise of standard deviation %g", sigma)
 	ends := geom.PointDim(p.Space.M)
 	try.Do(engine.Fits(fmt.Sprintf("%d steps", r.Steps), 8*float64(ends)*float64(r.Steps)*float64(2*p.Noise+6*ends*(1+len(p.Parts)))))
 	task := p.Space.Begin(what)
 	defer task.End()
 	aligned := try.Get(framebundle.Aligned(p.Space, []P{p.Start}, []P{y}))
-	return (&controlled[P]{Process: p, run: r, y: p.Space.Vector(aligned[0])}).search(sigma, task), nil
+	return (&controlled[P]{Process: p, run: r, y: shape.Flat(aligned[0])}).search(sigma, task), nil
 }
 
 // controlled is a process with the problem of its most probable flow. Its controls e are those of all steps times the square root of
@@ -104,11 +104,9 @@ type linear struct {
 func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	now := c.linearise(make([]float64, c.run.Steps*c.Noise))
 	far := floats.Distance(now.x, now.y, 2)
-	if !lists.Finite(far) {
-		try.Fail("without controls the process diverges: use more steps or a shorter time")
-	}
+	try.FailIf(!lists.Finite(far), "without controls the process diverges: use more steps or a shorter time")
 	f := &Flow[P]{Status: geom.Stalled}
-	scale := max(far, floats.Distance(c.y, c.Space.Vector(c.Start), 2))
+	scale := max(far, floats.Distance(c.y, shape.Flat(c.Start), 2))
 	rounding := 1e-13 * floats.Norm(c.y, 2) // of the end
 	var e []float64
 	for level := max(sigma, far/math.Sqrt(float64(len(c.y)))); ; level /= 10 {
@@ -147,7 +145,7 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	f.Points = c.path(e)
 	if f.Status != geom.Cancelled {
 		if f.StepError = c.halved(e, f.Points); f.StepError > rounding {
-			f.StepError /= cmp.Or(floats.Distance(c.y, c.Space.Vector(c.Start), 2), scale)
+			f.StepError /= cmp.Or(floats.Distance(c.y, shape.Flat(c.Start), 2), scale)
 		}
 		if f.StepError <= flowSteps && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+rounding) {
 			f.Status = geom.Converged
@@ -176,7 +174,7 @@ func (c *controlled[P]) halved(e []float64, points []P) float64 {
 	for u := range slices.Chunk(floats.ScaleTo(make([]float64, len(e)), math.Sqrt(0.5), e), c.Noise) {
 		halves = append(append(halves, u...), u...)
 	}
-	return floats.Distance(c.Space.Vector(points[c.run.Steps]), c.Space.Vector(twice.path(halves)[2*c.run.Steps]), 2)
+	return floats.Distance(shape.Flat(points[c.run.Steps]), shape.Flat(twice.path(halves)[2*c.run.Steps]), 2)
 }
 
 // multiplier is the λ with e = Jᵀλ at the minimum, λ = (y − x)/σ². It is computed from the problem that is linear in the controls, for
@@ -184,15 +182,8 @@ func (c *controlled[P]) halved(e []float64, points []P) float64 {
 // divided by σ²; there rest is y − x. Such directions are those off an embedded manifold, and those that noise does not reach.
 func (l *linear) multiplier(e []float64, sigma float64) (lambda, rest *mat.VecDense) {
 	a := len(l.x)
-	gram := mat.NewSymDense(a, nil)
-	gram.SymOuterK(1, l.j)
-	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, true) {
-		try.Fail("the flow is not finite: use more steps or a shorter time")
-	}
-	values := eigen.Values(nil)
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
+	values, vectors, ok := dense.Eigen(dense.Gram(l.j))
+	try.FailIf(!ok, "the flow is not finite: use more steps or a shorter time")
 	var to, along mat.VecDense
 	lambda, rest = mat.NewVecDense(a, nil), mat.NewVecDense(a, nil)
 	to.MulVec(l.j, mat.NewVecDense(len(e), e))
@@ -232,9 +223,9 @@ func (s steering) String() string { return fmt.Sprintf("controls of %T", s.dynam
 // arguments are those of the compiled functions.
 func (c *controlled[P]) arguments(e []float64) []any {
 	dw := floats.ScaleTo(make([]float64, len(e)), math.Sqrt(c.run.Time/float64(c.run.Steps)), e)
-	args := []any{c.run.Time, engine.Unflatten(dw, c.Noise), c.Space.Vector(c.Start)}
+	args := []any{c.run.Time, engine.Unflatten(dw, c.Noise), shape.Flat(c.Start)}
 	for _, part := range c.Parts {
-		args = append(args, c.Space.Vectors(part.Vectors))
+		args = append(args, shape.FlatAll(part.Vectors))
 	}
 	return append(args, c.Params...)
 }

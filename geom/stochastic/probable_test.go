@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -124,9 +125,9 @@ func TestMostProbableOfFields(t *testing.T) {
 	g := expect.Must(geom.On(geom.CometricFunc(4, func(q, p *Node) *Node {
 		f := field(q)
 		return linalg.MatVec(f, linalg.MatVec(linalg.T(f), p))
-	})).Log(geom.Numbers(x), geom.Numbers(y)))
+	})).Log(shape.Flat(x), shape.Flat(y)))
 	expect.Rel(t, "energy", f.Energy, g.Length*g.Length/2, 1e-3)
-	expect.Rel(t, "momentum", geom.Numbers(f.Momentum), g.Momentum, 1e-3)
+	expect.Rel(t, "momentum", shape.Flat(f.Momentum), g.Momentum, 1e-3)
 }
 
 // The stochastic development has the most probable paths of the frame bundle.

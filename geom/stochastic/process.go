@@ -11,7 +11,9 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Process is a diffusion dy = f(t, y)·(dt, dW) that starts at a point at time 0. Brownian and Development make the usual ones. For
@@ -83,14 +85,14 @@ func (r *Run) bridging(paths, m int) [][][]float64 {
 
 // Paths are simulated paths at the times 0, T/n, …, T.
 type Paths[P geom.Point] struct {
-	Points [][]P         // Points[k][i] is path k at time iT/n
-	Noise  [][][]float64 // Noise[k][i] is W at that time, the Brownian motion in R^m that drives path k
-	Lost   int           // paths that diverged: they are not among the others, and their law is not in that of the others
+	Points   [][]P         // Points[k][i] is path k at time iT/n
+	Noise    [][][]float64 // Noise[k][i] is W at that time, the Brownian motion in R^m that drives path k
+	Diverged int           // paths that diverged: they are not among the others, and their law is not in that of the others
 }
 
 // String says what the paths are in one line.
 func (p *Paths[P]) String() string {
-	return fmt.Sprintf("%d paths of %d steps with noise in R^%d%s", len(p.Points), len(p.Points[0])-1, len(p.Noise[0][0]), sayLost(p.Lost))
+	return fmt.Sprintf("%d paths of %d steps with noise in R^%d%s", len(p.Points), len(p.Points[0])-1, len(p.Noise[0][0]), sayLost(p.Diverged))
 }
 
 // sayLost is the end of a line about paths.
@@ -101,12 +103,12 @@ func sayLost(lost int) string {
 	return fmt.Sprintf(", %d lost", lost)
 }
 
-// Paths simulates r.Paths paths. Those that diverge are left out, and counted as Lost; it is an error if they are more than 1 %, which names the
+// Paths simulates r.Paths paths. Those that diverge are left out, and counted as Diverged; it is an error if they are more than 1 %, which names the
 // first of them and its step.
 func (p Process[P]) Paths(r Run) (_ *Paths[P], err error) {
 	defer try.Named(&err, "%s", p.Name)
 	out, kept, dw := p.run(&r, true)
-	paths := &Paths[P]{Lost: r.Paths - len(kept)}
+	paths := &Paths[P]{Diverged: r.Paths - len(kept)}
 	all := out.Array3(0)
 	for _, k := range kept {
 		w := make([]float64, p.Noise)
@@ -124,7 +126,7 @@ func (p Process[P]) Paths(r Run) (_ *Paths[P], err error) {
 func (p Process[P]) Sample(r Run) (_ []P, err error) {
 	defer try.Named(&err, "%s", p.Name)
 	out, kept, _ := p.run(&r, false)
-	return p.Space.Points(only(out.Matrix(0), kept)), nil
+	return p.Space.Points(lists.Pick(out.Matrix(0), kept)), nil
 }
 
 // simulation is the key of the compiled function of a process.
@@ -138,23 +140,14 @@ type simulation struct {
 
 func (s simulation) String() string { return fmt.Sprintf("simulation of %T", s.dynamics) }
 
-// only returns the rows with the given numbers.
-func only[T any](x []T, kept []int) []T {
-	out := make([]T, len(kept))
-	for i, k := range kept {
-		out[i] = x[k]
-	}
-	return out
-}
-
 // run returns, as its first value, the points of all paths, [N, n + 1, ...], or their ends, [N, ...], and the numbers of those that did not
 // diverge.
 func (p Process[P]) run(r *Run, paths bool) (out engine.Values, kept []int, dw [][][]float64) {
 	p.check(r, paths)
 	dw = ode.Increments(r.Seed, r.Steps, r.Paths, p.Noise, r.Time)
-	start := []any{p.Space.Vector(p.Start)}
+	start := []any{shape.Flat(p.Start)}
 	for _, part := range p.Parts {
-		start = append(start, p.Space.Vectors(part.Vectors))
+		start = append(start, shape.FlatAll(part.Vectors))
 	}
 	out, kept = p.simulate(dw, 0, r.Time, start, false, paths)
 	return out, kept, dw
@@ -229,7 +222,7 @@ func (p Process[P]) simulate(dw [][][]float64, t0, T float64, start []any, each,
 		try.Fail("%d of %d paths diverge, path %d at step %.0f of %d (time %.4g of %.4g): the steps are too long, or they leave the chart; use more steps or a shorter time",
 			lost, len(all), first, i, n, T*i/float64(n), T)
 	}
-	if before, same := floats.Sum(only(out.Vector(sums), kept)), floats.Sum(only(out.Vector(sums+1), kept)); before > worstChange*same {
+	if before, same := floats.Sum(lists.Pick(out.Vector(sums), kept)), floats.Sum(lists.Pick(out.Vector(sums+1), kept)); before > worstChange*same {
 		try.Fail("the steps are too long: over one the metric of the chart changes by a factor of %.3g in the mean, at most %g is taken for small; use more steps or a shorter time",
 			before/same, float64(worstChange))
 	}
@@ -241,11 +234,7 @@ const mostLeftOut = 0.01
 
 // kinds are those of the parts.
 func (p Process[P]) kinds() []geom.Kind {
-	kinds := make([]geom.Kind, len(p.Parts))
-	for j, part := range p.Parts {
-		kinds[j] = part.Kind
-	}
-	return kinds
+	return lists.Each(p.Parts, func(part Part[P]) geom.Kind { return part.Kind })
 }
 
 // worstChange is by how much the metric of a chart may change over a step dx, in the mean with weights |dx|² over all steps and
@@ -333,17 +322,11 @@ func (p Process[P]) Check() (err error) {
 }
 
 func (p Process[P]) valid() {
-	if p.Space == nil || p.Dynamics == nil {
-		try.Fail("the process has no Space or no Dynamics: set both")
-	}
-	if p.Noise < 1 {
-		try.Fail("noise in R^%d, want at least 1 dimension", p.Noise)
-	}
+	try.FailIf(p.Space == nil || p.Dynamics == nil, "the process has no Space or no Dynamics: set both")
+	try.FailIf(p.Noise < 1, "noise in R^%d, want at least 1 dimension", p.Noise)
 	var tangent []P
 	for j, part := range p.Parts {
-		if len(part.Vectors) == 0 {
-			try.Fail("part %d has no vectors", j)
-		}
+		try.FailIf(len(part.Vectors) == 0, "part %d has no vectors", j)
 		if n, d := len(part.Vectors), p.Space.M.Dim(); n > d {
 			try.Fail("part %d has %d vectors, want at most %d, the dimension", j, n, d)
 		}

@@ -5,8 +5,10 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Along simulates r.Paths evolutions along a tree: the process starts at the root, runs along every edge for the time r.Time times its
@@ -26,13 +28,10 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 	for _, q := range t.Parent[1:] {
 		left[q]++
 	}
-	points := make([][]float64, r.Paths)
-	for k := range points {
-		points[k] = p.Space.Vector(p.Start)
-	}
+	points := lists.Make(r.Paths, func(_ int) []float64 { return shape.Flat(p.Start) })
 	states[0] = []any{points}
 	for _, part := range p.Parts {
-		vectors := p.Space.Vectors(part.Vectors)
+		vectors := shape.FlatAll(part.Vectors)
 		repeated := make([][][]float64, len(vectors))
 		for j, v := range vectors {
 			for range r.Paths {
@@ -42,10 +41,7 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 		states[0] = append(states[0], repeated)
 	}
 	ends := [][][]float64{points}
-	kept := make([]int, r.Paths)
-	for k := range kept {
-		kept[k] = k
-	}
+	kept := lists.Range(r.Paths)
 	for i, q := range t.Parent[1:] {
 		i++
 		state := states[q]
@@ -73,9 +69,5 @@ func (p Process[P]) Along(t *tree.Tree, r Run) (_ [][]P, err error) {
 	if lost := r.Paths - len(kept); float64(lost) > mostLeftOut*float64(r.Paths) {
 		try.Fail("%d of %d evolutions diverge on some edge: use more steps or a lower rate", lost, r.Paths)
 	}
-	var nodes [][]P
-	for _, end := range ends {
-		nodes = append(nodes, p.Space.Points(only(end, kept)))
-	}
-	return nodes, nil
+	return lists.Each(ends, func(end [][]float64) []P { return p.Space.Points(lists.Pick(end, kept)) }), nil
 }

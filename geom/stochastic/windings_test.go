@@ -228,15 +228,15 @@ func TestLostPathsAreCounted(t *testing.T) {
 	run := stochastic.Run{Paths: 400, Steps: 50, Time: 0.5, Seed: 1}
 	all, lost := expect.Must(stochastic.LogLikelihood(sphere, stochastic.DelyonHu, pole, v, run)), 0
 	for _, l := range all {
-		lost += l.Lost
+		lost += l.Diverged
 	}
 	if lost == 0 {
 		t.Error("no path is lost: nothing is tested")
 	}
 	covers(t, "DelyonHu", all, math.Log(heat.Kernel(0.5, math.Cos(2))))
 	b := expect.Must(stochastic.Bridge(sphere, stochastic.DelyonHu, pole, v[0], stochastic.Run{Paths: 2000, Steps: 50, Time: 0.5, Seed: 1}))
-	if b.Lost == 0 || len(b.Points) != 2000-b.Lost || len(b.LogWeights) != len(b.Points) {
-		t.Errorf("%d of 2000 bridges are lost, %d are there", b.Lost, len(b.Points))
+	if b.Diverged == 0 || len(b.Points) != 2000-b.Diverged || len(b.LogWeights) != len(b.Points) {
+		t.Errorf("%d of 2000 bridges are lost, %d are there", b.Diverged, len(b.Points))
 	}
 	expect.Abs(t, "mean weight", floats.LogSumExp(b.LogWeights)-math.Log(float64(len(b.Points))), b.Log, 1e-12)
 	run.Time = 0.3

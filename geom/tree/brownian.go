@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Shared returns V [L][L], over the leaves in the order of Leaves: V_ab is the length of the path from the root that a and b share.
@@ -54,11 +56,7 @@ func (t *Tree) Weights() ([]float64, error) {
 			share[i] *= up.Variance[p][0] / v
 		}
 	}
-	w := make([]float64, len(leaves))
-	for a, i := range leaves {
-		w[a] = share[i]
-	}
-	return w, nil
+	return lists.Each(leaves, func(i int) float64 { return share[i] }), nil
 }
 
 // Ancestors is what the leaves say of all nodes, if values evolve by Brownian motion along the edges and nothing is known of the root
@@ -214,11 +212,7 @@ func (t *Tree) coincident(p int, values [][]float64, j int) (a, b int) {
 // StandardError returns √(Variance·Rate) of a node, [k].
 func (a *Ancestors) StandardError(node int) []float64 {
 	solve.NotNil(a)
-	out := make([]float64, len(a.Rate))
-	for j, rate := range a.Rate {
-		out[j] = math.Sqrt(a.Variance[node][j] * rate)
-	}
-	return out
+	return lists.Make(len(a.Rate), func(j int) float64 { return math.Sqrt(a.Variance[node][j] * a.Rate[j]) })
 }
 
 // Covariance returns the covariance of the errors of Mean at a node for some coordinates, such as those of one landmark: that of the
@@ -229,9 +223,7 @@ func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
 	out := grid(len(coordinates), len(coordinates))
 	for r, i := range coordinates {
 		for s, j := range coordinates {
-			if !slices.Equal(a.observed[i], a.observed[j]) {
-				panic(fmt.Sprintf("tree: the coordinates %d and %d were not observed in the same leaves", i, j))
-			}
+			refuse.If(!slices.Equal(a.observed[i], a.observed[j]), "tree: the coordinates %d and %d were not observed in the same leaves", i, j)
 			for _, c := range a.Contrasts {
 				if !math.IsNaN(c.Values[i]) {
 					out[r][s] += c.Values[i] * c.Values[j]
@@ -248,9 +240,7 @@ func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
 // if the root has another number of coordinates.
 func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
 	solve.NotNil(a)
-	if len(root) != len(a.Rate) {
-		panic(fmt.Sprintf("tree: a root of %d coordinates, want %d", len(root), len(a.Rate)))
-	}
+	refuse.If(len(root) != len(a.Rate), "tree: a root of %d coordinates, want %d", len(root), len(a.Rate))
 	sum := 0.0
 	for j, x := range root {
 		off := x - a.Mean[0][j]
@@ -268,9 +258,5 @@ func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
 
 func grid(n, k int) [][]float64 {
 	numbers := make([]float64, n*k)
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = numbers[i*k : (i+1)*k : (i+1)*k]
-	}
-	return out
+	return lists.Make(n, func(i int) []float64 { return numbers[i*k : (i+1)*k : (i+1)*k] })
 }

@@ -18,22 +18,9 @@ import (
 	"anatomy/internal/input"
 )
 
-// Read reads the first tree of a file: see readAll.
-func Read(path string) (*Tree, error) {
-	all, err := readAll(path)
-	if err != nil {
-		return nil, err
-	}
-	t := all[0]
-	if len(all) > 1 {
-		t.Notes = append(t.Notes, fmt.Sprintf("the file holds %d trees: the first was taken", len(all)))
-	}
-	return t, nil
-}
-
-// readAll reads a file of trees in Newick's format, see Parse, or of NEXUS with a block of trees, whose TRANSLATE gives the leaves their names.
+// Read reads a file of trees in Newick's format, see Parse, or of NEXUS with a block of trees, whose TRANSLATE gives the leaves their names.
 // Text that is no UTF-8 is taken for Windows-1252, with a note. Errors have the form path:line:column: what.
-func readAll(path string) ([]*Tree, error) {
+func Read(path string) ([]*Tree, error) {
 	f, err := input.Open(path)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/stats/linear"
+	"anatomy/internal/lists"
 )
 
 var _ linear.Tree = (*Tree)(nil)
@@ -211,10 +212,7 @@ func (t *Tree) clade(values [][]float64, members []int) (out *clade, err error) 
 
 // contrasts are those of values of the leaves of the whole tree.
 func (c *clade) contrasts(values [][]float64) (*mat.Dense, error) {
-	some := make([][]float64, len(c.leaves))
-	for k, a := range c.leaves {
-		some[k] = values[a]
-	}
+	some := lists.Each(c.leaves, func(a int) []float64 { return values[a] })
 	u, _, err := c.Contrasts(some)
 	if err != nil {
 		return nil, err

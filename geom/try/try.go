@@ -5,9 +5,7 @@
 //	func Distance(path string) (d float64, err error) {
 //		defer try.Named(&err, "distance of %s", path)
 //		m := try.Get(mesh.Read(path))
-//		if len(m.Cells) == 0 {
-//			try.Fail("no cells: give a surface")
-//		}
+//		try.FailIf(len(m.Cells) == 0, "no cells: give a surface")
 //		…
 //	}
 package try
@@ -47,6 +45,13 @@ func Do(err error) {
 
 // Fail ends the run by a new error, as fmt.Errorf has it.
 func Fail(format string, args ...any) { Do(fmt.Errorf(format, args...)) }
+
+// FailIf is Fail if the condition holds.
+func FailIf(bad bool, format string, args ...any) {
+	if bad {
+		Fail(format, args...)
+	}
+}
 
 // Name returns the error with what it is about before it, as fmt.Errorf has it, and nil for nil. An error that begins with that stays as it is:
 // a computation and a step of it may have one name.

@@ -17,6 +17,8 @@ SEQUENCES = {
         "u := []float64{1, 2}", "", "func size() int { return len(u) }\nsize()", "2", "u := []float64{1}\nsize()", "1", "u := 3", "", "u", "3",
         "size()", "!cell \\[\\d+\\], line 1: invalid argument: u"],
     "twice in a cell": ["w := 1\nw := 2\nw", "2", "w", "2", "w := 3\nw := `a`", "!no new variables"],
+    "constants live on wherever they are declared": ["x := 2\nconst k = 3", "", "x * k", "6", "x := 1\nconst k, m = 4, 5\nx + k", "5", "func more() int { return k + m }\nmore()", "9",
+                                                     "k := 1\nk", "1", "k", "1"],
     "constants stay constants": ["x := 1.5", "", "x := 3\nx / 2", "1", "x", "3"],
     "errors": ["n, err := strconv.Atoi(`z`)", "", "n", "0", "err != nil", "true", "err", '!error: strconv.Atoi: parsing "z"',
                "_, err = os.Open(`/none`)\nerrors.Is(err, fs.ErrNotExist)", "true", "errors.Is(err, fs.ErrNotExist)", "true",

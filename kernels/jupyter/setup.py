@@ -229,7 +229,7 @@ def python(lab, test, cuda):
             write(VENV / "share" / "jupyter" / "labextensions" / "anatomy-figures" / name, (HERE / "labextension" / name).read_text())
         write(VENV / "share" / "jupyter" / "lab" / "settings" / "overrides.json", {
             "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
-            # pages are read, as is README.md, with which `make lab` begins
+            # pages are read
             "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
         })
 

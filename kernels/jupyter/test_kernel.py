@@ -161,6 +161,7 @@ class Kernel(unittest.TestCase):
             "[][]float64{{1, 2}, {3, 4}}": "[1 2]\n[3 4]",
             "geom.Converged": "converged",
             "os.Remove(os.DevNull + `/nothing`)": None,
+            "n, 1.5": "2\n1.5",
         }.items():
             with self.subTest(code):
                 reply, text = self.execute(code)
@@ -184,6 +185,8 @@ class Kernel(unittest.TestCase):
             "%main\nfor i := range 2 {\n\tfmt.Print(i)\n}": "init 01",
             "func run() { fmt.Print(`run`) }\n%exec run": "init run",
             "//gonb:%%\nfmt.Print(a)": "init 0",
+            "func init() { fmt.Print(`once `) }\nfmt.Print(a)": "once init 0",
+            "fmt.Print(b)": "init 1",
             "%test\nfunc TestA(t *testing.T) { fmt.Println(`tested`) }": None,
             "%%bash\necho bash": "bash\n",
         }.items():
@@ -220,6 +223,12 @@ class Kernel(unittest.TestCase):
             "a.append(3)": "in Go `a = append(a, x)`",
             "for i in range(3):\n    print(i)": "in Go `for i := range 3 { … }`",
             "if a[0] > 0:\n    print(1)": "in Go a block stands in braces",
+            "if a[0] == 3: print(1)": "in Go a block stands in braces",
+            'print(f"{a[0]:.2f}")': "in Go `fmt.Sprintf(",
+            "b := [2 * x for x in a]": "in Go a loop: `for _, x := range a",
+            "type(a)": '`fmt.Printf("%T", a)`',
+            "help()": "%help",
+            "fmt.Printn(1)": "(did you mean fmt.Print",
             "def f(x): return x": "in Go `func f(",
             "x := 'abc'": 'a text stands in double quotes: `"abc"`',
             "[1, 2]": "a list is `[]float64{1, 2}`",
@@ -231,6 +240,16 @@ class Kernel(unittest.TestCase):
                 evalue = self.fails(code)["evalue"]
                 self.assertIn(message, evalue)
                 self.assertNotRegex(evalue, r"goroutine|0x|exit status")
+
+    def test_a_cell_has_no_keyboard(self):
+        self.assertIn("line 2: a cell has no keyboard: write the value into the cell", self.fails("var name string\nfmt.Scanln(&name)")["evalue"])
+        self.assertIn("a cell has no keyboard", self.fails("io.ReadAll(os.Stdin)")["evalue"])
+        self.assertEqual(self.execute("!cat; echo end", 20)[1], "end\n")
+
+    def test_commands_of_python_say_what_to_do(self):
+        for code, want in {"%time": "Record timing", "%%time\nfmt.Print(1)": "Record timing", "%who": "%ls lists", "%pip install numpy": "go get", "%matplotlib inline": "viz.Plot"}.items():
+            with self.subTest(code):
+                self.assertIn(want, self.execute(code)[1])
 
     def test_the_error_is_what_the_program_says_in_the_end(self):
         # Nothing else: no exit status, no numbers of goroutines, no addresses.
@@ -524,7 +543,15 @@ nb.Must(model.ANOVA(linear.Permutations{N: 3000000, Seed: 1}))""", lambda line: 
                 reply = self.client.inspect(code, cursor_pos=code.index(at) + len(at) - 1, reply=True, timeout=30)["content"]
                 self.assertTrue(reply["found"])
                 self.assertIn(words, reply["data"]["text/markdown"])
-        for code, at in {"unknown": 3, 'fmt.Println("a word")': 16, "// a word": 5, "x = = 1": 3, 'morpho.Read("my.csv")': 18}.items():
+        # Among the arguments of a call it is about the function, and packages have their own names.
+        self.execute("M := landmarks.New(39, 2, kernels.Gaussian(1))")
+        for code, words in {"M.Log(": "Log(q [][]float64", 'morpho.Read("my.csv")': "func morpho.Read", "math.Hypot(1, ": "func math.Hypot"}.items():
+            with self.subTest(code):
+                reply = self.client.inspect(code, cursor_pos=len(code) - code.endswith(")"), reply=True, timeout=30)["content"]
+                self.assertIn(words, reply["data"].get("text/markdown", ""))
+                self.assertNotIn("nb_", reply["data"]["text/markdown"])
+        self.assertIn("*landmarks.Space", self.client.inspect("M", cursor_pos=1, reply=True, timeout=30)["content"]["data"]["text/markdown"])
+        for code, at in {"unknown": 3, "// a word": 5, "x = = 1": 3}.items():
             with self.subTest(code):
                 reply = self.client.inspect(code, cursor_pos=at, reply=True, timeout=30)["content"]
                 self.assertEqual((reply["status"], reply["found"], reply["data"]), ("ok", False, {}))

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
@@ -59,6 +60,9 @@ func checkCode(l int, point []float64, called func(l int) string) error {
 // CheckCodes returns an error where all coordinates of a landmark are a usual code of a missing one (−999, −9999, −99999, 9999), which
 // would be taken for its place.
 func (d *Dataset) CheckCodes() error {
+	if d.Flat { // their numbers mean nothing else
+		return nil
+	}
 	for _, s := range d.Specimens {
 		for l, p := range s.Points {
 			if err := checkCode(l, p, d.Landmark); err != nil {
@@ -169,7 +173,7 @@ func (d *Dataset) misplacedTogether(known map[string][]place) (out []place) {
 	if len(shared) == 0 {
 		return nil
 	}
-	var whole [][][]float64
+	var whole []shape.Shape
 	for _, s := range d.Specimens {
 		if len(whole) < judges && !slices.ContainsFunc(s.Points, func(p []float64) bool { return floats.HasNaN(p) || files.AtCode(p) }) {
 			whole = append(whole, s.Points)
@@ -266,6 +270,9 @@ func (d *Dataset) sharedPlaces(known map[string][]place) (shared [][]place) {
 // (EstimateMissing). Notes say so, and which landmarks are estimated in more than a fifth of the specimens. Data without any are returned as they
 // are. It has the errors of EstimateMissing.
 func (d *Dataset) Complete() (*Dataset, error) {
+	if d.Flat {
+		return d, nil
+	}
 	out := *d
 	out.Specimens = slices.Clone(d.Specimens)
 	for _, f := range d.Coded() {

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
@@ -23,6 +24,7 @@ type Corrections struct {
 	Without          string `json:"without,omitempty"`           // specimens that are left out: "a; b"
 	Mirror           string `json:"mirror,omitempty"`            // specimens whose mirror images are taken
 	Exchange         string `json:"exchange,omitempty"`          // landmarks that are in each other's place: "a=3,7; b=F-3,F-8"
+	Landmarks        string `json:"landmarks,omitempty"`         // that are taken; all where it is empty: "1-12, nasion"
 	WithoutLandmarks string `json:"without_landmarks,omitempty"` // that are left out of all specimens: "3, 7-9"
 	Units            string `json:"units,omitempty"`             // of the data set, and of specimens that have another one: "mm; a=in"
 	Measured         bool   `json:"measured,omitempty"`          // see Dataset.Measured
@@ -62,10 +64,17 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 		s := out.at(pair[0])
 		s.Points = (Similarity{factor, identity(len(s.Points[0])), make([]float64, len(s.Points[0]))}).Apply(s.Points)
 	}
-	if c.WithoutLandmarks != "" {
-		l, err := d.ParseLandmarks(c.WithoutLandmarks)
+	if c.Landmarks+c.WithoutLandmarks != "" {
+		dropped, err := d.ParseLandmarks(c.WithoutLandmarks)
 		refuse(try.Name(err, "without landmarks"))
-		out = out.WithoutLandmarks(l...)
+		kept, err := d.ParseLandmarks(c.Landmarks)
+		refuse(try.Name(err, "landmarks"))
+		for l := range d.Specimens[0].Points {
+			if c.Landmarks != "" && !slices.Contains(kept, l) {
+				dropped = append(dropped, l)
+			}
+		}
+		out = out.WithoutLandmarks(dropped...)
 	}
 	if names := d.specimenNames(c.Without); len(names) > 0 {
 		if out = out.Without(names...); len(out.Specimens) == 0 {
@@ -244,7 +253,7 @@ func (d *Dataset) Distinct(names ...string) *Dataset {
 
 // coincident returns the pairs of landmarks that are in one place in each of the shapes: every landmark that stands where an earlier one
 // does, with the first of these. Missing landmarks are nowhere.
-func coincident(shapes ...[][]float64) (pairs [][2]int) {
+func coincident(shapes ...shape.Shape) (pairs [][2]int) {
 	if len(shapes) == 0 {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
@@ -20,9 +21,11 @@ type Dataset struct {
 	Unit      string   // unit of the coordinates, such as "mm"; empty if not known
 	Source    string   // citation, or the path of the file or folder read
 	Unscaled  bool     // lengths of one specimen are not those of another: there are no sizes
+	Forms     bool     // shapes are compared with their sizes: see TangentShapes
 	Closed    bool     // the landmarks follow a closed outline, the last joined to the first
 	Labels    []string // of the landmarks, in their order; nil if not known
 	FromZero  bool     // the file counts its landmarks from 0, and so do messages; else from 1
+	Flat      bool     // the only point of each specimen is its coordinates in a flat space, as scores of deformations are: nothing is aligned or scaled
 	Measured  bool     // landmarks in unlikely places are there: none is taken for a code of a missing one (see Complete)
 	Curves    [][2]int // landmarks that are points of curves, in their order: from, and to before; nil if not known
 	Links     [][2]int // pairs of landmarks that lines join in figures; nil if not known
@@ -86,7 +89,7 @@ func (d *Dataset) Names() []string {
 
 // Find returns the points of the specimen called name (not a copy).
 // It is an error if there is none or more than one.
-func (d *Dataset) Find(name string) ([][]float64, error) {
+func (d *Dataset) Find(name string) (shape.Shape, error) {
 	var found [][]float64
 	count := 0
 	for _, s := range d.Specimens {
@@ -114,7 +117,7 @@ func (d *Dataset) none(what, name string, names []string) error {
 }
 
 // Shape is Find for a notebook: it panics with Find's error, which lists the names that there are.
-func (d *Dataset) Shape(name string) [][]float64 {
+func (d *Dataset) Shape(name string) shape.Shape {
 	points, err := d.Find(name)
 	if err != nil {
 		panic(err)
@@ -123,8 +126,8 @@ func (d *Dataset) Shape(name string) [][]float64 {
 }
 
 // Shapes returns the points of every specimen in order (not copies).
-func (d *Dataset) Shapes() [][][]float64 {
-	shapes := make([][][]float64, len(d.Specimens))
+func (d *Dataset) Shapes() []shape.Shape {
+	shapes := make([]shape.Shape, len(d.Specimens))
 	for i, s := range d.Specimens {
 		shapes[i] = s.Points
 	}
@@ -259,7 +262,7 @@ func (d *Dataset) Validate() error {
 			return err
 		}
 		for l, p := range s.Points {
-			if len(p) != 2 && len(p) != 3 {
+			if len(p) != 2 && len(p) != 3 && !d.Flat {
 				return fail("give it 2 or 3", "landmark %s has %d coordinates", d.Landmark(l), len(p))
 			}
 			if len(p) != len(first.Points[0]) {
@@ -270,9 +273,9 @@ func (d *Dataset) Validate() error {
 				switch {
 				case math.IsNaN(v):
 					return fail("leave the landmark or the specimen out, or estimate it (in Go by Complete)",
-						"landmark %s is missing (%s is NaN)", d.Landmark(l), text.Axis(c))
+						"landmark %s is missing (%s is NaN)", d.Landmark(l), d.axis(c))
 				case math.IsInf(v, 0):
-					return fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.Landmark(l), text.Axis(c))
+					return fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.Landmark(l), d.axis(c))
 				}
 			}
 		}
@@ -290,6 +293,14 @@ func (d *Dataset) allMissing(i int, points [][]float64) error {
 
 // specimen calls specimen i in an error.
 func (d *Dataset) specimen(i int) string { return fmt.Sprintf("specimen %q", d.Specimens[i].Name) }
+
+// axis names coordinate c.
+func (d *Dataset) axis(c int) string {
+	if d.Flat {
+		return fmt.Sprintf("coordinate %d", c)
+	}
+	return text.Axis(c)
+}
 
 // clipped is a name for a message, without quotation marks as long as it is short.
 func clipped(name string) string {

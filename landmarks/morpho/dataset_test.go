@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 func TestEmbedded(t *testing.T) {
@@ -179,7 +180,7 @@ func TestMissing(t *testing.T) {
 	d := &Dataset{Name: "d", Unit: "mm", Specimens: []Specimen{{Name: "a", Points: [][]float64{{-999, -999}, {-999, 1}, {0, 2}}}}}
 	expect.Refused(t, d.Validate(), `specimen "a": landmark 1 is at [-999 -999], by which many programs mark a missing one; write NA in the file, or name the code (--missing -999`)
 	got := d.Missing(-999)
-	if diff := cmp.Diff([][]float64{{na, na}, {-999, 1}, {0, 2}}, got.Specimens[0].Points, same); diff != "" || got.Unit != "mm" {
+	if diff := cmp.Diff(shape.Shape{{na, na}, {-999, 1}, {0, 2}}, got.Specimens[0].Points, same); diff != "" || got.Unit != "mm" {
 		t.Errorf("unit %q, %s", got.Unit, diff)
 	}
 	if d.Specimens[0].Points[0][0] != -999 {
@@ -194,7 +195,7 @@ func TestScaleKeepsCodes(t *testing.T) {
 	d := &Dataset{Name: "d", Specimens: []Specimen{{Name: "a", Points: [][]float64{{-999, -999}, {-999, 1}, {9999, 9999}}}}}
 	scaled := d.Scale(0.05)
 	expect.Refused(t, scaled.Validate(), `specimen "a": landmark 1 is at [-999 -999]`)
-	if diff := cmp.Diff([][]float64{{na, na}, {-49.95, 0.05}, {9999, 9999}}, scaled.Missing(-999).Specimens[0].Points, same); diff != "" {
+	if diff := cmp.Diff(shape.Shape{{na, na}, {-49.95, 0.05}, {9999, 9999}}, scaled.Missing(-999).Specimens[0].Points, same); diff != "" {
 		t.Error(diff)
 	}
 }

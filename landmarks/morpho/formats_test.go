@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 var na = math.NaN()
@@ -110,7 +111,7 @@ func TestReadersUnderstand(t *testing.T) {
 func TestReadNumPyFiles(t *testing.T) {
 	first := [][]float64{{1.5, -2.25}, {3, na}, {0.1, 1e-300}}
 	second := [][]float64{{7, 8}, {9, 10}, {11, 12}}
-	for name, want := range map[string][][][]float64{
+	for name, want := range map[string][]shape.Shape{
 		"little_f8_c_v1.npy":       {first, second},
 		"little_f8_fortran_v2.npy": {first, second},
 		"big_f4_c_v3.npy":          {second},

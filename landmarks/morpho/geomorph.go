@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/pointset"
@@ -28,7 +29,7 @@ const geomorphTolerance = 1e-4
 // are not 1 and whose centroids are not 0. Of surfaces geomorph takes other neighbours.
 //
 // The only option is Of. It has the errors of ProcrustesSliding, and is one if a semi-landmark has a Support, which geomorph does not know.
-func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, turns int, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
+func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, turns int, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
 	defer try.Named(&err, "procrustes with sliding as geomorph")
 	if turns < 1 {
 		return nil, fmt.Errorf("%d turns, want at least 1", turns)
@@ -104,7 +105,7 @@ func ProcrustesSlidingGeomorph(shapes [][][]float64, semilandmarks []Semilandmar
 }
 
 // settle sets the aligned shapes, what slid in them, and their mean.
-func (out *SlidAlignment) settle(shapes [][][]float64, pre []preshape, slid, total []*mat.Dense, mean *mat.Dense, semilandmarks []Semilandmark) {
+func (out *SlidAlignment) settle(shapes []shape.Shape, pre []preshape, slid, total []*mat.Dense, mean *mat.Dense, semilandmarks []Semilandmark) {
 	_, dim := mean.Dims()
 	shape := func(x *mat.Dense) [][]float64 { return slices.Collect(slices.Chunk(x.RawMatrix().Data, dim)) }
 	out.Mean, out.Reference = shape(mean), shape(mean)

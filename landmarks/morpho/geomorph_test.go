@@ -9,12 +9,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 )
 
 // plainGeomorph is the sliding of geomorph by whole matrices: vectors of n·2 coordinates, all of x first, tangents as columns of U and the energy as a
 // Kronecker product.
-func plainGeomorph(t *testing.T, shapes [][][]float64, semilandmarks []Semilandmark, bending bool, most int) (slid []*mat.Dense, mean *mat.Dense, turns int) {
+func plainGeomorph(t *testing.T, shapes []shape.Shape, semilandmarks []Semilandmark, bending bool, most int) (slid []*mat.Dense, mean *mat.Dense, turns int) {
 	n := len(shapes[0])
 	unit := func(x *mat.Dense) *mat.Dense {
 		var out mat.Dense

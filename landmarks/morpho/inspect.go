@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
@@ -25,14 +26,14 @@ type SpecimenDistance struct {
 // Inspection is what Inspect saw.
 type Inspection struct {
 	Data      *Dataset           // as it was looked at: see Dataset.Complete; its notes say what was done
-	Mean      [][]float64        // the mean shape of the half of the specimens nearest to it, of centroid size 1
+	Mean      shape.Shape        // the mean shape of the half of the specimens nearest to it, of centroid size 1
 	Distances []SpecimenDistance // of every specimen from Mean, the farthest first
 	Findings  []Finding          // by fault, and the most severe first
 
 	Unsearched []int // specimens with too many landmarks for a search through all their orders
 
 	work    int           // that is left for these searches
-	aligned [][][]float64 // the specimens, fitted to Mean
+	aligned []shape.Shape // the specimens, fitted to Mean
 	usual   []float64     // medians of the squared deviations of landmarks
 	median  float64       // of the distances
 	fence   float64       // beyond which a distance is far
@@ -151,7 +152,7 @@ func inspect(d *Dataset, errors []float64) (in *Inspection, err error) {
 	in = &Inspection{Data: d, Mean: try.Get(coreMean(shapes, d.specimen)), work: orderings}
 	distances, without := make([]float64, len(shapes)), make([]float64, len(shapes)) // with and without errors
 	deviations := make([][]float64, len(in.Mean))                                    // [n][N], squared
-	in.aligned = make([][][]float64, len(shapes))
+	in.aligned = make([]shape.Shape, len(shapes))
 	for i, x := range shapes {
 		t, err := FitSimilarity(x, in.Mean)
 		try.Do(try.Name(err, "%s", d.specimen(i)))
@@ -436,7 +437,7 @@ func (in *Inspection) exchanged(x [][]float64, pairs [][2]int) [][2]int {
 
 // coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all, until it
 // rests. There are 20 turns at most, and none after so many steps as turning says.
-func coreMean(shapes [][][]float64, what func(i int) string) ([][]float64, error) {
+func coreMean(shapes []shape.Shape, what func(i int) string) ([][]float64, error) {
 	if _, _, err := commonExtent(shapes, what); err != nil {
 		return nil, err
 	}
@@ -463,11 +464,11 @@ func coreMean(shapes [][][]float64, what func(i int) string) ([][]float64, error
 			}
 		}
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(distances[i], distances[j]) })
-		next := make([][][]float64, 0, len(shapes)/2+1)
+		next := make([]shape.Shape, 0, len(shapes)/2+1)
 		for _, i := range order[:len(shapes)/2+1] {
 			next = append(next, shapes[i])
 		}
-		if slices.EqualFunc(half, next, func(x, y [][]float64) bool { return &x[0] == &y[0] }) {
+		if slices.EqualFunc(half, next, func(x, y shape.Shape) bool { return &x[0] == &y[0] }) {
 			break
 		}
 		half = next

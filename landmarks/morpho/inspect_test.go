@@ -115,9 +115,9 @@ func TestInspectFindsPlantedFaults(t *testing.T) {
 		{GorillaSkulls(), 2, func(q [][]float64) { slices.Reverse(q) }, Relabelled, nil, "its landmarks counted the other way round, counted from landmark 7"},
 		{GorillaSkulls(), 2, func(q [][]float64) { copy(q, slices.Concat(q[1:], q[:1])) }, Relabelled, nil, "counted from landmark 7"},
 		{Brain3D(), 2, func(q [][]float64) { copy(q, slices.Concat(q[3:], q[:3])) }, Relabelled, nil, "counted from landmark 21"},
-		{Brain3D(), 1, times(1 / 25.4), OtherSize, nil, "its size is 0.038 times that of the others: mm and inches?"},
+		{Brain3D(), 1, times(1 / 25.4), OtherSize, nil, "its size is 0.038 times that of the others, the ratio of mm and inches"},
 		{GorillaSkulls(), 20, times(0.001), OtherSize, nil, ""},
-		{GorillaSkulls(), 1, times(2.54), OtherSize, nil, "its size is 2.7 times that of the others: cm and inches?"},
+		{GorillaSkulls(), 1, times(2.54), OtherSize, nil, "its size is 2.7 times that of the others, the ratio of cm and inches"},
 		{clean, 2, func(q [][]float64) { copy(q[7], q[3]) }, Coincident, []int{7}, "landmarks 3 and 7 are in one place"},
 	} {
 		d := c.data.Scale(1)

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -21,17 +22,17 @@ const estimateIterations = 10000
 //
 // A shape must have landmarks enough for a spline, d + 1 not all on a line or in a plane; every landmark must be there in
 // some shape, and one shape must have all of them. Landmarks at a code such as −999 are an error, not estimated: see Dataset.Missing.
-func EstimateMissing(shapes [][][]float64) ([][][]float64, error) {
+func EstimateMissing(shapes []shape.Shape) ([]shape.Shape, error) {
 	return estimateMissing(shapes, shapeNumber, strconv.Itoa)
 }
 
 // estimateMissing is EstimateMissing with errors that call shape i what(i) and landmark l called(l).
-func estimateMissing(shapes [][][]float64, what, called func(int) string) ([][][]float64, error) {
+func estimateMissing(shapes []shape.Shape, what, called func(int) string) ([]shape.Shape, error) {
 	missing, err := missingLandmarks(shapes, what, called)
 	if err != nil {
 		return nil, fmt.Errorf("missing landmarks: %w", err)
 	}
-	var whole [][][]float64
+	var whole []shape.Shape
 	for i, x := range shapes {
 		if len(missing[i]) == 0 {
 			whole = append(whole, x)
@@ -50,7 +51,7 @@ func estimateMissing(shapes [][][]float64, what, called func(int) string) ([][][
 	}
 	out := shapes
 	for range estimateIterations {
-		next, change := make([][][]float64, len(shapes)), 0.0
+		next, change := make([]shape.Shape, len(shapes)), 0.0
 		for i, x := range shapes {
 			if next[i], err = estimateBySpline(x, missing[i], reference); err != nil {
 				return nil, fmt.Errorf("missing landmarks: %s: %w", what(i), err)
@@ -75,7 +76,7 @@ func estimateMissing(shapes [][][]float64, what, called func(int) string) ([][][
 }
 
 // missingLandmarks lists the landmarks that each shape lacks and sees that there is enough to estimate them from.
-func missingLandmarks(shapes [][][]float64, what, called func(int) string) ([][]int, error) {
+func missingLandmarks(shapes []shape.Shape, what, called func(int) string) ([][]int, error) {
 	if len(shapes) == 0 {
 		return nil, text.Advise("give some", "no shapes")
 	}

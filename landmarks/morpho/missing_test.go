@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 func without(shape [][]float64, landmarks ...int) [][]float64 {
@@ -25,7 +26,7 @@ func without(shape [][]float64, landmarks ...int) [][]float64 {
 func TestCompleteAffine(t *testing.T) {
 	for dim := range shears {
 		base := scattered(6, 9, dim)
-		var whole, holes [][][]float64
+		var whole, holes []shape.Shape
 		for i := range 6 {
 			f := float64(i)
 			a := zeros(dim, dim)
@@ -56,7 +57,7 @@ func TestCompleteAffine(t *testing.T) {
 func TestCompleteManyMissing(t *testing.T) {
 	base := scattered(3, 6, 2)
 	rng := rand.New(rand.NewPCG(8, 1))
-	var holes [][][]float64
+	var holes []shape.Shape
 	for i := range 40 {
 		x := zeros(6, 2)
 		for l, p := range base {
@@ -85,7 +86,7 @@ func TestCompleteSkulls(t *testing.T) {
 	off := map[string]float64{}
 	for i := range 24 {
 		l := i % 8
-		holes := append([][][]float64{}, shapes...)
+		holes := append([]shape.Shape{}, shapes...)
 		holes[i] = without(shapes[i], l)
 		got := expect.Must(EstimateMissing(holes))
 		off["spline"] += floats.Distance(got[i][l], shapes[i][l], 2)
@@ -106,7 +107,7 @@ func TestCompleteSkulls(t *testing.T) {
 func TestCompleteErrors(t *testing.T) {
 	nan := math.NaN()
 	square := [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 2}}
-	estimate := func(x ...[][]float64) error { _, err := EstimateMissing(x); return err }
+	estimate := func(x ...shape.Shape) error { _, err := EstimateMissing(x); return err }
 	for want, err := range map[string]error{
 		"no shapes":                              estimate(),
 		"every shape lacks a landmark":           estimate(without(square, 1), without(square, 2)),
@@ -124,7 +125,7 @@ func TestCompleteErrors(t *testing.T) {
 	} {
 		expect.Refused(t, err, want)
 	}
-	got, err := EstimateMissing([][][]float64{square, square})
+	got, err := EstimateMissing([]shape.Shape{square, square})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestCodesAreNoPlaces(t *testing.T) {
 	coded := slices.Clone(shapes[6])
 	coded[2] = []float64{-999, -999}
 	good := shapes[0]
-	whole := [][][]float64{good, coded}
+	whole := []shape.Shape{good, coded}
 	curve := Semilandmarks(len(good), false)
 	for what, err := range map[string]error{
 		"EstimateMissing":   expect.Error(EstimateMissing(append(slices.Clone(shapes), coded))),

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/pointset"
 )
 
@@ -37,7 +38,7 @@ func (l labels) called(d *Dataset) string {
 // bestLabels returns the labels, other than those it has, with which a shape is nearest to the mean: those of its mirror image, and, counted
 // around, those from another landmark or the other way round, too.
 func bestLabels(x, mean [][]float64, around bool) (labels, error) {
-	pre, err := preshapes([][][]float64{x, mean}, shapeNumber)
+	pre, err := preshapes([]shape.Shape{x, mean}, shapeNumber)
 	if err != nil {
 		return labels{}, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/pointset"
 	"anatomy/landmarks/internal/text"
 )
@@ -24,7 +25,7 @@ func MeanSpacing(points [][]float64, closed bool) float64 {
 // Resample returns n points at equal arc lengths along the polygon through points, [k][d]; the first one stays. On a closed
 // outline they are at j·L/n of the length L, on an open one at j·L/(n − 1), so that both ends stay. It is an error if there are
 // too few points, n is too small, or all points coincide.
-func Resample(points [][]float64, n int, closed bool) ([][]float64, error) {
+func Resample(points shape.Shape, n int, closed bool) (shape.Shape, error) {
 	if _, _, err := extent(points); err != nil {
 		return nil, fmt.Errorf("resample: %w", err)
 	}
@@ -42,7 +43,7 @@ func Resample(points [][]float64, n int, closed bool) ([][]float64, error) {
 }
 
 // Mean returns the coordinate mean (1/N) Σ_i shape_i of N shapes [n][d]. Align them first if they lie apart (Procrustes).
-func Mean(shapes [][][]float64) ([][]float64, error) {
+func Mean(shapes []shape.Shape) (shape.Shape, error) {
 	n, dim, err := commonExtent(shapes, shapeNumber)
 	if err != nil {
 		return nil, fmt.Errorf("mean: %w", err)
@@ -93,7 +94,7 @@ func checkPoint(l int, p []float64, called func(l int) string) error {
 }
 
 // commonExtent returns the count and dimension that all shapes have; errors call shape i what(i).
-func commonExtent(shapes [][][]float64, what func(i int) string) (n, dim int, err error) {
+func commonExtent(shapes []shape.Shape, what func(i int) string) (n, dim int, err error) {
 	if len(shapes) == 0 {
 		return 0, 0, text.Advise("give some", "no shapes")
 	}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/pointset"
 )
 
@@ -40,12 +41,12 @@ func TestCentroidAndSize(t *testing.T) {
 }
 
 func TestMean(t *testing.T) {
-	mean, err := Mean([][][]float64{{{0, 0}, {1, 2}}, {{2, 4}, {3, 4}}})
+	mean, err := Mean([]shape.Shape{{{0, 0}, {1, 2}}, {{2, 4}, {3, 4}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	expect.Abs(t, "mean", mean, [][]float64{{1, 2}, {2, 3}}, 0)
-	_, err = Mean([][][]float64{{{0, 0}}, {{0, 0}, {1, 1}}})
+	_, err = Mean([]shape.Shape{{{0, 0}}, {{0, 0}, {1, 1}}})
 	expect.Refused(t, err, "mean", "shape 1 has 2 landmarks")
 }
 

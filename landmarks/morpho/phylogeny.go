@@ -6,8 +6,11 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/tree"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -59,7 +62,8 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 
 // MatchTree returns the specimens in the order of the leaves of a tree, as OnTree does, and the tree without the leaves that have none. Where
 // no specimen is called as a leaf is, but a covariate or the group has the names of leaves, the specimens are the means of those of one
-// value: the Procrustes mean of their shapes at the mean of their centroid sizes. Notes say both. Its errors are those of OnTree.
+// value: the Procrustes mean of their shapes at the mean of their centroid sizes, or the mean of coordinates that are Flat at that of "log size".
+// Notes say both. Its errors are those of OnTree.
 func (d *Dataset) MatchTree(t *tree.Tree) (*Dataset, *tree.Tree, error) {
 	leaves := map[string]string{}
 	for _, i := range t.Leaves() {
@@ -109,8 +113,9 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 	for i, v := range column {
 		at[v] = append(at[v], i)
 	}
+	sizes, known := d.Numbers(LogSize)
 	for _, v := range slices.Sorted(maps.Keys(at)) {
-		var shapes [][][]float64
+		var shapes []shape.Shape
 		first, size := d.Specimens[at[v][0]], 0.0
 		s := Specimen{Name: v, Group: first.Group, Covariates: maps.Clone(first.Covariates)}
 		for _, i := range at[v] {
@@ -120,6 +125,14 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 				s.Group = ""
 			}
 			maps.DeleteFunc(s.Covariates, func(k, value string) bool { return other.Covariates[k] != value })
+		}
+		if d.Flat {
+			s.Points = flatMean(shapes)
+			if known == nil {
+				s.Covariates[LogSize] = text.Format(stat.Mean(lists.Pick(sizes, at[v]), nil))
+			}
+			out.Specimens = append(out.Specimens, s)
+			continue
 		}
 		a, err := Procrustes(shapes)
 		if err == nil {
@@ -137,4 +150,13 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 	}
 	out.note("the leaves of the tree are values of %s: %d specimens became the means of %d values", name, len(d.Specimens), len(out.Specimens))
 	return &out, nil
+}
+
+// flatMean is the mean of some specimens of data that are Flat.
+func flatMean(of []shape.Shape) shape.Shape {
+	mean := make([]float64, len(of[0][0]))
+	for _, points := range of {
+		floats.AddScaled(mean, 1/float64(len(of)), points[0])
+	}
+	return shape.Shape{mean}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 // Tables without a header are one specimen.
@@ -57,7 +58,7 @@ func TestPlainTables(t *testing.T) {
 		})
 	}
 	missing := expect.Must(ReadCSV(strings.NewReader("Version 1.0\n3\nS0 9999 9999 9999\nS1 1 2 3\nS2 NA NA NA\n"), "a.pts"))
-	if diff := cmp.Diff([][]float64{{na, na, na}, {1, 2, 3}, {na, na, na}}, missing.Specimens[0].Points, same); diff != "" {
+	if diff := cmp.Diff(shape.Shape{{na, na, na}, {1, 2, 3}, {na, na, na}}, missing.Specimens[0].Points, same); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/landmarks/internal/pointset"
 	"anatomy/landmarks/internal/text"
@@ -23,7 +24,7 @@ type Similarity struct {
 }
 
 // Apply returns the images of points, [n][d].
-func (s Similarity) Apply(points [][]float64) [][]float64 {
+func (s Similarity) Apply(points shape.Shape) shape.Shape {
 	out := make([][]float64, len(points))
 	for i, p := range points {
 		out[i] = make([]float64, len(s.Rotation))
@@ -64,12 +65,12 @@ func Of(d *Dataset) ProcrustesOption { return func(o *procrustesOptions) { o.of 
 // KeepSize leaves the size of every shape as it is: only translation and rotation are allowed (size-and-shape, or partial Procrustes, alignment).
 func KeepSize() ProcrustesOption { return func(o *procrustesOptions) { o.keepSize = true } }
 
-// FitSimilarity returns the similarity that brings shape closest to target (ordinary Procrustes analysis): it minimises
-// Σ_i |target_i − (s R shape_i + t)|² over rotations R (no reflections), translations t and sizes s > 0 (s = 1 with KeepSize).
+// FitSimilarity returns the similarity that brings a shape closest to a target (ordinary Procrustes analysis): it minimises
+// Σ_i |target_i − (s R from_i + t)|² over rotations R (no reflections), translations t and sizes s > 0 (s = 1 with KeepSize).
 // Both are [n][d] with d = 2 or 3. It is an error if all landmarks of a shape coincide, or if the best rotation is not determined
 // (collinear landmarks in space, or a shape at the greatest distance from the other).
-func FitSimilarity(shape, target [][]float64, opts ...ProcrustesOption) (Similarity, error) {
-	pre, err := preshapes([][][]float64{shape, target}, shapeNumber)
+func FitSimilarity(from, target shape.Shape, opts ...ProcrustesOption) (Similarity, error) {
+	pre, err := preshapes([]shape.Shape{from, target}, shapeNumber)
 	if err != nil {
 		return Similarity{}, fmt.Errorf("fit a similarity (shape 0 to shape 1): %w", err)
 	}
@@ -90,7 +91,7 @@ func FitSimilarity(shape, target [][]float64, opts ...ProcrustesOption) (Similar
 // (Dryden and Mardia 2016, ch. 4). Both are [n][d] with d = 2 or 3; it is an error if all
 // landmarks of a shape coincide.
 func ShapeDistance(a, b [][]float64) (float64, error) {
-	pre, err := preshapes([][][]float64{a, b}, shapeNumber)
+	pre, err := preshapes([]shape.Shape{a, b}, shapeNumber)
 	if err != nil {
 		return 0, fmt.Errorf("shape distance: %w", err)
 	}
@@ -107,8 +108,8 @@ func ShapeDistance(a, b [][]float64) (float64, error) {
 
 // Alignment is the result of Procrustes.
 type Alignment struct {
-	Shapes     [][][]float64 // [N][n][d], centred and aligned; their coordinate mean is Mean
-	Mean       [][]float64   // [n][d], centred; of centroid size 1 (with KeepSize of the shapes' own size)
+	Shapes     []shape.Shape // [N][n][d], centred and aligned; their coordinate mean is Mean
+	Mean       shape.Shape   // [n][d], centred; of centroid size 1 (with KeepSize of the shapes' own size)
 	Transforms []Similarity  // shape i of the input ↦ Shapes[i]
 	// Distances from each shape to Mean: full Procrustes distances sin ρ_i, in [0, 1];
 	// with KeepSize size-and-shape distances |Shapes[i] − Mean| in the unit of the coordinates.
@@ -142,14 +143,14 @@ const (
 //
 // It is an error if counts or dimensions differ, a coordinate is not finite, a landmark is at a usual code of a missing one (see
 // Dataset.CheckCodes), all landmarks of a shape coincide, or a rotation is not determined.
-func Procrustes(shapes [][][]float64, opts ...ProcrustesOption) (*Alignment, error) {
+func Procrustes(shapes []shape.Shape, opts ...ProcrustesOption) (*Alignment, error) {
 	return procrustes(shapes, nil, shapeNumber, opts...)
 }
 
 // WeightedProcrustes is Procrustes with a weight for each shape in the sums that the mean minimises, in the Mean of the aligned shapes, and in RMS. For
 // specimens with errors E_i (see Dataset.SquaredErrors) about a mean from which shapes have the variance V, weights are 1/(V + E_i). It is an error
 // too if there are not as many weights as shapes, or one is not positive.
-func WeightedProcrustes(shapes [][][]float64, weights []float64, opts ...ProcrustesOption) (*Alignment, error) {
+func WeightedProcrustes(shapes []shape.Shape, weights []float64, opts ...ProcrustesOption) (*Alignment, error) {
 	if len(weights) != len(shapes) {
 		return nil, fmt.Errorf("procrustes: %d weights for %d shapes", len(weights), len(shapes))
 	}
@@ -164,7 +165,7 @@ func WeightedProcrustes(shapes [][][]float64, weights []float64, opts ...Procrus
 }
 
 // procrustes is WeightedProcrustes with weights of mean 1, or nil, and errors that call shape i what(i).
-func procrustes(shapes [][][]float64, importance []float64, what func(i int) string, opts ...ProcrustesOption) (*Alignment, error) {
+func procrustes(shapes []shape.Shape, importance []float64, what func(i int) string, opts ...ProcrustesOption) (*Alignment, error) {
 	if importance == nil {
 		importance = slices.Repeat([]float64{1}, len(shapes))
 	}
@@ -231,7 +232,7 @@ func procrustes(shapes [][][]float64, importance []float64, what func(i int) str
 }
 
 // place sets the aligned shapes and their mean: of the rotated shapes z_i of size 1, the cosines of their distances from a mean of size 1, and their lengths s_i.
-func (out *Alignment) place(shapes [][][]float64, pre []preshape, importance []float64, rotations, rotated []*mat.Dense, cosines, lengths []float64, mean *mat.Dense, keepSize bool) {
+func (out *Alignment) place(shapes []shape.Shape, pre []preshape, importance []float64, rotations, rotated []*mat.Dense, cosines, lengths []float64, mean *mat.Dense, keepSize bool) {
 	n, dim := mean.Dims()
 	squares, total := 0.0, 0.0
 	for i, w := range importance {
@@ -280,7 +281,7 @@ type preshape struct {
 }
 
 // preshapes sees that the shapes correspond and that each has a size; errors call shape i what(i).
-func preshapes(shapes [][][]float64, what func(i int) string) ([]preshape, error) {
+func preshapes(shapes []shape.Shape, what func(i int) string) ([]preshape, error) {
 	n, dim, err := commonExtent(shapes, what)
 	if err != nil {
 		return nil, err
@@ -313,19 +314,47 @@ func (d *Dataset) CheckShapes() error {
 	return err
 }
 
+// Align aligns the shapes as TangentShapes compares them: by Procrustes, of Forms with KeepSize and in mean centroid sizes.
+func (d *Dataset) Align() (*Alignment, error) {
+	if !d.Forms {
+		return procrustes(d.Shapes(), nil, d.specimen)
+	}
+	pre, err := preshapes(d.Shapes(), d.specimen)
+	if err != nil {
+		return nil, err
+	}
+	return procrustes(brought(pre, true), nil, d.specimen, KeepSize())
+}
+
+// brought are shapes at the origin, of size 1 or, as forms, in units of their mean size.
+func brought(pre []preshape, forms bool) (out []shape.Shape) {
+	mean := 0.0
+	for _, z := range pre {
+		mean += z.size / float64(len(pre))
+	}
+	for _, z := range pre {
+		row := slices.Clone(z.points.RawMatrix().Data)
+		if forms {
+			floats.Scale(z.size/mean, row)
+		}
+		out = append(out, slices.Collect(slices.Chunk(row, len(z.centre))))
+	}
+	return out
+}
+
 // TangentShapes returns the shapes as rows, [N][n·d], brought to size 1, aligned by rotations (Procrustes with KeepSize) and projected orthogonally
-// to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. It is an error if landmarks
-// are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Status).
-func (d *Dataset) TangentShapes() (rows [][]float64, mean [][]float64, err error) {
+// to the tangent space of their mean, that is to the shapes x with ⟨x, μ⟩ = 1; and the mean μ, [n][d], of size 1. Forms are in units of their mean
+// size, and neither they nor their mean are brought to a size. Of data that are Flat they are the coordinates as they are, and their mean. It is an
+// error if landmarks are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Status).
+func (d *Dataset) TangentShapes() (rows [][]float64, mean shape.Shape, err error) {
+	if d.Flat {
+		return d.flatRows()
+	}
 	pre, err := preshapes(d.Shapes(), d.specimen)
 	if err != nil {
 		return nil, nil, err
 	}
-	unit := make([][][]float64, len(pre))
-	for i, z := range pre {
-		unit[i] = slices.Collect(slices.Chunk(z.points.RawMatrix().Data, len(z.centre)))
-	}
-	a, err := procrustes(unit, nil, d.specimen, KeepSize())
+	a, err := procrustes(brought(pre, d.Forms), nil, d.specimen, KeepSize())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -334,23 +363,47 @@ func (d *Dataset) TangentShapes() (rows [][]float64, mean [][]float64, err error
 			"the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
 	}
 	centre := slices.Concat(a.Mean...)
-	floats.Scale(1/floats.Norm(centre, 2), centre)
+	if !d.Forms {
+		floats.Scale(1/floats.Norm(centre, 2), centre)
+	}
 	squares := 0.0
 	for _, x := range a.Shapes {
-		row := slices.Concat(x...)
-		floats.AddScaled(row, -floats.Dot(row, centre), centre)
+		row, along := slices.Concat(x...), 1.0
+		if !d.Forms {
+			along = floats.Dot(row, centre)
+		}
+		floats.AddScaled(row, -along, centre)
 		squares += floats.Dot(row, row)
 		rows = append(rows, floats.AddTo(row, row, centre))
 	}
 	switch {
 	case len(pre) == 1:
 		return nil, nil, text.Advise("add others", "%s is the only one, so that no shape varies", d.specimen(0))
-	case len(a.Mean) == 2:
+	case len(a.Mean) == 2 && !d.Forms:
 		return nil, nil, text.Advise("digitise three or more", "two landmarks have a size, but no shape")
 	case math.Sqrt(squares) < 1e-13*math.Sqrt(float64(len(pre))): // rounding
 		return nil, nil, text.Advise("see whether the file repeats one", "all specimens have the same shape, which depends on nothing")
 	}
 	return rows, slices.Collect(slices.Chunk(centre, len(a.Mean[0]))), nil
+}
+
+// flatRows are the coordinates of data that are Flat, and their mean.
+func (d *Dataset) flatRows() (rows [][]float64, mean shape.Shape, err error) {
+	if err := d.Validate(); err != nil {
+		return nil, nil, err
+	}
+	centre, far, size := make([]float64, len(d.Specimens[0].Points[0])), 0.0, 0.0
+	for _, s := range d.Specimens {
+		rows = append(rows, s.Points[0])
+		floats.AddScaled(centre, 1/float64(len(d.Specimens)), s.Points[0])
+	}
+	for _, row := range rows {
+		far, size = math.Max(far, floats.Distance(row, centre, 2)), math.Max(size, floats.Norm(row, 2))
+	}
+	if !(far > 1e-13*size) {
+		return nil, nil, text.Advise("see whether one was copied", "%d specimens have the same coordinates, which depend on nothing", len(rows))
+	}
+	return rows, [][]float64{centre}, nil
 }
 
 // pointset.ErrRotation says that more than one rotation is best.

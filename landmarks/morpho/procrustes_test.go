@@ -12,12 +12,13 @@ import (
 	"pgregory.net/rapid"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 )
 
 // complexMean is the full Procrustes mean of shapes in the plane in closed form: the eigenvector of the greatest eigenvalue of
 // Σ_i z_i z_i* (Kent 1994), found from the real symmetric form of the Hermitian matrix.
-func complexMean(shapes [][][]float64) (mean [][]float64, rms float64) {
+func complexMean(shapes []shape.Shape) (mean [][]float64, rms float64) {
 	n := len(shapes[0])
 	s := mat.NewSymDense(2*n, nil)
 	for _, shape := range shapes {
@@ -55,7 +56,7 @@ func complexMean(shapes [][][]float64) (mean [][]float64, rms float64) {
 func TestProcrustesGorillas(t *testing.T) {
 	skulls := GorillaSkulls()
 	published := map[string]float64{"female": 0.0437139586876, "male": 0.0499377219311}
-	var means, closed [][][]float64
+	var means, closed []shape.Shape
 	for _, sex := range []string{"female", "male"} {
 		shapes := skulls.Group(sex).Shapes()
 		a, err := Procrustes(shapes)
@@ -207,7 +208,7 @@ func TestShapeDistanceOfTriangles(t *testing.T) {
 	h := math.Sqrt(3) / 2
 	equilateral := [][]float64{{0, 0}, {1, 0}, {0.5, h}}
 	mirror := [][]float64{{0, 0}, {1, 0}, {0.5, -h}}
-	for _, flat := range [][][]float64{{{0, 0}, {1, 0}, {2, 0}}, {{0, 0}, {1, 1}, {-3, -3}}, {{5, 5}, {5, 5}, {6, 7}}} {
+	for _, flat := range []shape.Shape{{{0, 0}, {1, 0}, {2, 0}}, {{0, 0}, {1, 1}, {-3, -3}}, {{5, 5}, {5, 5}, {6, 7}}} {
 		d, err := ShapeDistance(equilateral, flat)
 		if err != nil {
 			t.Fatal(err)
@@ -253,10 +254,10 @@ func TestShapeDistanceIsAMetricOfShapes(t *testing.T) {
 func TestProcrustesOfOneShape(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, dim := range []int{2, 3} {
-		shape := randomShape(r, 7, dim)
-		shapes := [][][]float64{shape}
+		first := randomShape(r, 7, dim)
+		shapes := []shape.Shape{first}
 		for range 9 {
-			shapes = append(shapes, randomSimilarity(r, dim).Apply(shape))
+			shapes = append(shapes, randomSimilarity(r, dim).Apply(first))
 		}
 		a, err := Procrustes(shapes)
 		if err != nil {
@@ -318,7 +319,7 @@ func TestProcrustesInvariants(t *testing.T) {
 				expect.Abs(t, "RMS", a.RMS, math.Sqrt(sum/float64(len(shapes))), 1e-12*size)
 
 				// Where the others lie changes nothing; with sizes kept they may only be moved rigidly.
-				moved := [][][]float64{shapes[0]}
+				moved := []shape.Shape{shapes[0]}
 				for _, shape := range shapes[1:] {
 					s := randomSimilarity(r, len(shape[0]))
 					if opts != nil {
@@ -345,22 +346,22 @@ func TestProcrustesRefuses(t *testing.T) {
 	h := math.Sqrt(3) / 2
 	equilateral := [][]float64{{0, 0}, {1, 0}, {0.5, h}}
 	for name, c := range map[string]struct {
-		shapes [][][]float64
+		shapes []shape.Shape
 		want   []string
 	}{
 		"none":       {nil, []string{"no shapes"}},
-		"empty":      {[][][]float64{triangle, {}}, []string{"shape 1", "no landmarks"}},
-		"count":      {[][][]float64{triangle, triangle[:2]}, []string{"shape 1 has 2 landmarks", "shape 0 has 3"}},
-		"dimension":  {[][][]float64{triangle, {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}}, []string{"shape 1", "3 dimensions"}},
-		"ragged":     {[][][]float64{triangle, {{0, 0}, {1, 0, 0}, {0, 1}}}, []string{"shape 1", "landmark 1 has 3 coordinates"}},
-		"missing":    {[][][]float64{triangle, {{0, 0}, {1, math.NaN()}, {0, 1}}}, []string{"shape 1", "landmark 1", "y is NaN"}},
-		"infinite":   {[][][]float64{triangle, {{0, 0}, {math.Inf(-1), 0}, {0, 1}}}, []string{"shape 1", "landmark 1", "x is -Inf"}},
-		"overflow":   {[][][]float64{triangle, {{1.7e308, 0}, {-1.7e308, 0}, {0, 1.7e308}}}, []string{"shape 1", "overflow"}},
-		"coincident": {[][][]float64{triangle, {{0.1, 0.2}, {0.1, 0.2}, {0.1, 0.2}}}, []string{"shape 1", "all 3 landmarks coincide"}},
-		"one":        {[][][]float64{{{1, 2}}, {{1, 2}}}, []string{"shape 0", "all 1 landmarks coincide"}},
-		"rounding":   {[][][]float64{triangle, {{1e9, 0}, {1e9 + 1e-7, 0}, {1e9, 0}}}, []string{"shape 1", "all 3 landmarks coincide"}},
-		"mirror":     {[][][]float64{equilateral, {{0, 0}, {1, 0}, {0.5, -h}}}, []string{"shape 1", "rotation is not determined"}},
-		"collinear":  {[][][]float64{{{0, 0, 0}, {1, 0, 0}, {3, 0, 0}}, {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}}, []string{"shape 0", "rotation is not determined", "collinear"}},
+		"empty":      {[]shape.Shape{triangle, {}}, []string{"shape 1", "no landmarks"}},
+		"count":      {[]shape.Shape{triangle, triangle[:2]}, []string{"shape 1 has 2 landmarks", "shape 0 has 3"}},
+		"dimension":  {[]shape.Shape{triangle, {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}}, []string{"shape 1", "3 dimensions"}},
+		"ragged":     {[]shape.Shape{triangle, {{0, 0}, {1, 0, 0}, {0, 1}}}, []string{"shape 1", "landmark 1 has 3 coordinates"}},
+		"missing":    {[]shape.Shape{triangle, {{0, 0}, {1, math.NaN()}, {0, 1}}}, []string{"shape 1", "landmark 1", "y is NaN"}},
+		"infinite":   {[]shape.Shape{triangle, {{0, 0}, {math.Inf(-1), 0}, {0, 1}}}, []string{"shape 1", "landmark 1", "x is -Inf"}},
+		"overflow":   {[]shape.Shape{triangle, {{1.7e308, 0}, {-1.7e308, 0}, {0, 1.7e308}}}, []string{"shape 1", "overflow"}},
+		"coincident": {[]shape.Shape{triangle, {{0.1, 0.2}, {0.1, 0.2}, {0.1, 0.2}}}, []string{"shape 1", "all 3 landmarks coincide"}},
+		"one":        {[]shape.Shape{{{1, 2}}, {{1, 2}}}, []string{"shape 0", "all 1 landmarks coincide"}},
+		"rounding":   {[]shape.Shape{triangle, {{1e9, 0}, {1e9 + 1e-7, 0}, {1e9, 0}}}, []string{"shape 1", "all 3 landmarks coincide"}},
+		"mirror":     {[]shape.Shape{equilateral, {{0, 0}, {1, 0}, {0.5, -h}}}, []string{"shape 1", "rotation is not determined"}},
+		"collinear":  {[]shape.Shape{{{0, 0, 0}, {1, 0, 0}, {3, 0, 0}}, {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}}, []string{"shape 0", "rotation is not determined", "collinear"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Procrustes(c.shapes)
@@ -396,7 +397,7 @@ func TestWeightedProcrustes(t *testing.T) {
 	shapes := GorillaSkulls().Shapes()[:5]
 	for _, opts := range [][]ProcrustesOption{nil, {KeepSize()}} {
 		got := expect.Must(WeightedProcrustes(shapes, []float64{2, 6, 2, 2, 4}, opts...))
-		want := expect.Must(Procrustes([][][]float64{shapes[0], shapes[1], shapes[1], shapes[1], shapes[2], shapes[3], shapes[4], shapes[4]}, opts...))
+		want := expect.Must(Procrustes([]shape.Shape{shapes[0], shapes[1], shapes[1], shapes[1], shapes[2], shapes[3], shapes[4], shapes[4]}, opts...))
 		expect.Abs(t, "mean", got.Mean, want.Mean, 1e-12*CentroidSize(want.Mean))
 		expect.Rel(t, "root mean square", got.RMS, want.RMS, 1e-10)
 		for i, k := range []int{0, 1, 4, 5, 6} {

@@ -16,11 +16,12 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/landmarks/morpho/files"
 )
 
 // asDigitised are nine quadrangles, each turned by another angle, as they lie when they are digitised; in space they have a third coordinate.
-func asDigitised(dim int) (shapes [][][]float64) {
+func asDigitised(dim int) (shapes []shape.Shape) {
 	base := [][]float64{{0, 0, 3}, {40, 0, 9}, {41, 30, 1}, {0, 29, 14}, {17, 11, 30}, {8, 44, 20}}
 	if dim == 2 {
 		base = base[:4]
@@ -39,7 +40,7 @@ func asDigitised(dim int) (shapes [][][]float64) {
 }
 
 // wide writes a table of the coordinates in an order: of landmark l and axis c by their place in the row.
-func wide(header string, shapes [][][]float64, first func(i int) string, blocks bool) string {
+func wide(header string, shapes []shape.Shape, first func(i int) string, blocks bool) string {
 	out := header + "\n"
 	for i, shape := range shapes {
 		cells := []string{first(i)}
@@ -56,7 +57,7 @@ func wide(header string, shapes [][][]float64, first func(i int) string, blocks 
 }
 
 // long writes a row for each landmark by a format of specimen, landmark, and the coordinates x and y.
-func long(header, row string, shapes [][][]float64) string {
+func long(header, row string, shapes []shape.Shape) string {
 	out := header + "\n"
 	for i, shape := range shapes {
 		for l, p := range shape {
@@ -68,7 +69,7 @@ func long(header, row string, shapes [][][]float64) string {
 }
 
 // tps writes records, each with these lines behind its landmarks.
-func tps(count string, shapes [][][]float64, behind func(i int) string) (out string) {
+func tps(count string, shapes []shape.Shape, behind func(i int) string) (out string) {
 	for i, shape := range shapes {
 		out += strings.ReplaceAll(count, "[i]", fmt.Sprint(i)) + "\n"
 		for _, p := range shape {
@@ -444,7 +445,7 @@ func rNames(n int) (names []string) {
 }
 
 // rArray is an array of shapes, as saveRDS writes it.
-func rArray(shapes [][][]float64, named bool) string {
+func rArray(shapes []shape.Shape, named bool) string {
 	b := &rBytes{}
 	b.head()
 	var all []float64
@@ -462,7 +463,7 @@ func rArray(shapes [][][]float64, named bool) string {
 }
 
 // rList is a list of matrices, as save writes it.
-func rList(shapes [][][]float64) string {
+func rList(shapes []shape.Shape) string {
 	b := &rBytes{}
 	b.WriteString("RDX2\n")
 	b.head()
@@ -480,7 +481,7 @@ func rList(shapes [][][]float64) string {
 }
 
 // rFrame is a data frame with names of rows.
-func rFrame(shapes [][][]float64) string {
+func rFrame(shapes []shape.Shape) string {
 	b := &rBytes{}
 	b.head()
 	columns := titles(len(shapes[0]), "[x][l]", "xy")

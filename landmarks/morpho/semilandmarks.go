@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 )
@@ -323,7 +324,7 @@ func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 	}
 	values := eigen.Values(nil) // rising
 	if !(values[1] > 1e-12*values[2]) || values[0] > values[1]/2 {
-		try.Fail("landmark %d: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
+		try.Fail("landmark %s: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
 			s.called(m.Point), names, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
 	}
 	var vectors mat.Dense
@@ -334,8 +335,8 @@ func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 // SlidAlignment is the result of ProcrustesSliding.
 type SlidAlignment struct {
 	*Alignment               // of the slid shapes: Transforms take Slid to Shapes
-	Slid       [][][]float64 // the shapes as they were given, with their semi-landmarks slid
-	Reference  [][]float64   // what they slid towards: the mean of the shapes as they were given
+	Slid       []shape.Shape // the shapes as they were given, with their semi-landmarks slid
+	Reference  shape.Shape   // what they slid towards: the mean of the shapes as they were given
 	Energies   []float64     // bending energy of each of Shapes against Reference
 	// Left is how far the semi-landmarks of each shape would still go along their tangents, root of the sum of squares over CentroidSize.
 	Left []float64
@@ -390,7 +391,7 @@ const (
 // The mean stays fixed during the sliding. If it moved with the shapes, nothing would hold it on the curves: landmarks would
 // crowd, and energies and distances would decrease without a limit. To slide towards the new mean once more, call the function
 // again with Slid. See P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, 2005.
-func ProcrustesSliding(shapes [][][]float64, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
+func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
 	defer try.Named(&err, "procrustes with sliding")
 	n, d := try.Get2(commonExtent(shapes, shapeNumber))
 	whole := slider{procrustesOptions: optionsOf(opts), semilandmarks: semilandmarks}
@@ -443,8 +444,8 @@ func (s *slider) slideTo(mean, x [][]float64, opts []ProcrustesOption) (slid [][
 }
 
 // onTheirSupports returns the shapes with the semi-landmarks that have one on their Support.
-func (s slider) onTheirSupports(shapes [][][]float64) ([][][]float64, error) {
-	out := make([][][]float64, len(shapes))
+func (s slider) onTheirSupports(shapes []shape.Shape) ([]shape.Shape, error) {
+	out := make([]shape.Shape, len(shapes))
 	for i, x := range shapes {
 		var err error
 		s.number = i

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 )
 
@@ -105,8 +106,8 @@ func displaced(shape [][]float64, semi []Semilandmark, by float64) [][]float64 {
 }
 
 // slideOnce slides a shape towards a reference, with which it is aligned for Procrustes distance, in one step.
-func slideOnce(shape, reference [][]float64, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
-	n, d, err := commonExtent([][][]float64{shape, reference}, shapeNumber)
+func slideOnce(x, reference shape.Shape, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
+	n, d, err := commonExtent([]shape.Shape{x, reference}, shapeNumber)
 	s := slider{semilandmarks: semilandmarks, reference: reference}
 	if err == nil {
 		err = s.check(n, d, 1, criterion)
@@ -117,7 +118,7 @@ func slideOnce(shape, reference [][]float64, semilandmarks []Semilandmark, crite
 	if err != nil {
 		return nil, err
 	}
-	on, err := s.onTheirSupports([][][]float64{shape})
+	on, err := s.onTheirSupports([]shape.Shape{x})
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func TestProcrustesSliding(t *testing.T) {
 	// Affine images of one shape, each with semi-landmarks displaced: what slides back has only affine differences, but for what the mean
 	// has of the displacements.
 	reference, semi := comb(2)
-	var shapes [][][]float64
+	var shapes []shape.Shape
 	for i := range 5 {
 		f := float64(i)
 		a := [][]float64{{1 + 0.05*f, 0.1 - 0.04*f}, {0.03 * f, 1 - 0.02*f}}
@@ -287,7 +288,7 @@ func TestSlideErrors(t *testing.T) {
 			return err
 		}(),
 		"no criterion 5": func() error {
-			_, err := ProcrustesSliding([][][]float64{square, square}, Semilandmarks(4, true), Criterion(5))
+			_, err := ProcrustesSliding([]shape.Shape{square, square}, Semilandmarks(4, true), Criterion(5))
 			return err
 		}(),
 	} {

@@ -21,12 +21,18 @@ const (
 	nearOne    = 0.01 // from 1 are, at most, the sizes of shapes that were scaled to 1
 )
 
+// LogSize is the name of the covariate that LogSizes is.
+const LogSize = "log size"
+
 // LogSizes returns the logarithms of the centroid sizes. It is an error if the shapes were aligned or scaled before, so that what is left of sizes is
 // rounding, or the distance of a shape from the mean: the sizes are equal, or are once they are multiplied or divided by the cosine of that distance
-// (a projection to the tangent space divides by it, a full Procrustes fit multiplies).
+// (a projection to the tangent space divides by it, a full Procrustes fit multiplies). Data that are Flat have them in the column "log size".
 func (d *Dataset) LogSizes() ([]float64, error) {
 	if len(d.Specimens) == 0 {
 		return nil, d.empty()
+	}
+	if d.Flat {
+		return d.Numbers(LogSize)
 	}
 	if d.Unscaled {
 		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("give each a scale, or leave size out of the model", "some specimens have no scale, so there are no sizes"))
@@ -141,7 +147,7 @@ func otherSizes(d *Dataset) (findings []Finding) {
 				converted = sizes[i] * u.factor
 			}
 			if units == "" && converted >= 0.9*least && converted <= 1.1*most {
-				units = ": " + u.units + "?"
+				units = ", the ratio of " + u.units
 				own, others = u.small, u.large
 				if ratio < 1 {
 					own, others = u.large, u.small

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 )
 
 const (
@@ -88,7 +89,7 @@ func TestReadSlicer(t *testing.T) {
 // A point that version 5 says is placed may be at the origin.
 func TestReadFCSVOrigin(t *testing.T) {
 	d := expect.Must(readFCSV(strings.NewReader(fcsvStart+"1,0,0,0,0,0,0,1,1,1,0,F-1,,,2,0\n2,0,0,0,0,0,0,1,1,1,0,F-2,,,0,0\n"), "a.fcsv"))
-	if diff := cmp.Diff([][]float64{{0, 0, 0}, {na, na, na}}, d.Specimens[0].Points, same); diff != "" {
+	if diff := cmp.Diff(shape.Shape{{0, 0, 0}, {na, na, na}}, d.Specimens[0].Points, same); diff != "" {
 		t.Error(diff)
 	}
 }

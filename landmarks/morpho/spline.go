@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
@@ -20,8 +21,8 @@ var errSpline = text.Advise("leave out one of those that coincide, or the shape"
 // difference is large it may fold, which a diffeomorphism does not. Both are [n][d], d = 2 or 3. Landmarks that coincide in both shapes, to
 // 1e-9 of their centroid sizes, count once. It is an error if the shapes differ in size, or if two landmarks coincide in the first alone, or
 // all of its landmarks lie on a line or in a plane.
-func ThinPlateSpline(from, to [][]float64) (func(points [][]float64) [][]float64, error) {
-	if _, _, err := commonExtent([][][]float64{from, to}, shapeNumber); err != nil {
+func ThinPlateSpline(from, to shape.Shape) (func(points shape.Shape) shape.Shape, error) {
+	if _, _, err := commonExtent([]shape.Shape{from, to}, shapeNumber); err != nil {
 		return nil, fmt.Errorf("thin-plate spline (shape 0 to shape 1): %w", err)
 	}
 	s, err := newSpline(from)
@@ -33,7 +34,7 @@ func ThinPlateSpline(from, to [][]float64) (func(points [][]float64) [][]float64
 	if err != nil {
 		return nil, fmt.Errorf("thin-plate spline: the landmarks of shape 0: %w", err)
 	}
-	return func(points [][]float64) [][]float64 { return s.warp(to, points) }, nil
+	return func(points shape.Shape) shape.Shape { return s.warp(to, points) }, nil
 }
 
 // places returns the landmarks that are not in the place of an earlier one in both shapes, to rounding.

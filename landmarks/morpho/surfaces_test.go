@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 )
 
@@ -68,7 +69,7 @@ func ball(n int) [][]float64 {
 
 // specimens returns affine images of the unit sphere with points, each under a similarity, on its ellipsoid; and how they were before
 // semi-landmarks went astray by about so much.
-func specimens(n, count int, astray float64, seed uint64) (shapes, straight [][][]float64, on []Support) {
+func specimens(n, count int, astray float64, seed uint64) (shapes, straight []shape.Shape, on []Support) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	template := ball(n)
 	for range count {
@@ -274,7 +275,7 @@ func TestProcrustesSlidingOnSurfaces(t *testing.T) {
 		}
 
 		r := rand.New(rand.NewPCG(4, 4))
-		var others [][][]float64
+		var others []shape.Shape
 		var there []Support
 		var by []Similarity
 		for i := range shapes {

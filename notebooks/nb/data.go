@@ -14,23 +14,18 @@ import (
 //
 //	var data = nb.Data(morpho.MouseVertebrae(), morpho.Read)
 //
-// Landmarks take up the columns of the table that ANATOMY_COVARIATES names, as `make report DATA=my.csv COVARIATES=table.csv` sets it; a
-// morpho.Join says which row is whose.
-func Data[D interface{ Validate() error }](standard D, read func(path string) (D, error), joins ...interface {
-	Covariates(d D, path string) (D, error)
+// Answers, which a notebook has from the function Answers, read in their own way.
+func Data[D interface{ Validate() error }](standard D, read func(path string) (D, error), answers ...interface {
+	Read(path string) (D, error)
 }) D {
 	path := own()
 	if path == "" {
 		return standard
 	}
-	own := Must(read(path))
-	takes, can := any(own).(interface{ ReadCovariates(path string) (D, error) })
-	switch table := os.Getenv("ANATOMY_COVARIATES"); {
-	case can && table != "" && len(joins) > 0:
-		own = Must(joins[0].Covariates(own, table))
-	case can && table != "":
-		own = Must(takes.ReadCovariates(table))
+	if len(answers) > 0 {
+		read = answers[0].Read
 	}
+	own := Must(read(path))
 	checked := own
 	if lacks, can := any(own).(interface{ Complete() (D, error) }); can { // landmarks, which its analyses estimate
 		checked = Must(lacks.Complete())
@@ -62,13 +57,7 @@ func File(name string) string { return Param(name, "") }
 // the type stands in brackets or the standard value is a literal, and where the allowed values are literals or, as here, what a
 // method of the data returns; also append(data.Groups(), "all")...
 func Param[T bool | int | float64 | string](name string, standard T, allowed ...T) T {
-	set := map[string]string{}
-	if text := os.Getenv("ANATOMY_SET"); text != "" {
-		if err := json.Unmarshal([]byte(text), &set); err != nil {
-			fail("error: ANATOMY_SET=%s: %v", text, err)
-		}
-	}
-	text, given := set[name]
+	text, given := parameters()[name]
 	if !given {
 		return standard
 	}
@@ -84,4 +73,26 @@ func Param[T bool | int | float64 | string](name string, standard T, allowed ...
 		fail("error: the parameter %s=%s: %v", name, text, err)
 	}
 	return value.(T)
+}
+
+// parameters are those of ANATOMY_SET by their names.
+func parameters() map[string]string {
+	set := map[string]string{}
+	if text := os.Getenv("ANATOMY_SET"); text != "" {
+		if err := json.Unmarshal([]byte(text), &set); err != nil {
+			fail("error: ANATOMY_SET=%s: %v", text, err)
+		}
+	}
+	return set
+}
+
+// Answers returns q with those of its questions answered that `make report SET="name=value ..."` answers, as Param does it for one. An answer that is
+// wrong ends the cell with an error:
+//
+//	asked := nb.Answers(supplement.Usual())
+func Answers[Q interface {
+	Set(answers map[string]string) (others []string, err error)
+}](q Q) Q {
+	Must(q.Set(parameters()))
+	return q
 }

@@ -1,12 +1,8 @@
 package nb
 
 import (
-	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"reflect"
 	"regexp"
 	"slices"
@@ -26,30 +22,39 @@ var (
 	flats       sync.Map // reflect.Type → bool
 )
 
+// plain says whether a type is one of numbers.
+func plain(t reflect.Type) bool { return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Complex128 }
+
 // flat says whether the bytes of a value are all there is of it.
 func flat(t reflect.Type) bool {
-	switch k := t.Kind(); {
-	case k >= reflect.Bool && k <= reflect.Complex128:
-		return true
-	case k != reflect.Struct && k != reflect.Array:
-		return false
+	if k := t.Kind(); plain(t) || k != reflect.Struct && k != reflect.Array {
+		return plain(t)
 	}
 	if known, ok := flats.Load(t); ok {
 		return known.(bool)
 	}
-	all, _ := types([]reflect.Type{t})
-	is := !slices.ContainsFunc(all, func(t reflect.Type) bool {
-		switch k, p := t.Kind(), t.PkgPath(); {
-		case k == reflect.Struct:
+	is := !reaches(t, func(t reflect.Type) bool {
+		switch p := t.PkgPath(); t.Kind() {
+		case reflect.Struct:
 			return t == timeType || p == "sync" || p != "sync/atomic" && outside(t)
-		case k == reflect.Array:
+		case reflect.Array:
 			return false
-		default:
-			return k < reflect.Bool || k > reflect.Complex128
 		}
+		return !plain(t)
 	})
 	flats.Store(t, is)
 	return is
+}
+
+// holdsData says whether all values of a type are data.
+func holdsData(t reflect.Type) bool {
+	return !reaches(t, func(t reflect.Type) bool {
+		switch t.Kind() {
+		case reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+			return true
+		}
+		return t.Kind() == reflect.Struct && (t.PkgPath() == "sync" || outside(t))
+	})
 }
 
 // outside says whether the values of a struct type stand for what is outside of the program's data: of the runtime, open
@@ -88,49 +93,8 @@ func refused(t reflect.Type, at unsafe.Pointer) error {
 		return fmt.Errorf("it holds a %v", t)
 	case outside(t):
 		return fmt.Errorf("it holds a %v%w", t, errOnce)
-	case locks(t):
-		for _, b := range unsafe.Slice((*byte)(at), t.Size()) {
-			if b != 0 {
-				return fmt.Errorf("it holds a lock that is held%w", errOnce)
-			}
-		}
-	}
-	return nil
-}
-
-// sentinels are errors that programs compare.
-var sentinels = []error{io.EOF, io.ErrUnexpectedEOF, fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrClosed,
-	context.Canceled, context.DeadlineExceeded}
-
-// worded says whether an error lives on by its words: one of a type that no cell can name, or that holds more than data.
-func worded(x reflect.Value) bool {
-	if !x.Type().Implements(errorType) {
-		return false
-	}
-	if _, err := (typeNames{}).of(x.Type()); err != nil {
-		return true
-	}
-	return newMemory().add(root{"", x.Type(), copied(x).Addr().UnsafePointer()}) != nil
-}
-
-// remembered is an error of which the words and the causes are left.
-type remembered struct {
-	words  string
-	causes []error
-}
-
-func (r *remembered) Error() string   { return r.words }
-func (r *remembered) Unwrap() []error { return r.causes }
-
-// causes lists what an error wraps.
-func causes(err error) []error {
-	switch e := err.(type) {
-	case interface{ Unwrap() []error }:
-		return e.Unwrap()
-	case interface{ Unwrap() error }:
-		if cause := e.Unwrap(); cause != nil {
-			return []error{cause}
-		}
+	case locks(t) && slices.ContainsFunc(unsafe.Slice((*byte)(at), t.Size()), func(b byte) bool { return b != 0 }):
+		return fmt.Errorf("it holds a lock that is held%w", errOnce)
 	}
 	return nil
 }
@@ -150,8 +114,23 @@ func computes(t reflect.Type) bool {
 	return false
 }
 
+// parts are the types that a type is made of: keys and elements, or the fields of a struct whose values are written field by field.
+func parts(t reflect.Type) (all []reflect.StructField) {
+	switch t.Kind() {
+	case reflect.Array, reflect.Slice, reflect.Pointer:
+		return []reflect.StructField{{Type: t.Elem()}}
+	case reflect.Map:
+		return []reflect.StructField{{Type: t.Key()}, {Type: t.Elem()}}
+	case reflect.Struct:
+		if !outside(t) && t != timeType && !locks(t) {
+			return slices.Collect(t.Fields())
+		}
+	}
+	return nil
+}
+
 // types lists the types that the values of some types may reach, in an order that depends on these only, with the number of each.
-func types(of []reflect.Type) (all []reflect.Type, number map[reflect.Type]int) {
+func types(of ...reflect.Type) (all []reflect.Type, number map[reflect.Type]int) {
 	number = map[reflect.Type]int{}
 	var walk func(t reflect.Type)
 	walk = func(t reflect.Type) {
@@ -160,19 +139,8 @@ func types(of []reflect.Type) (all []reflect.Type, number map[reflect.Type]int) 
 		}
 		number[t] = len(all)
 		all = append(all, t)
-		switch t.Kind() {
-		case reflect.Array, reflect.Slice, reflect.Pointer:
-			walk(t.Elem())
-		case reflect.Map:
-			walk(t.Key())
-			walk(t.Elem())
-		case reflect.Struct:
-			if outside(t) || t == timeType || locks(t) {
-				return
-			}
-			for f := range t.Fields() {
-				walk(f.Type)
-			}
+		for _, p := range parts(t) {
+			walk(p.Type)
 		}
 	}
 	for _, t := range of {
@@ -181,30 +149,8 @@ func types(of []reflect.Type) (all []reflect.Type, number map[reflect.Type]int) 
 	return all, number
 }
 
-// typeKey writes a type with the whole paths of its packages.
-func typeKey(t reflect.Type) string {
-	if t.Name() != "" || t.Kind() == reflect.Struct || t.Kind() == reflect.Interface || t.Kind() == reflect.Func || t.Kind() == reflect.Chan {
-		return t.PkgPath() + " " + t.String()
-	}
-	switch t.Kind() {
-	case reflect.Map:
-		return "map " + typeKey(t.Key()) + " " + typeKey(t.Elem())
-	case reflect.Array:
-		return fmt.Sprint(t.Len(), " ", typeKey(t.Elem()))
-	}
-	return t.Kind().String() + " " + typeKey(t.Elem())
-}
-
-// layout hashes how values of some types lie in memory.
-func layout(all []reflect.Type) [sha256.Size]byte {
-	h := sha256.New()
-	for _, t := range all {
-		fmt.Fprintln(h, typeKey(t), t.Kind(), t.Size())
-		if t.Kind() == reflect.Struct && !outside(t) {
-			for f := range t.Fields() {
-				fmt.Fprintln(h, f.Name, f.Offset, typeKey(f.Type))
-			}
-		}
-	}
-	return [sha256.Size]byte(h.Sum(nil))
+// reaches says whether the values of a type may reach one of a type of some sort.
+func reaches(t reflect.Type, is func(reflect.Type) bool) bool {
+	all, _ := types(t)
+	return slices.ContainsFunc(all, is)
 }

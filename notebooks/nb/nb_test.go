@@ -76,6 +76,11 @@ func TestCells(t *testing.T) {
 		"true":           {out: "✓ symmetric\n"},
 		"true not":       {err: "✗ symmetric: not true\n"},
 
+		"table shown":   {out: "specimen  sex  length  weight\na         F    1.5     10\nb         M    NA      20\nc         F    2.5     \nd         ?    3       40\n4 rows, 4 columns\n"},
+		"table column":  {err: "error: no column \"Length\"; there are: specimen, sex, length, weight\n"},
+		"table number":  {err: "error: row 1 of specimen is \"a\", which is no number: correct it in the file, or take Texts(\"specimen\")\n"},
+		"table missing": {err: "error: stat /nothing.csv: no such file or directory\n"},
+
 		"display number":   {out: "0.25\n"},
 		"display nothing":  {},
 		"display no error": {out: "3\nx\n"},

@@ -1,6 +1,7 @@
 package nb
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,96 +15,85 @@ type typeNames map[string]string
 
 var qualified = regexp.MustCompile(`[\w./~-]+\.\w+`)
 
-func (names typeNames) of(t reflect.Type) (string, error) {
-	if t.Name() != "" {
-		return names.named(t)
+// of returns the source of a type, or an error if no cell can write it.
+func (names typeNames) of(t reflect.Type) (text string, err error) {
+	var write func(t reflect.Type) string
+	hidden := func(of reflect.Type, path string) { // what only the package at a path may name
+		if path != "" && path != "main" {
+			err = cmp.Or(err, error(unnamed{of}))
+		}
 	}
-	list := func(n int, at func(i int) reflect.Type) (string, error) {
+	list := func(n int, at func(i int) reflect.Type) string {
 		all := make([]string, n)
 		for i := range all {
-			var err error
-			if all[i], err = names.of(at(i)); err != nil {
-				return "", err
-			}
+			all[i] = write(at(i))
 		}
-		return strings.Join(all, ", "), nil
+		return strings.Join(all, ", ")
 	}
-	var before string
-	switch t.Kind() {
-	case reflect.Pointer:
-		before = "*"
-	case reflect.Slice:
-		before = "[]"
-	case reflect.Array:
-		before = fmt.Sprintf("[%d]", t.Len())
-	case reflect.Chan:
-		before = map[reflect.ChanDir]string{reflect.RecvDir: "<-chan ", reflect.SendDir: "chan<- ", reflect.BothDir: "chan "}[t.ChanDir()]
-	case reflect.Map:
-		key, err := names.of(t.Key())
-		if err != nil {
-			return "", err
+	write = func(t reflect.Type) string {
+		switch {
+		case t.PkgPath() != "":
+			return names.named(t, hidden)
+		case t.Name() != "":
+			return t.Name()
 		}
-		before = "map[" + key + "]"
-	case reflect.Func:
-		in, err := list(t.NumIn(), t.In)
-		if err != nil {
-			return "", err
+		switch t.Kind() {
+		case reflect.Pointer:
+			return "*" + write(t.Elem())
+		case reflect.Slice:
+			return "[]" + write(t.Elem())
+		case reflect.Array:
+			return fmt.Sprintf("[%d]%s", t.Len(), write(t.Elem()))
+		case reflect.Chan:
+			return map[reflect.ChanDir]string{reflect.RecvDir: "<-chan ", reflect.SendDir: "chan<- ", reflect.BothDir: "chan "}[t.ChanDir()] + write(t.Elem())
+		case reflect.Map:
+			return "map[" + write(t.Key()) + "]" + write(t.Elem())
+		case reflect.Func:
+			in := list(t.NumIn(), t.In)
+			if t.IsVariadic() {
+				last := write(t.In(t.NumIn() - 1).Elem())
+				in = strings.TrimSuffix(in, "[]"+last) + "..." + last
+			}
+			return "func(" + in + ") (" + list(t.NumOut(), t.Out) + ")"
+		case reflect.Struct:
+			text := "struct {"
+			for f := range t.Fields() {
+				hidden(t, f.PkgPath)
+				if text += " "; !f.Anonymous {
+					text += f.Name + " "
+				}
+				if text += write(f.Type); f.Tag != "" {
+					text += fmt.Sprintf(" %q", f.Tag)
+				}
+				text += ";"
+			}
+			return text + " }"
+		case reflect.Interface:
+			text := "interface {"
+			for i := range t.NumMethod() {
+				m := t.Method(i)
+				hidden(t, m.PkgPath)
+				text += " " + m.Name + strings.TrimPrefix(write(m.Type), "func") + ";"
+			}
+			return text + " }"
 		}
-		if t.IsVariadic() {
-			last, _ := names.of(t.In(t.NumIn() - 1).Elem())
-			in = in[:len(in)-len("[]"+last)] + "..." + last
-		}
-		out, err := list(t.NumOut(), t.Out)
-		return "func(" + in + ") (" + out + ")", err
-	case reflect.Struct:
-		text := "struct {"
-		for f := range t.Fields() {
-			of, err := names.of(f.Type)
-			if err == nil && f.PkgPath != "" && f.PkgPath != "main" {
-				err = unnamed(t)
-			}
-			if err != nil {
-				return "", err
-			}
-			if text += " " + f.Name + " "; f.Anonymous {
-				text = strings.TrimSuffix(text, f.Name+" ")
-			}
-			text += of
-			if f.Tag != "" {
-				text += fmt.Sprintf(" %q", f.Tag)
-			}
-			text += ";"
-		}
-		return text + " }", nil
-	case reflect.Interface:
-		text := "interface {"
-		for i := range t.NumMethod() {
-			m := t.Method(i)
-			of, err := names.of(m.Type)
-			if err != nil || m.PkgPath != "" && m.PkgPath != "main" {
-				return "", unnamed(t)
-			}
-			text += " " + m.Name + strings.TrimPrefix(of, "func") + ";"
-		}
-		return text + " }", nil
-	default:
-		return "", unnamed(t)
+		hidden(t, "unsafe")
+		return ""
 	}
-	element, err := names.of(t.Elem())
-	return before + element, err
+	text = write(t)
+	return text, err
 }
 
-func unnamed(t reflect.Type) error {
-	return fmt.Errorf("no cell can write the name of its type, %v", t)
+// unnamed is the error of a type that no cell can write.
+type unnamed struct{ reflect.Type }
+
+func (u unnamed) Error() string {
+	return fmt.Sprintf("no cell can write the name of its type, %v", u.Type)
 }
 
 // named writes the name of a type with that of its package. The arguments of a generic type stand in its name, with the paths
 // of their packages.
-func (names typeNames) named(t reflect.Type) (string, error) {
-	if t.PkgPath() == "" {
-		return t.Name(), nil
-	}
-	var err error
+func (names typeNames) named(t reflect.Type, hidden func(of reflect.Type, path string)) string {
 	return qualified.ReplaceAllStringFunc(t.PkgPath()+"."+t.Name(), func(s string) string {
 		dot := strings.LastIndexByte(s, '.')
 		path, name := s[:dot], s[dot+1:]
@@ -111,12 +101,12 @@ func (names typeNames) named(t reflect.Type) (string, error) {
 			return name
 		}
 		if c := name[0]; c < 'A' || c > 'Z' || strings.Contains("/"+path+"/", "/internal/") {
-			err = unnamed(t)
+			hidden(t, path)
 		}
 		alias := packageName(path)
 		names[alias] = path
 		return alias + "." + name
-	}), err
+	})
 }
 
 // packageName is the name by which the kernel imports a package for its own ends.

@@ -246,7 +246,7 @@ func Bind(made Made, variables ...Variable) any {
 			b.recipe, _ = recorded(made, v.root)
 			b.made()
 		} else if !holdsData(v.typ) {
-			if err := newMemory().add(v.root); err != nil && !errors.Is(err, errOnce) {
+			if _, err := reach(false, v.root); err != nil && !errors.Is(err, errOnce) {
 				if b.recipe, err = recorded(made, v.root); err != nil {
 					b.why = err.Error()
 				}
@@ -256,20 +256,6 @@ func Bind(made Made, variables ...Variable) any {
 		session.bound[v.name] = b
 	}
 	return nil
-}
-
-// holdsData says whether all values of a type are data.
-func holdsData(t reflect.Type) bool {
-	all, _ := types([]reflect.Type{t})
-	return !slices.ContainsFunc(all, func(t reflect.Type) bool {
-		switch t.Kind() {
-		case reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
-			return true
-		case reflect.Struct:
-			return t.PkgPath() == "sync" || outside(t)
-		}
-		return false
-	})
 }
 
 // recorded notes how a variable is made, and what from.
@@ -287,12 +273,12 @@ func recorded(made Made, v root) (id string, err error) {
 			return "", fmt.Errorf("it is made from %s: %w", in.name, err)
 		}
 		b := session.bound[in.name]
-		m := newMemory()
-		switch err := m.add(in.root); {
+		switch m, err := reach(false, in.root); {
 		case err == nil:
-			if i.File, i.Types, err = store(m, []int{0}, r.Imports); err != nil {
+			if i.File, err = m.store(r.Imports); err != nil {
 				return "", err
 			}
+			i.Types = m.names()
 		case b == nil || b.at != in.at || b.recipe == "":
 			return "", fmt.Errorf("it is made from %s, which cannot be stored: %w", in.name, err)
 		case b.as() != nil:
@@ -312,19 +298,10 @@ func recorded(made Made, v root) (id string, err error) {
 	return id, nil
 }
 
-// store writes some roots to a file, and returns its name, and the types in interfaces as source.
-func store(m *memory, group []int, imports map[string]string) (file string, dynamic []string, err error) {
-	m.groups()
-	chunks, all := m.write(group)
-	for _, t := range all {
-		text, err := typeNames(imports).of(t)
-		if err != nil {
-			return "", nil, err
-		}
-		dynamic = append(dynamic, text)
-	}
-	file, err = save(folder(), chunks)
-	return file, dynamic, err
+// store writes an image to a file, and returns its name; imports get the packages of the types that values have in interfaces.
+func (m *image) store(imports map[string]string) (file string, err error) {
+	maps.Copy(imports, m.imports)
+	return save(folder(), m.file())
 }
 
 // End writes what the variables of the cell hold. It is called where the program ends, however it does so.
@@ -349,8 +326,7 @@ func finish(interrupt bool) {
 	names := slices.Sorted(maps.Keys(session.bound))
 	if interrupt { // a map that changes meanwhile ends the program
 		written(slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-			all, _ := types([]reflect.Type{session.bound[name].typ})
-			return slices.ContainsFunc(all, func(t reflect.Type) bool { return t.Kind() == reflect.Map || t.Kind() == reflect.Interface })
+			return reaches(session.bound[name].typ, func(t reflect.Type) bool { return t.Kind() == reflect.Map || t.Kind() == reflect.Interface })
 		}))
 	}
 	if err := written(names); err != nil {
@@ -365,7 +341,7 @@ func written(names []string) error {
 	}
 	next := &index{maps.Clone(session.old.Variables), maps.Clone(session.old.Recipes)}
 	maps.Copy(next.Recipes, session.recipes)
-	m := newMemory()
+	var images []*image // each of one variable
 	for _, name := range names {
 		b := session.bound[name]
 		if b.entry != nil && b.recipe != "" && (b.again || b.as() == nil) {
@@ -385,7 +361,9 @@ func written(names []string) error {
 			e.Recipe = b.recipe
 			continue
 		}
-		if err = m.add(b.root); err == nil {
+		m, err := reach(false, b.root)
+		if err == nil {
+			images = append(images, m)
 			continue
 		}
 		switch {
@@ -401,22 +379,28 @@ func written(names []string) error {
 			e.Why = fmt.Sprintf("%v, and it was set inside of a block or function", err)
 		}
 	}
-	for _, group := range m.groups() {
+	for _, group := range groups(images) {
+		m := images[group[0]]
+		var roots []root
 		var names, members []string
 		imports := map[string]string{}
 		for _, i := range group {
-			e := next.Variables[m.roots[i].name]
-			names, members = append(names, m.roots[i].name), append(members, e.Type)
+			r := images[i].roots[0]
+			e := next.Variables[r.name]
+			roots, names, members = append(roots, r), append(names, r.name), append(members, e.Type)
 			maps.Copy(imports, e.Imports)
 		}
-		file, dynamic, err := store(m, group, imports)
+		if len(group) > 1 {
+			m, _ = reach(false, roots...) // which are data each
+		}
+		file, err := m.store(imports)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
 			e := next.Variables[name]
 			maps.Copy(e.Imports, imports)
-			e.File, e.Group, e.Members, e.Types = file, names, members, dynamic
+			e.File, e.Group, e.Members, e.Types = file, names, members, m.names()
 		}
 	}
 	for _, name := range names {

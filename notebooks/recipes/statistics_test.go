@@ -34,7 +34,7 @@ func Example_mean() {
 func Example_modes() {
 	heads := nb.Must(morpho.Procrustes(morpho.Plethodon().Shapes()))
 	M := landmarks.New(12, 2, kernels.Gaussian(0.2))
-	mean := nb.Must(stats.FrechetMean(M, heads.Shapes, stats.Mismatch(0.1)))
+	mean := nb.Must(stats.FrechetMean(M, heads.Shapes, stats.RelativeNoise(0.1)))
 	modes := nb.Must(stats.TangentPCA(mean))
 	fmt.Printf("%.0f %% and %.0f %% of the variance\n", 100*modes.Explained[0], 100*modes.Explained[1])
 	// Output:
@@ -96,7 +96,7 @@ func Example_radii() {
 func Example_gather() {
 	S := geom.On(manifold.Sphere(2))
 	mean := nb.Must(stats.FrechetMean(S, []geom.Vec{{0.6, 0, 0.8}, {-0.6, 0, 0.8}}))
-	towards := nb.Must(stats.Gather(S, mean, [][]geom.Vec{{{-0.8, 0, 0.6}}, {{-0.8, 0, -0.6}}})) // a vector at each sample
+	towards := nb.Must(stats.TransportToMean(S, mean, [][]geom.Vec{{{-0.8, 0, 0.6}}, {{-0.8, 0, -0.6}}})) // a vector at each sample
 	fmt.Printf("%.2f %.2f\n", towards[0][0][0], towards[1][0][0])
 	// Output:
 	// -1.00 -1.00

@@ -60,7 +60,7 @@ func Example_surfaces() {
 	}
 	other := mesh.Icosphere(0).Map(func(x []float64) []float64 { return []float64{x[0] + 0.3*x[1]*x[1], x[1], x[2]} }).Vertices
 	spline := nb.Must(morpho.ThinPlateSpline(template[:12], other)) // takes the new points to the landmarks of another bone
-	shapes := [][][]float64{template, append(other, spline(template[12:])...)}
+	shapes := []geom.Shape{template, append(other, spline(template[12:])...)}
 	slide := morpho.SurfaceSemilandmarks(template, 6, 12, 13, 14) // give them On, locators of the bones, to keep them on the surfaces
 	a := nb.Must(morpho.ProcrustesSliding(shapes, slide, morpho.BendingEnergy))
 	fmt.Println(len(a.Shapes[0]), a.Status)

@@ -4,7 +4,7 @@ With --data PATH those that call nb.Data compute from one's own landmarks or mes
 from other parameters. Such reports carry file and parameters in their names and stand beside the standard ones; with
 --data, cells with the tag "standard", which speak of the standard data, are left out, and a check that is false is marked
 in the report and named here, with exit status 3. A notebook whose title is such a cell is a template: its report is called --title, or
-after the data. --covariates PATH is a table with more columns of the landmarks.
+after the data.
 
 Data and parameters are looked at first: what no notebook can read or knows ends the run with a message, before any is executed.
 
@@ -59,6 +59,8 @@ LONGEST = 150  # bytes of a report's name: file systems take 255
 MOST_FILES, MOST_BYTES = 10000, 16 << 30  # of a folder of one's own data
 UNFINISHED_DAYS = 30  # how long the folders of reports that were interrupted stay
 CHECKED = 300  # seconds that a cell may take where reports are only checked: one's own data may be large
+VARIABLES = {"covariates": "a table with a row for each specimen", "landmarks": "landmarks of some of the meshes of --data: a file or a folder",
+             "title": "of the reports", "authors": "of the reports, separated by semicolons"}  # answers that are variables of make, too
 WRITTEN, MARKED = 0, 3  # exit statuses, 1 being a failure
 # Programs are those of absolute folders of the PATH, wherever this one was started.
 os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
@@ -75,7 +77,6 @@ class Study:
     It is copied at the start: all cells read what the checksum is of, whatever becomes of it meanwhile."""
     data: pathlib.Path | None = None
     parameters: dict = dataclasses.field(default_factory=dict)
-    covariates: pathlib.Path | None = None  # a table about the data
     title: str = ""  # of the reports
     at_once: bool = True  # execute notebooks as programs where that shows the same
     checksum: str = ""  # of the data
@@ -83,15 +84,14 @@ class Study:
     passed: dict = dataclasses.field(default_factory=dict)  # the parameters, with the copies of the files that they name
 
     def take(self, folder, files=()):
-        """Copies all inputs into the folder: the data, the covariates, and what the parameters name that are files, a value being FILE or
-        SPECIMEN=FILE."""
-        inputs, before = {"data": self.data, "covariates": self.covariates}, {}
+        """Copies all inputs into the folder: the data, and what the parameters name that are files, a value being FILE or SPECIMEN=FILE."""
+        inputs, before = {"data": self.data}, {}
         for name in filter(self.parameters.get, files):
             value = self.parameters[name]
             before[name], path = ("", value) if pathlib.Path(value).exists() or "=" not in value else re.match("(.*?=)(.*)", value, flags=re.S).groups()
-            if not pathlib.Path(path).exists():
+            inputs[name] = located(pathlib.Path(os.path.expanduser(path)))
+            if not inputs[name].exists():
                 raise Failure(f"SET: {name}={value}: no such file")
-            inputs[name] = pathlib.Path(path)
         self.copies = {name: copied(path, folder / name) for name, path in inputs.items() if path}
         self.passed = self.parameters | {name: start + str(self.copies[name][1]) for name, start in before.items()}
         self.checksum = self.copies["data"][2] if self.data else checksum(*sorted((ROOT / "landmarks" / "morpho" / "data").glob("*.csv")))
@@ -113,8 +113,7 @@ class Study:
         """What tells the reports of notebooks of one name from each other: data, parameters, and where a notebook is that is none of
         the project; "" for the standard ones of the project."""
         elsewhere = [] if notebook.parent == NOTEBOOKS else [str(notebook)]
-        about = [str(self.data or ""), self.parameters] + ([str(self.covariates)] if self.covariates else [])
-        return json.dumps(about + elsewhere) if self.own or elsewhere else ""
+        return json.dumps([str(self.data or ""), self.parameters] + elsewhere) if self.own or elsewhere else ""
 
     def unfinished(self, notebook):
         """The folder where the cells of a notebook about one's own data keep what they have found until the report is written: after an
@@ -232,8 +231,8 @@ def facts(paths):
 def look(known, study):
     """Fails with what the notebooks would say of the data and of the values of parameters, before any is executed."""
     reader = next((r for r in study.readers if all(r in fact["readers"] for fact in known.values())), "")
-    asked = {"reader": reader, "path": study.copy("data"), "covariates": study.copy("covariates"), "set": study.passed,
-             "notebooks": [{"name": path.name, "standards": fact["standards"], "params": fact["params"]} for path, fact in known.items()]}
+    asked = {"reader": reader, "path": study.copy("data"), "set": study.passed,
+             "notebooks": [{"name": path.name, "params": fact["params"]} for path, fact in known.items()]}
     try:
         notes = ask("look", **asked)
     except Failure as e:
@@ -360,7 +359,7 @@ async def execute_cells(nb, path, timeout, folder, study):
     with open(folder / "kernel.log", "w+") as log:
         try:
             env = dict(os.environ, TMPDIR=str(folder), ANATOMY_REPORT="1", ANATOMY_RECORD=str(record), ANATOMY_PROGRESS=str(folder / "progress"),
-                       ANATOMY_DATA=study.copy("data"), ANATOMY_COVARIATES=study.copy("covariates"), ANATOMY_SET=json.dumps(study.passed),
+                       ANATOMY_DATA=study.copy("data"), ANATOMY_SET=json.dumps(study.passed),
                        ANATOMY_UNFINISHED=str(study.unfinished(path) if study.data else ""))
             await client.async_start_new_kernel(env=env, stdout=log, stderr=log)
             await client.async_start_new_kernel_client()
@@ -462,11 +461,13 @@ def book():
 
 
 def plugged(plugin):
-    """The Python package that a plug-in comes from, or its file name."""
+    """The Python package that a plug-in comes from, or its file name, and its checksum: it is the machine code that computes."""
+    path = pathlib.Path(plugin)
+    checksum = f", SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}…" if path.is_file() else ""
     for package in importlib.metadata.distributions():
         if any(f.suffix == ".so" and plugin == str(f.locate()) for f in package.files or []):
-            return f"{package.name} {package.version}"
-    return plugin.rsplit("/", 1)[-1]
+            return f"{package.name} {package.version}{checksum}"
+    return path.name + checksum
 
 
 def provenance(fact, study, seconds, machine):
@@ -475,26 +476,27 @@ def provenance(fact, study, seconds, machine):
     if not study.data and fact["data"]:
         about.append(("data", f"those of the project, SHA-256 {study.checksum}…"))
     if study.parameters:
-        about.append(("parameters", ", ".join(f"{n} = {v}" for n, v in study.parameters.items())))
+        private = re.compile(r"(^|[=;,\s])(?:~|/|[A-Za-z]:\\)[^=;]*[/\\]")  # folders of this machine
+        about.append(("parameters", ", ".join(f"{n} = {private.sub(lambda m: m[1], v)}" for n, v in study.parameters.items())))
     if fact["seeds"]:
         about.append(("random numbers", ", ".join(fact["seeds"])))
     return about + machine + [("time", f"{seconds:.0f} s")]
 
 
-def project_authors():
+def project_authors(paths):
+    """The authors of the project's notebooks, which have a part in the index; of one's own notebook no author is known."""
+    if not all("part" in nbformat.read(p, as_version=4).metadata for p in paths):
+        return []
     return re.findall(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(), flags=re.M)
 
 
 def report_name(path, study):
-    own = ([study.data.stem] if study.data else []) + [f"{n}={v}" for n, v in study.parameters.items()]
-    if not own:
+    """A name for reports: of others of this name see publish."""
+    if not study.own:
         return path.stem
-    words = [re.sub(r"\s*([+*:=])\s*|`|\s+", lambda m: m[1] or "_" * m[0].isspace(), part) for part in own]
-    plain = [re.sub(r"_*[^\w.+=-]+_*", "_", word).strip("_") for word in words]
-    name = path.stem + OWN + ",".join(plain)
-    if plain != words or len(os.fsencode(name)) > LONGEST:  # the models a*b and a:b are two
-        name = os.fsencode(name)[:LONGEST].decode(errors="ignore") + "-" + hashlib.sha256(os.fsencode(",".join(own))).hexdigest()[:8]
-    return name
+    own = study.title or (study.data.stem if study.data else ",".join(f"{n}={v}" for n, v in study.parameters.items()))
+    plain = re.sub(r"[^\w.+=,-]+", "_", re.sub(r"\s*([+*:=])\s*", r"\1", own)).strip("_")
+    return os.fsencode(path.stem + OWN + (plain or "data"))[:LONGEST].decode(errors="ignore")
 
 
 @dataclasses.dataclass
@@ -757,8 +759,9 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
                 except (OSError, Failure) as e:
                     raise Failure(f"the reports cannot be put into {REPORTS}: {e}; they are in {keep(folder)}")
                 print("reports:", REPORTS / "index.html" if whole else ", ".join(str(p) for p in pages if p.stem not in ("packages", *linked)))
-        marked = sum(bool(m and m.marked) for m in made)
-        print(f"{len(made) - failed} passed, {failed} failed" + (f", {marked} with checks that are false" if marked else ""))
+        marked = [check["what"] for m in made if m for check in m.marked]
+        said = f"; false, and marked in the {'report' if len(made) == 1 else 'reports'}: {'; '.join(marked)}" if marked else ""
+        print("".join(c if c.isprintable() else "�" for c in f"{len(made) - failed} passed, {failed} failed{said}"))
         return 1 if failed else MARKED if marked else WRITTEN
 
 
@@ -780,26 +783,19 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, metavar="PATH",
                         help="landmarks (a file, or a folder with one a specimen), a mesh or a folder of meshes to compute from instead of the standard data")
     parser.add_argument("--set", action="append", default=[], metavar="'NAME=VALUE …'", help="parameters of the notebooks, any number of times")
-    parser.add_argument("--covariates", type=pathlib.Path, metavar="PATH", help="a table with more columns of the landmarks of --data, by the names of the specimens")
-    parser.add_argument("--landmarks", type=pathlib.Path, metavar="PATH", help="landmarks of some of the meshes of --data: a file or a folder")
-    parser.add_argument("--title", default="", help="of the reports")
-    parser.add_argument("--authors", default="", help="of the reports, separated by semicolons")
+    for name, about in VARIABLES.items():
+        parser.add_argument(f"--{name}", default="", help=about)
     parser.add_argument("--make", action="store_true", help="take DATA, COVARIATES, LANDMARKS, SET, TITLE, AUTHORS and NOTEBOOKS from the environment, where make puts its variables")
     parser.add_argument("notebook", nargs="*", type=pathlib.Path, help="default: all of notebooks/, with the index")
     args = parser.parse_args()
     if args.make:
-        # Of DATA=~/my.csv not every shell makes a path.
-        args.data, args.covariates, args.landmarks = (
-            pathlib.Path(os.path.expanduser(os.environ[name])) if os.environ.get(name) else None for name in ("DATA", "COVARIATES", "LANDMARKS"))
-        args.set, args.title, args.authors = [os.environ.get("SET", "")], os.environ.get("TITLE", ""), os.environ.get("AUTHORS", "")
+        for name in ("data", "set", *VARIABLES):
+            setattr(args, name, os.environ.get(name.upper(), ""))
+        args.data, args.set = args.data and pathlib.Path(os.path.expanduser(args.data)), [args.set]  # of DATA=~/my.csv not every shell makes a path
         args.notebook = [pathlib.Path(p) for word in map(os.path.expanduser, shlex.split(os.environ.get("NOTEBOOKS", ""))) for p in sorted(glob.glob(word)) or [word]]
-    if args.covariates and not args.data:
-        sys.exit("COVARIATES: they are columns of the landmarks that DATA names")
-    if args.landmarks and not args.data:
-        sys.exit("LANDMARKS: they are those of meshes in the folder that DATA names")
-    for file in args.notebook + [f for f in (args.data, args.covariates, args.landmarks) if f]:
+    for file in args.notebook + [f for f in [args.data] if f]:
         try:
-            if not file.is_file() and not (file in (args.data, args.landmarks) and file.is_dir()):
+            if not file.is_file() and not (file == args.data and file.is_dir()):
                 sys.exit(f"{file}: {'not a regular file' if file.exists() else 'no such file'}")
         except OSError as e:
             sys.exit(f"{file}: {e.strerror}")
@@ -817,10 +813,13 @@ def main():
     if not paths:
         print(f"no notebooks in {NOTEBOOKS}")
         return
-    study = Study(args.data and located(args.data), {name: value for text in args.set for name, value in parameters(text).items()},
-                  args.covariates and located(args.covariates), args.title, not args.cells)
-    if args.landmarks:
-        study.parameters["landmarks"] = str(located(args.landmarks))
+    given = {name: value for text in args.set for name, value in parameters(text).items()}
+    given |= {"templates" if name == "landmarks" else name: value for name in VARIABLES if (value := getattr(args, name))}
+    title, authors = given.pop("title", ""), given.pop("authors", "")
+    for name in {"covariates", "templates"} & {*given}:
+        if not args.data:
+            sys.exit(f"{name}: it belongs to data that DATA names, and there are none")
+    study = Study(args.data and located(args.data), given, title, not args.cells)
     try:
         known = facts(paths)
         if study.own:
@@ -844,7 +843,7 @@ def main():
             found += wide_lines(known)
             if found:
                 sys.exit("\n".join(found))
-        authors = [a.strip() for a in args.authors.split(";") if a.strip()] or ([] if study.own else project_authors())
+        authors = [a.strip() for a in authors.split(";") if a.strip()] or ([] if study.own else project_authors(known))
         whole = not args.notebook and not study.own
         timeout = args.timeout or (CHECKED if args.check else None)
         sys.exit(asyncio.run(run(known, study, whole, args.check, timeout, authors, GALLERY if args.gallery else None)))

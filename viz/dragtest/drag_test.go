@@ -13,6 +13,7 @@ import (
 	"github.com/dop251/goja"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/viz"
@@ -47,7 +48,7 @@ func TestNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	points := [][]float64{{-30, 20}, {0, 10}, {28, 4}, {0, 30}}
-	carried, err := M.Carry(g, points)
+	carried, err := M.Transform(g, points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ const document = {querySelectorAll: () => [figure]};
 
 // What the page draws of landmarks that follow no outline are points and paths: no line joins a landmark to the next one.
 func TestPoints(t *testing.T) {
-	path, momentum := [][][]float64{{{0, 0}, {9, 0}}, {{0, 0.5}, {9, 0.5}}}, [][]float64{{0, 0.5}, {0, 0.5}}
+	path, momentum := []shape.Shape{{{0, 0}, {9, 0}}, {{0, 0.5}, {9, 0.5}}}, [][]float64{{0, 0.5}, {0, 0.5}}
 	for _, c := range []struct {
 		name, alt, parts string
 		figure           *viz.Figure

@@ -17,8 +17,10 @@ import (
 	"anatomy/geom/try"
 	"anatomy/internal/input"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
+	"anatomy/landmarks/surfaces/report"
 	"anatomy/landmarks/surfaces/study"
 )
 
@@ -115,18 +117,32 @@ func writeAtlas(out string, names, objects []string, a *population.Atlas) {
 	fmt.Println(a)
 }
 
-// atlas estimates a template in one task, as notebook 14 does.
+// atlas estimates a template in one task, and writes the report about it, as notebook 14 does.
 func atlas(c *command) func() {
 	var settings atlasSettings
 	settings.flags(c.FlagSet)
 	keep := c.String("keep", "", "`folder` for unfinished searches, from which the same command goes on")
+	page := c.String("report", "", "`folder` for the report")
+	table := c.String("covariates", "", "`file` with a row for each subject, for the report")
+	t := report.Template{Question: supplement.Question{Seed: 1}}
+	c.StringVar(&t.Tree, "tree", "", "`file` with a phylogeny of the subjects, likewise")
+	c.StringVar(&t.Question.Model, "model", "", "what explains the shapes, such as \"size + diet*locomotion\", likewise")
+	c.BoolVar(&t.Sensitivity, "sensitivity", false, "try other poses and widths, likewise")
 	return func() {
 		s := settings.study(c.data)
 		s.Save = *keep
-		try.Do(s.Start(settings.Deformation, settings.Detail, settings.Similarity))
+		if *table != "" {
+			try.Get(s.ReadCovariates(*table))
+		}
 		objects := objectsOf(s)
+		t.Deformation, t.Detail, t.Similarity, t.Tolerance = settings.Deformation, settings.Detail, settings.Similarity, settings.Tolerance
+		document, found, err := report.Atlas(s, t)
+		try.Do(err)
 		told(s.Notes)
-		writeAtlas(c.out, s.Names, objects, try.Get(s.Estimate(solve.Tolerance(settings.Tolerance))))
+		writeAtlas(c.out, s.Names, objects, found)
+		if *page != "" {
+			try.Do(document.Write(*page))
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"anatomy/geom"
 	"anatomy/geom/stats"
 	"anatomy/geom/try"
 	"anatomy/internal/replace"
@@ -54,7 +55,7 @@ type sample struct {
 	settings
 	*morpho.Dataset
 	space    *landmarks.Space
-	shapes   [][][]float64
+	shapes   []geom.Shape
 	template [][]float64
 }
 
@@ -133,11 +134,11 @@ func bootstrap(c *command) func() {
 		s.prepare(c, "bootstrap")
 		var options []stats.MeanOption
 		if s.Mismatch != 0 {
-			options = append(options, stats.Mismatch(s.Mismatch))
+			options = append(options, stats.RelativeNoise(s.Mismatch))
 		}
 		s.compute(c, func(i int) result {
 			random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
-			drawn := make([][][]float64, len(s.shapes))
+			drawn := make([]geom.Shape, len(s.shapes))
 			for j := range drawn {
 				drawn[j] = s.shapes[random.IntN(len(s.shapes))]
 			}

@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/shape"
 )
 
 // Numbers are a number, a vector or the rows of a matrix.
 type Numbers interface {
-	float64 | []float64 | [][]float64
+	float64 | []float64 | ~[][]float64
 }
 
 // test is a *testing.T or a *rapid.T.
@@ -57,6 +59,8 @@ func compare(t test, what string, got, want any) (worst difference, ok bool) {
 		return difference{what, got, want, math.Abs(got - want), math.Abs(want)}, true
 	case []float64:
 		return fold(t, what, got.([]float64), want)
+	case shape.Shape:
+		return fold(t, what, got.(shape.Shape), want)
 	default:
 		return fold(t, what, got.([][]float64), want.([][]float64))
 	}

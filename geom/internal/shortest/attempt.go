@@ -79,13 +79,15 @@ func (s *search) attempt(x, y []Vec) *attempt {
 }
 
 func roots(pairs []*candidate) []*solve.Root {
-	return each(pairs, func(c *candidate) *solve.Root { return c.root })
+	return lists.Each(pairs, func(c *candidate) *solve.Root { return c.root })
 }
 
-func starts(pairs []*candidate) []Vec { return each(pairs, func(c *candidate) Vec { return c.x }) }
-func ends(pairs []*candidate) []Vec   { return each(pairs, func(c *candidate) Vec { return c.y }) }
+func starts(pairs []*candidate) []Vec {
+	return lists.Each(pairs, func(c *candidate) Vec { return c.x })
+}
+func ends(pairs []*candidate) []Vec { return lists.Each(pairs, func(c *candidate) Vec { return c.y }) }
 func vectors(pairs []*candidate) []Vec {
-	return each(pairs, func(c *candidate) Vec { return c.root.X })
+	return lists.Each(pairs, func(c *candidate) Vec { return c.root.X })
 }
 
 // run solves and checks, from v = 0, or from a guess where its residual is smaller; if anew, always from the guess.
@@ -203,7 +205,7 @@ func (a *attempt) relaxed() error {
 	if a.stopped(open...) {
 		return nil
 	}
-	found := each(open, func(c *candidate) *solve.Root { return solve.NewRoot(c.root.X, c.root.F, c.root.Tolerance) })
+	found := lists.Each(open, func(c *candidate) *solve.Root { return solve.NewRoot(c.root.X, c.root.F, c.root.Tolerance) })
 	eq := a.equations(open)
 	eq.Whole = true
 	if err := from(eq, found, guess); err != nil {
@@ -212,7 +214,7 @@ func (a *attempt) relaxed() error {
 	if err := eq.Newton(a.task.Context(), found, wholes); err != nil {
 		return err
 	}
-	lengths, err := a.Lengths(starts(open), each(found, func(r *solve.Root) Vec { return r.X }))
+	lengths, err := a.Lengths(starts(open), lists.Each(found, func(r *solve.Root) Vec { return r.X }))
 	if err != nil {
 		return err
 	}
@@ -263,8 +265,8 @@ func (a *attempt) double(open []*candidate, times int) (next []*candidate, err e
 		}
 		return nil, nil
 	}
-	before := each(open, func(c *candidate) candidate { return *c })
-	was := each(open, func(c *candidate) solve.Root { return *c.root })
+	before := lists.Each(open, func(c *candidate) candidate { return *c })
+	was := lists.Each(open, func(c *candidate) solve.Root { return *c.root })
 	for _, c := range open {
 		c.times = times
 	}
@@ -317,7 +319,7 @@ func (a *attempt) measure() error {
 		}
 	}
 	found, err := a.Measure(starts(a.pairs), ends(a.pairs), vectors(a.pairs),
-		each(a.pairs, func(c *candidate) []Vec { return c.arc.Points }), each(a.pairs, func(c *candidate) []Vec { return c.arc.Momenta }))
+		lists.Each(a.pairs, func(c *candidate) []Vec { return c.arc.Points }), lists.Each(a.pairs, func(c *candidate) []Vec { return c.arc.Momenta }))
 	if err != nil {
 		return err
 	}
@@ -332,7 +334,7 @@ func (a *attempt) equations(of []*candidate) solve.System {
 	return solve.System{
 		Residual:   func(v [][]float64) ([][]float64, error) { return a.residual(of, v) },
 		Derivative: func(v, dv [][]float64) ([][]float64, error) { return a.derivative(of, v, dv) },
-		Some:       func(which []int) solve.System { return a.equations(pick(of, which)) },
+		Some:       func(which []int) solve.System { return a.equations(lists.Pick(of, which)) },
 	}
 }
 
@@ -345,12 +347,12 @@ func (a *attempt) residual(of []*candidate, v []Vec) ([]Vec, error) {
 		states[k] = floats.ScaleTo(make(Vec, len(v[k])), 1/float64(c.times), v[k])
 	}
 	for step := 1; ; step++ {
-		on := slices.DeleteFunc(all(len(of)), func(k int) bool { return step > of[k].times })
+		on := slices.DeleteFunc(lists.Range(len(of)), func(k int) bool { return step > of[k].times })
 		if len(on) == 0 {
 			a.evaluated(a.pairs)
-			return a.gaps(of, each(of, func(c *candidate) Vec { return c.arc.End() }), nil)
+			return a.gaps(of, lists.Each(of, func(c *candidate) Vec { return c.arc.End() }), nil)
 		}
-		shoot, rows := Shoot, [][]Vec{starts(pick(of, on)), pick(states, on)}
+		shoot, rows := Shoot, [][]Vec{starts(lists.Pick(of, on)), lists.Pick(states, on)}
 		if step > 1 {
 			shoot, rows = Continue, rows[1:]
 		}
@@ -380,7 +382,7 @@ func (a *attempt) derivative(of []*candidate, v, dv []Vec) ([]Vec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.gaps(of, each(out, func(row Vec) Vec { return row[:len(row)/2] }), each(out, func(row Vec) Vec { return row[len(row)/2:] }))
+	return a.gaps(of, lists.Each(out, func(row Vec) Vec { return row[:len(row)/2] }), lists.Each(out, func(row Vec) Vec { return row[len(row)/2:] }))
 }
 
 // gaps returns the scaled gaps at the ends of geodesics or, with vectors at the ends, their derivatives along these.
@@ -411,11 +413,11 @@ func (a *attempt) inBlocks(f Formula, args ...[]Vec) (out []Vec, err error) {
 		if count-len(out) >= small*n {
 			n *= small
 		}
-		which := all(n)
+		which := lists.Range(n)
 		for k := range which {
 			which[k] = min(len(out)+k, count-1)
 		}
-		values, err := a.Evaluate(f, each(args, func(rows []Vec) []Vec { return pick(rows, which) })...)
+		values, err := a.Evaluate(f, lists.Each(args, func(rows []Vec) []Vec { return lists.Pick(rows, which) })...)
 		if err != nil {
 			return nil, err
 		}

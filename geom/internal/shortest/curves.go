@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/internal/lists"
 )
 
 const (
@@ -26,11 +28,7 @@ func (c Curve) points() []Vec { return c.Points }
 
 // resampled takes Segments + 1 of the first last + 1 points of a path.
 func resampled(path []Vec, last int) []Vec {
-	out := make([]Vec, Segments+1)
-	for j := range out {
-		out[j] = path[j*last/Segments]
-	}
-	return out
+	return lists.Make(Segments+1, func(j int) Vec { return path[j*last/Segments] })
 }
 
 // elsewhere returns the shortest of the curves, at most relaxing of them, none of which runs along another or a known one.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 )
 
 // How lengths are compared, as shares of a length. Those of curves of Segments chords have errors of some thousandths.
@@ -175,7 +176,7 @@ func (s *search) shorter(c *candidate, curves []Curve, length float64) (better b
 	for len(curves) < relaxing { // one shape for all programs
 		curves = append(curves, curves[0])
 	}
-	guess, _, err := s.Relax(s.task.Context(), each(curves, Curve.points), energy)
+	guess, _, err := s.Relax(s.task.Context(), lists.Each(curves, Curve.points), energy)
 	if err != nil || s.task.Stopped() {
 		return false, err
 	}

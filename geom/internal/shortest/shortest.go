@@ -16,6 +16,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/watch"
+	"anatomy/internal/lists"
 )
 
 // Vec is a point or vector as numbers.
@@ -102,10 +103,10 @@ type search struct {
 // wanted. A search that ends early returns the best geodesic so far.
 func Search(g Geometry, task *watch.Task, x, y, guess []Vec) ([]Found, error) {
 	s := &search{Geometry: g, task: task}
-	open, found, spent := all(len(x)), make([]Found, len(x)), make([]int, len(x))
+	open, found, spent := lists.Range(len(x)), make([]Found, len(x)), make([]int, len(x))
 	steps, _, doubles := g.Integrator()
 	for times := 1; ; times *= finer {
-		pairs, err := s.turn(pick(x, open), pick(y, open), pick(guess, open))
+		pairs, err := s.turn(lists.Pick(x, open), lists.Pick(y, open), lists.Pick(guess, open))
 		if err != nil {
 			return nil, err
 		}
@@ -168,34 +169,4 @@ func (s *search) evaluated(pairs []*candidate) {
 		}
 	}
 	s.task.Detail(p)
-}
-
-// all are the numbers from 0 to n − 1.
-func all(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
-// pick returns some of the values, nil of nil.
-func pick[T any](x []T, which []int) []T {
-	if x == nil {
-		return nil
-	}
-	out := make([]T, len(which))
-	for k, i := range which {
-		out[k] = x[i]
-	}
-	return out
-}
-
-// each returns f of every value.
-func each[A, B any](a []A, f func(A) B) []B {
-	b := make([]B, len(a))
-	for i := range a {
-		b[i] = f(a[i])
-	}
-	return b
 }

@@ -2,12 +2,15 @@ package linear
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 )
 
 // Design is the design matrix of N samples with weights w_i, Σ w_i = 1: a constant, and a column for each Covariate, for each but the first
@@ -39,22 +42,23 @@ type frame struct {
 	inverse *mat.Dense  // [m, m], upper triangular
 }
 
-func newFrame(x *mat.Dense, basis [][]float64) (frame, error) {
+func newFrame(x *mat.Dense, basis [][]float64) frame {
 	var triangle mat.Dense
-	triangle.Mul(stack(basis), x)
+	triangle.Mul(dense.Rows(basis), x)
 	f := frame{x, basis, new(mat.Dense)}
 	err := f.inverse.Inverse(&triangle)
 	var condition mat.Condition
 	if errors.As(err, &condition) && !math.IsInf(float64(condition), 1) { // nearly singular, but its columns were found to be independent
 		err = nil
 	}
-	return f, err
+	try.Do(err)
+	return f
 }
 
 // coefficients returns the β that minimise |y − xβ|, [m, columns of y].
 func (f frame) coefficients(y mat.Matrix) *mat.Dense {
 	var explained, out mat.Dense
-	explained.Mul(stack(f.basis), y)
+	explained.Mul(dense.Rows(f.basis), y)
 	out.Mul(f.inverse, &explained)
 	return &out
 }
@@ -72,14 +76,12 @@ const independent = 1e-7
 // weights, one number for each sample and none negative, may be nil if they are equal. A column adds something to those before it if they leave
 // more than 1e-7 of it, and more than rounding. It is an error if nothing of a term does, if a term has no values, or if the samples with
 // weight do not determine the effect of a category that another sample has.
-func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, error) {
-	if most := 1 << 24; n < 1 || n > most {
-		return nil, fmt.Errorf("%d samples: give at least one, and at most %d", n, most)
-	}
+func NewDesign(n int, data Data, weights []float64, terms ...Term) (_ *Design, err error) {
+	defer try.Catch(&err)
 	d := &Design{source: source{n, data}, terms: slices.Clone(terms), blocks: [][2]int{{0, 1}}}
-	if weights != nil && (len(weights) != n || !(floats.Sum(weights) > 0) || math.IsInf(floats.Sum(weights), 0) || slices.Min(weights) < 0) {
-		return nil, fmt.Errorf("%d weights for %d samples: give each a finite one that is not negative, and not all 0", len(weights), n)
-	}
+	d.source.check()
+	try.FailIf(weights != nil && (len(weights) != n || !(floats.Sum(weights) > 0) || math.IsInf(floats.Sum(weights), 0) || slices.Min(weights) < 0),
+		"%d weights for %d samples: give each a finite one that is not negative, and not all 0", len(weights), n)
 	w := slices.Repeat([]float64{1}, n)
 	if weights != nil {
 		w = slices.Clone(weights)
@@ -94,10 +96,7 @@ func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, err
 	d.basis = orthonormal(nil, d.root, 0)
 	var standard [][]float64 // [K][N], z
 	for _, t := range terms {
-		columns, err := d.source.of(t)
-		if err != nil {
-			return nil, err
-		}
+		columns := d.source.of(t)
 		from := len(d.basis)
 		for _, c := range columns {
 			origin, scale, z := standardised(c.values, w)
@@ -116,9 +115,7 @@ func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, err
 			d.basis, standard, d.columns, d.Columns = more, append(standard, z), append(d.columns, c), append(d.Columns, c.name())
 			d.Origin, d.scale = append(d.Origin, origin), append(d.scale, scale)
 		}
-		if len(d.basis) == from {
-			return nil, fmt.Errorf("the term %s adds nothing to the constant and the terms before it", t.name)
-		}
+		try.FailIf(len(d.basis) == from, "the term %s adds nothing to the constant and the terms before it", t.name)
 		d.blocks, d.of = append(d.blocks, [2]int{from, len(d.basis)}), append(d.of, columns)
 	}
 	d.z = mat.NewDense(n, len(d.basis), nil)
@@ -127,10 +124,7 @@ func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, err
 		d.z.SetCol(k, z)
 		x.SetCol(k, d.rooted(z))
 	}
-	var err error
-	if d.frame, err = newFrame(x, d.basis); err != nil {
-		return nil, err
-	}
+	d.frame = newFrame(x, d.basis)
 	d.Rows = make([][]float64, n)
 	if k := len(standard); k > 0 {
 		var q mat.Dense
@@ -139,7 +133,8 @@ func NewDesign(n int, data Data, weights []float64, terms ...Term) (*Design, err
 			d.Rows[i] = q.RawRowView(i)
 		}
 	}
-	return d, d.relate()
+	d.relate()
+	return d, nil
 }
 
 // slopes is the matrix S, [K, K], with q = zS, without the constant, so that this is so also where the Origin is rounded.
@@ -151,26 +146,18 @@ func (d *Design) slopes() *mat.Dense {
 
 // rooted returns the numbers of the samples that have weight, times the roots.
 func (d *Design) rooted(values []float64) []float64 {
-	out := make([]float64, len(d.with))
-	for k, i := range d.with {
-		out[k] = d.root[k] * values[i]
-	}
-	return out
+	return lists.Make(len(d.with), func(k int) float64 { return d.root[k] * values[d.with[k]] })
 }
 
 // Row returns the columns c_ik of sample i, [K].
 func (d *Design) Row(i int) []float64 {
-	out := make([]float64, len(d.columns))
-	for k, c := range d.columns {
-		out[k] = c.values[i]
-	}
-	return out
+	return lists.Each(d.columns, func(c column) float64 { return c.values[i] })
 }
 
 // relate finds how redundant columns depend on the others: all at once, since for individuals and their sides there are hundreds.
-func (d *Design) relate() error {
+func (d *Design) relate() {
 	if len(d.redundant) == 0 {
-		return nil
+		return
 	}
 	values := mat.NewDense(len(d.with), len(d.redundant), nil)
 	for k, r := range d.redundant {
@@ -182,40 +169,39 @@ func (d *Design) relate() error {
 		d.redundant[k].of = mat.Col(nil, k, of)
 	}
 	for i := range d.n {
-		if _, has := slices.BinarySearch(d.with, i); has {
-			continue
-		}
-		if _, err := d.row(1, func(c column) (float64, error) { return c.values[i], nil }); err != nil {
-			return fmt.Errorf("%s, which has no weight: %w", d.source.row(i), err)
+		if _, has := slices.BinarySearch(d.with, i); !has {
+			err := try.Run(func() { d.row(1, func(c column) float64 { return c.values[i] }) })
+			try.Do(try.Name(err, "%s, which has no weight", d.source.row(i)))
 		}
 	}
-	return nil
 }
 
 // Slopes returns the u_k, [K][p], with Σ_k q_ik m_k = Σ_k (c_ik − c̄_k) u_k: what the rows of m, [K][p], are by the unit of each column. It is
 // an error if this is no finite number.
-func (d *Design) Slopes(m [][]float64) ([][]float64, error) {
-	if len(m) != len(d.scale) || len(m) == 0 {
-		return nil, fmt.Errorf("slopes of %d rows, for %d columns: give a row for each", len(m), len(d.scale))
-	}
-	for i, row := range m {
-		if len(row) == 0 || len(row) != len(m[0]) {
-			return nil, fmt.Errorf("slopes: row %d has %d numbers, and the first one %d: give each as many, and at least one", i, len(row), len(m[0]))
-		}
-	}
+func (d *Design) Slopes(m [][]float64) (_ [][]float64, err error) {
+	defer try.Catch(&err)
+	try.FailIf(len(m) != len(d.scale) || len(m) == 0, "slopes of %d rows, for %d columns: give a row for each", len(m), len(d.scale))
+	try.Do(try.Name(try.Run(func() { alike(m) }), "slopes"))
 	var u mat.Dense
-	u.Mul(d.slopes(), stack(m))
-	out := make([][]float64, len(m))
-	for k, scale := range d.scale {
-		out[k] = u.RawRowView(k)
-		for j := range out[k] {
-			if out[k][j] /= scale; math.IsNaN(out[k][j]) || math.IsInf(out[k][j], 0) {
-				return nil, fmt.Errorf("number %d of the slope is %g by the unit of %s, whose standard deviation is %g: take another unit",
-					j, out[k][j], d.Columns[k], scale)
-			}
+	u.Mul(d.slopes(), dense.Rows(m))
+	return lists.Make(len(m), func(k int) []float64 {
+		row := u.RawRowView(k)
+		for j := range row {
+			row[j] /= d.scale[k]
 		}
+		if j, bad := lists.NotFinite(row); bad {
+			try.Fail("number %d of the slope is %g by the unit of %s, whose standard deviation is %g: take another unit", j, row[j], d.Columns[k], d.scale[k])
+		}
+		return row
+	}), nil
+}
+
+// alike refuses rows unless all have as many numbers.
+func alike(rows [][]float64) {
+	for i, row := range rows {
+		try.FailIf(len(row) == 0 || len(row) != len(rows[0]),
+			"row %d has %d numbers, and the first one %d: give each as many, and at least one", i, len(row), len(rows[0]))
 	}
-	return out, nil
 }
 
 // unstandardise turns coefficients of the columns (1, z), [1 + K, p], to those of the columns (1, c).
@@ -229,29 +215,19 @@ func (d *Design) unstandardise(u *mat.Dense) {
 
 // row returns the row of the design matrix, with the constant, in which columns have these values, or another linear function of rows. It is
 // an error if the samples do not determine what it is multiplied with: if a category was never seen with another one.
-func (d *Design) row(constant float64, value func(c column) (float64, error)) ([]float64, error) {
-	out := []float64{constant}
-	for _, c := range d.columns {
-		v, err := value(c)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
+func (d *Design) row(constant float64, value func(c column) float64) []float64 {
+	out := append([]float64{constant}, lists.Each(d.columns, value)...)
 	for _, r := range d.redundant {
-		v, err := value(r.column)
-		if err != nil {
-			return nil, err
-		}
+		v := value(r.column)
 		size := floats.Norm(r.values, math.Inf(1))
 		for i, f := range r.of {
 			size = math.Max(size, math.Abs(f*out[i]))
 		}
 		if math.Abs(v-floats.Dot(r.of, out)) > 1e-6*size {
-			return nil, fmt.Errorf("the samples do not determine the effect of %s", r.name())
+			try.Fail("the samples do not determine the effect of %s", r.name())
 		}
 	}
-	return out, nil
+	return out
 }
 
 // standardised returns the weighted mean of numbers, rounded, their standard deviation from there, and what lies between them
@@ -298,9 +274,4 @@ func orthonormal(basis [][]float64, column []float64, least float64) [][]float64
 	}
 	floats.Scale(1/norm, c)
 	return append(basis[:len(basis):len(basis)], c)
-}
-
-// stack returns vectors as the rows of a matrix.
-func stack(vectors [][]float64) *mat.Dense {
-	return mat.NewDense(len(vectors), len(vectors[0]), slices.Concat(vectors...))
 }

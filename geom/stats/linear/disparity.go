@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/internal/dense"
 )
 
 // Disparity is how much groups vary about what a linear model predicts for them.
@@ -68,22 +69,14 @@ func (d *Disparity) String() string {
 // and never if it varied more.
 func (m *Model) Disparity(groups Term, p Permutations) (out *Disparity, err error) {
 	solve.NotNil(m)
-	defer name(&err, "disparity")
-	if m.Design.weighted {
-		return nil, errors.New("the samples have weights, so that residuals of groups that vary alike do not: fit a model without weights")
-	}
-	if m.whole.exchange != Order {
-		return nil, errors.New("the model is one on a tree, where residuals belong to no group: compare rates of evolution")
-	}
+	defer try.Named(&err, "disparity")
+	try.FailIf(m.Design.weighted, "the samples have weights, so that residuals of groups that vary alike do not: fit a model without weights")
+	try.FailIf(m.whole.exchange != Order, "the model is one on a tree, where residuals belong to no group: compare rates of evolution")
 	for _, t := range m.Design.terms {
-		if t.over != "" {
-			return nil, fmt.Errorf("the term %s is tested over %s, so that samples depend on each other: give the mean of each category of %[2]s as one sample", t.name, t.over)
-		}
+		try.FailIf(t.over != "",
+			"the term %s is tested over %s, so that samples depend on each other: give the mean of each category of %[2]s as one sample", t.name, t.over)
 	}
-	names, members, err := Cells(m.Design.n, m.Design.data, groups)
-	if err != nil {
-		return nil, err
-	}
+	names, members := try.Get2(Cells(m.Design.n, m.Design.data, groups))
 	basis := m.whole.basis
 	_, scaled := m.whole.fit(m.whole.short(), len(basis)) // residuals, to have the variance of errors
 	free := make([]float64, len(m.Fitted))                // 1 − h
@@ -101,37 +94,27 @@ func (m *Model) Disparity(groups Term, p Permutations) (out *Disparity, err erro
 				floats.Scale(1/math.Sqrt(free[i]), row)
 			}
 		}
-		switch v.Variance = v.SS / v.DF; {
-		case v.DF < exact:
-			return nil, fmt.Errorf("the model fits all samples of %s exactly (%d), so that its variance is not known: add samples, or take a model with fewer terms", name, v.Samples)
-		case v.SS <= m.whole.negligible:
-			return nil, fmt.Errorf("the samples of %s are equal: look for copies, or leave the group out", name)
-		}
+		v.Variance = v.SS / v.DF
+		try.FailIf(v.DF < exact, "the model fits all samples of %s exactly (%d), so that its variance is not known: add samples, or take a model with fewer terms",
+			name, v.Samples)
+		try.FailIf(v.SS <= m.whole.negligible, "the samples of %s are equal: look for copies, or leave the group out", name)
 		out.Groups = append(out.Groups, v)
 	}
 
 	var whole mat.Dense // what the model explains of all
-	whole.Mul(stack(basis), scaled)
-	for a, b := range Twos(len(names)) {
-		if err := m.disparity(out, p, [2]int{a, b}, [2][]int{members[a], members[b]}, free, scaled, &whole); err != nil {
-			return nil, err
-		}
+	whole.Mul(dense.Rows(basis), scaled)
+	for i, j := range Twos(len(names)) {
+		e := m.exchanged([2][]int{members[i], members[j]}, free, scaled, &whole)
+		a, b := out.Groups[i], out.Groups[j]
+		try.Do(out.Ratios.Add("disparity", p, a.Group, b.Group, a.Variance/b.Variance, len(e.squares), Order, func() func(d *Draw) float64 {
+			left := e.left()
+			return func(d *Draw) float64 {
+				squares := left(d)
+				return squares[0] / squares[1] * b.DF / a.DF
+			}
+		}))
 	}
 	return out, nil
-}
-
-// disparity tests the ratio of two groups with these samples, whose errors have the shares free of their variance left, by their scaled residuals. whole is
-// what the model explains of those of all groups.
-func (m *Model) disparity(out *Disparity, p Permutations, groups [2]int, members [2][]int, free []float64, scaled, whole *mat.Dense) error {
-	e := m.exchanged(members, free, scaled, whole)
-	a, b := out.Groups[groups[0]], out.Groups[groups[1]]
-	return out.Ratios.Add("disparity", p, a.Group, b.Group, a.Variance/b.Variance, len(e.squares), Order, func() func(d *Draw) float64 {
-		left := e.left()
-		return func(d *Draw) float64 {
-			squares := left(d)
-			return squares[0] / squares[1] * b.DF / a.DF
-		}
-	})
 }
 
 // exchanged are the rows of two groups, a and b, that are permuted between them. The residuals of permuted rows p_i are p_i − Σ_c q_ci e_c, with the
@@ -148,6 +131,8 @@ type exchanged struct {
 // of is the group of row k: 0 or 1.
 func (e *exchanged) of(k int) int { return int(indicator(k >= e.count)) }
 
+// exchanged are the rows of two groups with these samples, whose errors have the shares free of their variance left, by their scaled residuals. whole is
+// what the model explains of those of all groups.
 func (m *Model) exchanged(members [2][]int, free []float64, scaled, whole *mat.Dense) *exchanged {
 	basis, e := m.whole.basis, &exchanged{}
 	var both []int // the samples of a and b that are not fitted exactly

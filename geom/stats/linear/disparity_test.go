@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/internal/dense"
 )
 
 // The model is fitted again to each draw: with a slope that three groups share, a draw of two of them changes the fit of all. The p-value is
@@ -39,7 +40,7 @@ func TestDisparityFitsAgain(t *testing.T) {
 		return &out
 	}
 	var free, squares [3]float64
-	scaled := residuals(stack(y))
+	scaled := residuals(dense.Rows(y))
 	for i := range n {
 		row := scaled.RawRowView(i)
 		squares[of[i]] += floats.Dot(row, row)

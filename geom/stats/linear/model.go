@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Model is rows of numbers y_i explained by a design: y_i = Σ_c x_ic β_c + residual_i with the columns x of the design, the constant before them.
@@ -67,34 +68,26 @@ func (d *Design) categories() string {
 	return " (which take " + strings.Join(words, " and ") + ")"
 }
 
-func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
+func (d *Design) fit(rows [][]float64, t Tree) (_ *Model, err error) {
+	defer try.Catch(&err)
 	n := d.n
-	if len(rows) != n {
-		return nil, fmt.Errorf("%d rows for %d samples", len(rows), n)
-	}
-	for i, row := range rows {
-		if len(row) != len(rows[0]) || len(row) == 0 {
-			return nil, fmt.Errorf("row %d has %d numbers, and the first one %d: give each as many, and at least one", i, len(row), len(rows[0]))
-		}
-	}
+	try.FailIf(len(rows) != n, "%d rows for %d samples", len(rows), n)
+	alike(rows)
 	if len(d.with) <= len(d.basis) {
-		return nil, fmt.Errorf("%d samples leave no degrees of freedom beside the %d of the terms and the mean%s; take more samples, or fewer terms", len(d.with), len(d.basis), d.categories())
+		try.Fail("%d samples leave no degrees of freedom beside the %d of the terms and the mean%s; take more samples, or fewer terms",
+			len(d.with), len(d.basis), d.categories())
 	}
 	y, size := mat.NewDense(len(d.with), len(rows[0]), nil), 0.0
 	for k, i := range d.with {
 		floats.AddScaled(y.RawRowView(k), d.root[k], rows[i])
 		size = max(size, floats.Norm(rows[i], 2))
 	}
-	if math.IsNaN(size) || math.IsInf(size*size, 1) {
-		return nil, fmt.Errorf("a row has the norm %g: take another unit", size)
-	}
+	try.FailIf(math.IsNaN(size) || math.IsInf(size*size, 1), "a row has the norm %g: take another unit", size)
 	m := &Model{Design: d, Columns: append([]string{"constant"}, d.Columns...)}
 	m.whole = &stratum{response: &response{y: y}, frame: d.frame, blocks: d.blocks, cells: d.cells(), name: "residuals", negligible: float64(n) * rounding * rounding * size * size}
-	u, err := d.coefficients(y), error(nil) // of the columns (1, z)
+	u := d.coefficients(y) // of the columns (1, z)
 	if t != nil {
-		if u, err = m.contrast(t); err != nil {
-			return nil, err
-		}
+		u = m.contrast(t)
 	}
 	for k, term := range d.terms {
 		m.errorOf = append(m.errorOf, m.whole)
@@ -105,15 +98,10 @@ func (d *Design) fit(rows [][]float64, t Tree) (*Model, error) {
 		for e < len(d.terms) && d.terms[e].name != term.over {
 			e++
 		}
-		switch {
-		case t != nil || d.weighted:
-			return nil, fmt.Errorf("the term %s is tested over %s: on a tree, and with weights, terms are tested over the residuals", term.name, term.over)
-		case e == len(d.terms):
-			return nil, fmt.Errorf("the term %s is tested over %s, which is not among the terms after it", term.name, term.over)
-		}
-		if m.errorOf[k], err = m.whole.over(k+1, e+1, d.of[e], term.over); err != nil {
-			return nil, fmt.Errorf("the term %s is tested over %s: %w", term.name, term.over, err)
-		}
+		about := fmt.Sprintf("the term %s is tested over %s", term.name, term.over)
+		try.FailIf(t != nil || d.weighted, "%s: on a tree, and with weights, terms are tested over the residuals", about)
+		try.FailIf(e == len(d.terms), "%s, which is not among the terms after it", about)
+		try.Do(try.Name(try.Run(func() { m.errorOf[k] = m.whole.over(k+1, e+1, d.of[e], term.over) }), "%s", about))
 	}
 	var fitted mat.Dense
 	fitted.Mul(d.z, u)
@@ -148,14 +136,11 @@ func (m *Model) String() string {
 //
 // It is an error if one is missing, is no number or not one of the categories, or if the samples do not determine its effect: a combination
 // of categories that was never seen, with their Interaction in the model.
-func (m *Model) Predict(covariates map[string]string) ([]float64, error) {
+func (m *Model) Predict(covariates map[string]string) (_ []float64, err error) {
+	defer try.Named(&err, "prediction")
 	solve.NotNil(m)
-	x, err := m.Design.row(1, func(c column) (float64, error) { return c.at(covariates) })
-	if err != nil {
-		return nil, fmt.Errorf("prediction: %w", err)
-	}
 	out := make([]float64, len(m.Fitted[0]))
-	for c, v := range x {
+	for c, v := range m.Design.row(1, func(c column) float64 { return c.at(covariates) }) {
 		floats.AddScaled(out, v, m.Coefficients[c])
 	}
 	return out, nil
@@ -164,27 +149,26 @@ func (m *Model) Predict(covariates map[string]string) ([]float64, error) {
 // RegressionScores returns ⟨y_i − ȳ, b⟩/|b| of the samples, [N]: how far each row y, from the mean, goes along the coefficient b of a term
 // that is a number (Drake and Klingenberg, Proc. R. Soc. B 275, 2008). Plotted against the number they show the predicted trend, and the
 // residual variation along that direction. It is an error if the term is not in the model, has several columns, or does nothing.
-func (m *Model) RegressionScores(t Term) ([]float64, error) {
+func (m *Model) RegressionScores(t Term) (_ []float64, err error) {
+	defer try.Named(&err, "regression scores")
 	solve.NotNil(m)
-	k := slices.IndexFunc(m.Design.terms, func(other Term) bool { return other.name == t.name })
-	if k < 0 {
-		return nil, fmt.Errorf("regression scores: no term %s in the model", t.name)
-	}
+	k := m.number(t)
 	first := m.Design.blocks[k+1][0]
-	if df := m.Design.blocks[k+1][1] - first; df > 1 {
-		return nil, fmt.Errorf("regression scores: the term %s has %d columns, and so no one direction", t.name, df)
-	}
+	df := m.Design.blocks[k+1][1] - first
+	try.FailIf(df > 1, "the term %s has %d columns, and so no one direction", t.name, df)
 	b := m.Coefficients[first]
 	size := floats.Norm(b, 2)
-	if size == 0 {
-		return nil, fmt.Errorf("regression scores: the term %s does nothing", t.name)
-	}
-	out := make([]float64, len(m.Fitted))
-	for i := range out {
-		out[i] = (floats.Dot(m.Fitted[i], b) + floats.Dot(m.Residuals[i], b)) / size
-	}
+	try.FailIf(size == 0, "the term %s does nothing", t.name)
+	out := lists.Make(len(m.Fitted), func(i int) float64 { return (floats.Dot(m.Fitted[i], b) + floats.Dot(m.Residuals[i], b)) / size })
 	floats.AddConst(-floats.Sum(out)/float64(len(out)), out)
 	return out, nil
+}
+
+// number is that of a term of the model, counted from 0.
+func (m *Model) number(t Term) int {
+	k := slices.IndexFunc(m.Design.terms, func(other Term) bool { return other.name == t.name })
+	try.FailIf(k < 0, "no term %s in the model", t.name)
+	return k
 }
 
 // SumsOfSquares says beside which other terms a term is tested.
@@ -268,10 +252,8 @@ func (m *Model) ANOVA(p Permutations) (*ANOVA, error) {
 func (m *Model) ANOVAOfType(of SumsOfSquares, p Permutations) (out *ANOVA, err error) {
 	solve.NotNil(m)
 	const what = "analysis of variance"
-	defer name(&err, what)
-	if len(m.Design.terms) == 0 {
-		return nil, errors.New("the model has no terms: add at least one")
-	}
+	defer try.Named(&err, what)
+	try.FailIf(len(m.Design.terms) == 0, "the model has no terms: add at least one")
 	residual, squares := m.whole.squares(m.whole.y)
 	total := floats.Sum(squares[1:]) + residual
 	out = &ANOVA{Type: of, Permutations: p.N}
@@ -284,9 +266,7 @@ func (m *Model) ANOVAOfType(of SumsOfSquares, p Permutations) (out *ANOVA, err e
 	for k, t := range m.Design.terms {
 		h, in := hypothesis{m.errorOf[k], k + 1, k + 2}, m.errorOf[k]
 		if of != TypeI {
-			if h.stratum, err = m.beside(k, of); err != nil {
-				return nil, err
-			}
+			h.stratum = m.beside(k, of)
 			h.from, h.to = 1, 2
 			_, blocks := h.squares(h.y)
 			squares[k+1] = blocks[1]
@@ -305,10 +285,7 @@ func (m *Model) ANOVAOfType(of SumsOfSquares, p Permutations) (out *ANOVA, err e
 				which, some = append(which, k), append(some, hypotheses[k])
 			}
 		}
-		tests, permuted, err := s.test(what, some, p)
-		if err != nil {
-			return nil, err
-		}
+		tests, permuted := s.test(what, some, p)
 		for i, k := range which {
 			logs := []float64{math.Log(out.Rows[k].F)}
 			for _, f := range permuted[i] {
@@ -325,19 +302,14 @@ func (m *Model) ANOVAOfType(of SumsOfSquares, p Permutations) (out *ANOVA, err e
 
 // beside returns the whole stratum with its columns in the order in which a term is tested: the columns beside which it is, with the constant, its own
 // and the others.
-func (m *Model) beside(k int, of SumsOfSquares) (*stratum, error) {
+func (m *Model) beside(k int, of SumsOfSquares) *stratum {
 	d, s := m.Design, m.whole
 	for _, t := range d.terms {
-		if t.over != "" {
-			return nil, fmt.Errorf("the term %s is tested over %s: sums of squares are of type I there", t.name, t.over)
-		}
+		try.FailIf(t.over != "", "the term %s is tested over %s: sums of squares are of type I there", t.name, t.over)
 	}
 	x := s.x
 	if of == TypeIII {
-		turn, err := d.centred()
-		if err != nil {
-			return nil, err
-		}
+		turn := d.centred()
 		if rows, _ := turn.Dims(); s.blocks[0][1] == 0 { // on a tree contrasts of the constant are 0
 			turn = mat.DenseCopyOf(turn.Slice(1, rows, 1, rows))
 		}
@@ -367,11 +339,10 @@ func (m *Model) beside(k int, of SumsOfSquares) (*stratum, error) {
 	for _, j := range behind {
 		add(j)
 	}
-	if len(out.basis) < len(s.basis) || to-from < s.df(k+1, k+2) {
-		return nil, fmt.Errorf("the term %s is confounded with the terms beside which it is tested", d.terms[k].name)
-	}
+	try.FailIf(len(out.basis) < len(s.basis) || to-from < s.df(k+1, k+2),
+		"the term %s is confounded with the terms beside which it is tested", d.terms[k].name)
 	out.blocks = [][2]int{{0, from}, {from, to}, {to, len(out.basis)}}
-	return out, nil
+	return out
 }
 
 // contains says whether an interaction has all parts of another term, and more.
@@ -381,20 +352,16 @@ func (t Term) contains(other Term) bool {
 
 // centred returns the matrix T by which the columns (1, z) become those of centred numbers and of categories that sum to 0 over each factor, and their
 // products: (1, z) T.
-func (d *Design) centred() (*mat.Dense, error) {
+func (d *Design) centred() *mat.Dense {
 	const otherwise = "take sums of squares of type II"
 	first := func(p part) bool { return p.level != "" && p.level == p.levels[0] }
 	for _, r := range d.redundant {
-		if !slices.ContainsFunc(r.parts, first) {
-			return nil, fmt.Errorf("the samples do not determine %s: %s", r.name(), otherwise)
-		}
+		try.FailIf(!slices.ContainsFunc(r.parts, first), "the samples do not determine %s: %s", r.name(), otherwise)
 	}
 	values := mat.NewDense(len(d.with), len(d.columns)+1, nil)
 	values.SetCol(0, d.rooted(slices.Repeat([]float64{1}, d.n)))
 	for k, c := range d.columns {
-		if slices.ContainsFunc(c.parts, first) {
-			return nil, fmt.Errorf("%s is a part of an interaction without a term of its own: %s", c.name(), otherwise)
-		}
+		try.FailIf(slices.ContainsFunc(c.parts, first), "%s is a part of an interaction without a term of its own: %s", c.name(), otherwise)
 		product := slices.Repeat([]float64{1}, d.n)
 		for _, p := range c.parts {
 			floats.Mul(product, p.centred())
@@ -405,10 +372,8 @@ func (d *Design) centred() (*mat.Dense, error) {
 	var missed mat.Dense
 	missed.Mul(d.x, turn)
 	missed.Sub(&missed, values)
-	if mat.Norm(&missed, 2) > 1e-9*mat.Norm(values, 2) {
-		return nil, fmt.Errorf("a part of an interaction has no term of its own: %s", otherwise)
-	}
-	return turn, nil
+	try.FailIf(mat.Norm(&missed, 2) > 1e-9*mat.Norm(values, 2), "a part of an interaction has no term of its own: %s", otherwise)
+	return turn
 }
 
 // Partial is the test of the last terms of a model together.
@@ -419,11 +384,11 @@ type Partial struct {
 }
 
 // Partial tests the terms from number k on, counted from 0, beside those before, as ANOVA tests one.
-func (m *Model) Partial(k int, p Permutations) (*Partial, error) {
+func (m *Model) Partial(k int, p Permutations) (_ *Partial, err error) {
+	defer try.Catch(&err)
 	solve.NotNil(m)
-	if terms := len(m.Design.terms); k < 0 || k >= terms {
-		return nil, fmt.Errorf("partial test from term %d: the model has %d, counted from 0", k, terms)
-	}
+	terms := len(m.Design.terms)
+	try.FailIf(k < 0 || k >= terms, "partial test from term %d: the model has %d, counted from 0", k, terms)
 	s, last := m.whole, len(m.whole.blocks)
 	df, left := float64(s.df(k+1, last)), float64(s.left())
 	share := func(f float64) float64 {
@@ -434,34 +399,20 @@ func (m *Model) Partial(k int, p Permutations) (*Partial, error) {
 	}
 	h := hypothesis{s, k + 1, last}
 	out := &Partial{R2: share(h.f(h.from, h.to, h.y))}
-	tests, permuted, err := s.test("partial R²", []hypothesis{h}, p)
-	if err != nil {
-		return nil, err
-	}
-	out.Test = tests[0]
-	for _, f := range permuted[0] {
-		out.Permuted = append(out.Permuted, share(f))
-	}
+	tests, permuted := s.test("partial R²", []hypothesis{h}, p)
+	out.Test, out.Permuted = tests[0], lists.Each(permuted[0], share)
 	return out, nil
 }
 
 // contrast has contrasts of the tree in place of samples, so that the constant is 0 in all of them, and returns the coefficients of the
 // columns (1, z).
-func (m *Model) contrast(t Tree) (*mat.Dense, error) {
+func (m *Model) contrast(t Tree) *mat.Dense {
 	y, x := m.whole.y, m.whole.x
-	if m.Design.weighted {
-		return nil, errors.New("on a tree the samples have no weights of their own")
-	}
+	try.FailIf(m.Design.weighted, "on a tree the samples have no weights of their own")
 	n, p := y.Dims()
 	_, columns := x.Dims()
-	values := make([][]float64, n)
-	for i := range values {
-		values[i] = slices.Concat(y.RawRowView(i), x.RawRowView(i)[1:])
-	}
-	contrasts, root, err := t.Contrasts(values)
-	if err != nil {
-		return nil, err
-	}
+	values := lists.Make(n, func(i int) []float64 { return slices.Concat(y.RawRowView(i), x.RawRowView(i)[1:]) })
+	contrasts, root := try.Get2(t.Contrasts(values))
 	s := &stratum{response: &response{y: mat.NewDense(n-1, p, nil)}, name: m.whole.name, exchange: OrderAndSigns}
 	for i, c := range contrasts {
 		s.y.SetRow(i, c[:p])
@@ -482,12 +433,8 @@ func (m *Model) contrast(t Tree) (*mat.Dense, error) {
 		for c := range columns - 1 {
 			s.basis = orthonormal(s.basis, mat.Col(nil, c, x), independent)
 		}
-		if len(s.basis) < columns-1 {
-			return nil, errors.New("on this tree the terms are nearly collinear: leave one of them out")
-		}
-		if s.frame, err = newFrame(x, s.basis); err != nil {
-			return nil, err
-		}
+		try.FailIf(len(s.basis) < columns-1, "on this tree the terms are nearly collinear: leave one of them out")
+		s.frame = newFrame(x, s.basis)
 		slopes := s.coefficients(s.y)
 		for c := range columns - 1 {
 			out.SetRow(c+1, slopes.RawRowView(c))
@@ -495,5 +442,5 @@ func (m *Model) contrast(t Tree) (*mat.Dense, error) {
 		}
 	}
 	m.whole = s
-	return out, nil
+	return out
 }

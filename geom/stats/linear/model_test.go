@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/internal/dense"
 )
 
 func normals(rng *rand.Rand, rows, columns int) [][]float64 {
@@ -62,7 +63,7 @@ func TestWeightedLeastSquares(t *testing.T) {
 	var xw, normal, right, beta mat.Dense
 	xw.Mul(mat.NewDiagDense(n, w), x)
 	normal.Mul(xw.T(), x)
-	right.Mul(xw.T(), stack(y))
+	right.Mul(xw.T(), dense.Rows(y))
 	expect.Must(0, beta.Solve(&normal, &right))
 	a, s := Covariate("age", age...), Factor("sex", sex...)
 	d := expect.Must(NewDesign(n, nil, w, a, s, Interaction(a, s)))
@@ -134,7 +135,7 @@ func TestNearlyCollinear(t *testing.T) {
 		}
 	}
 	var products mat.Dense
-	products.Mul(stack(m.whole.basis), stack(m.Residuals))
+	products.Mul(dense.Rows(m.whole.basis), dense.Rows(m.Residuals))
 	expect.Abs(t, "residuals along the columns", mat.Norm(&products, 2), 0, 1e-6)
 	_, err := NewDesign(9, nil, nil, Covariate("x", x...), Covariate("same", same...))
 	expect.Refused(t, err, "the term same adds nothing to the constant and the terms before it")
@@ -300,7 +301,7 @@ func TestTypes(t *testing.T) {
 	}
 	// residual is the sum of squares that columns leave, by a pseudo-inverse.
 	residual := func(columns ...[]float64) float64 {
-		x := stack(columns).T()
+		x := dense.Rows(columns).T()
 		var svd mat.SVD
 		svd.Factorize(x, mat.SVDThin)
 		var u mat.Dense
@@ -313,9 +314,9 @@ func TestTypes(t *testing.T) {
 		}
 		var coefficients, left mat.Dense
 		q := u.Slice(0, n, 0, rank)
-		coefficients.Mul(q.T(), stack(y))
+		coefficients.Mul(q.T(), dense.Rows(y))
 		left.Mul(q, &coefficients)
-		left.Sub(stack(y), &left)
+		left.Sub(dense.Rows(y), &left)
 		return sumOfSquares(&left)
 	}
 	terms := func() []Term {

@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -12,6 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/internal/dense"
 )
 
 // Pair compares two categories of a factor.
@@ -102,17 +103,10 @@ func (m *Model) average(c column, at map[string]string, without int) float64 {
 // pairs compares the vectors of the levels of a factor whose rows of the design have this constant and these coefficients: means, with the constant 1, or
 // slopes, with 0, which have angles.
 func (m *Model) pairs(what, factor string, constant float64, coefficient func(c column, level string) float64, without func(c column) bool, p Permutations) (out Pairs, err error) {
-	defer name(&err, what)
-	all, err := m.compared(without, factor)
-	if err != nil {
-		return nil, err
-	}
-	levels := all[0]
-	rows, err := m.rows(levels, constant, func(c column, i int) float64 { return coefficient(c, levels[i]) })
-	if err != nil {
-		return nil, err
-	}
-	numbers, tests, err := m.compare(what, rows, without, p, func(vectors *mat.Dense) (out []float64) {
+	defer try.Named(&err, "%s", what)
+	levels := m.compared(without, factor)[0]
+	rows := m.rows(levels, constant, func(c column, i int) float64 { return coefficient(c, levels[i]) })
+	numbers, tests := m.compare(what, rows, without, p, func(vectors *mat.Dense) (out []float64) {
 		for a, b := range Twos(len(levels)) {
 			x, y := vectors.RawRowView(a), vectors.RawRowView(b)
 			out = append(out, floats.Distance(x, y, 2), math.NaN())
@@ -122,9 +116,6 @@ func (m *Model) pairs(what, factor string, constant float64, coefficient func(c 
 		}
 		return out
 	})
-	if err != nil {
-		return nil, err
-	}
 	for a, b := range Twos(len(levels)) {
 		i := 2 * len(out)
 		out = append(out, Pair{A: levels[a], B: levels[b], Distance: numbers[i], P: tests[i].P, Angle: numbers[i+1], PAngle: tests[i+1].P})
@@ -146,42 +137,34 @@ func Twos(n int) iter.Seq2[int, int] {
 }
 
 // compared returns the levels of factors that a test can compare with the model without some columns, of which there is to be one.
-func (m *Model) compared(without func(c column) bool, factors ...string) (levels [][]string, err error) {
+func (m *Model) compared(without func(c column) bool, factors ...string) (levels [][]string) {
 	for _, factor := range factors {
-		of := m.levels(factor)
-		if len(of) == 0 {
-			return nil, fmt.Errorf("no factor %s in the model", factor)
-		}
-		levels = append(levels, of)
+		levels = append(levels, m.levels(factor))
+		try.FailIf(len(levels[len(levels)-1]) == 0, "no factor %s in the model", factor)
 		for _, t := range m.Design.terms {
-			if slices.Contains(t.parts, factor) && t.over != "" {
-				return nil, fmt.Errorf("the term %s is tested over %s, and pairs are compared by the residuals: take the means of the levels of %s", t.name, t.over, t.over)
-			}
+			try.FailIf(slices.Contains(t.parts, factor) && t.over != "",
+				"the term %s is tested over %s, and pairs are compared by the residuals: take the means of the levels of %[2]s", t.name, t.over)
 		}
 	}
-	if !slices.ContainsFunc(m.Design.columns, without) {
-		return nil, errors.New("the model has no interaction of the two, so it gives all groups one slope: add linear.Interaction to the model")
-	}
-	return levels, nil
+	try.FailIf(!slices.ContainsFunc(m.Design.columns, without),
+		"the model has no interaction of the two, so it gives all groups one slope: add linear.Interaction to the model")
+	return levels
 }
 
 // rows returns rows of the design matrix, or linear functions of such, with these names.
-func (m *Model) rows(names []string, constant float64, coefficient func(c column, i int) float64) (*mat.Dense, error) {
+func (m *Model) rows(names []string, constant float64, coefficient func(c column, i int) float64) *mat.Dense {
 	out := mat.NewDense(len(names), len(m.Columns), nil)
 	for i, name := range names {
-		row, err := m.Design.row(constant, func(c column) (float64, error) { return coefficient(c, i), nil })
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		out.SetRow(i, row)
+		err := try.Run(func() { out.SetRow(i, m.Design.row(constant, func(c column) float64 { return coefficient(c, i) })) })
+		try.Do(try.Name(err, "%s", name))
 	}
-	return out, nil
+	return out
 }
 
 // compare returns numbers that compare the vectors rows · coefficients, and their tests, by permuting the residuals r of the model without
 // some columns. A draw is ŷ + (1 − H)Πr with its fit ŷ and its projection H: of normal errors ŷ and r are independent, so that the test
 // is that given ŷ, whatever ŷ is, as of angles to it.
-func (m *Model) compare(what string, rows *mat.Dense, without func(c column) bool, p Permutations, numbers func(vectors *mat.Dense) []float64) ([]float64, []Test, error) {
+func (m *Model) compare(what string, rows *mat.Dense, without func(c column) bool, p Permutations, numbers func(vectors *mat.Dense) []float64) ([]float64, []Test) {
 	d := m.Design
 	null := &stratum{}
 	first := m.whole.x.RawMatrix().Cols - len(d.columns) // 1 with the constant, which contrasts have not
@@ -202,7 +185,7 @@ func (m *Model) compare(what string, rows *mat.Dense, without func(c column) boo
 		}
 	}
 	var weights mat.Dense // the vectors are rows · β = weights · y
-	weights.Product(z.Slice(0, count, 1-first, columns), m.whole.inverse, stack(m.whole.basis))
+	weights.Product(z.Slice(0, count, 1-first, columns), m.whole.inverse, dense.Rows(m.whole.basis))
 	y := m.whole.short()
 	var vectors, fitted mat.Dense
 	vectors.Mul(&weights, y)
@@ -216,11 +199,10 @@ func (m *Model) compare(what string, rows *mat.Dense, without func(c column) boo
 	_, beside := null.fit(mat.DenseCopyOf(weights.T()), len(null.basis))
 	weights.Copy(beside.T())
 	sums := newSums(&weights, m.whole.cells)
-	tests, err := p.OnCores(what, int(r), m.whole.exchange, observed, func() statistic {
+	return observed, try.Get(p.OnCores(what, int(r), m.whole.exchange, observed, func() statistic {
 		project := sums.of(residuals, &vectors)
 		return func(d *Draw) ([]float64, error) { return numbers(project(d)), nil }
-	}, nil)
-	return observed, tests, err
+	}, nil))
 }
 
 // levels are the categories of a factor in the order of the samples.

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/watch"
+	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 )
 
@@ -46,11 +47,7 @@ type Draw struct {
 
 // newDraw returns the draw that leaves n rows as they are.
 func newDraw(n int) *Draw {
-	d := &Draw{Order: make([]int, n), Sign: make([]float64, n)}
-	for i := range n {
-		d.Order[i], d.Sign[i] = i, 1
-	}
-	return d
+	return &Draw{Order: lists.Range(n), Sign: slices.Repeat([]float64{1}, n)}
 }
 
 func (d *Draw) next(what Exchange) {
@@ -86,10 +83,7 @@ func ways(n int, what Exchange, most int) int {
 
 // way sets the k-th way to exchange the rows; 0 leaves them as they are.
 func (d *Draw) way(k int, what Exchange) {
-	left := make([]int, len(d.Order))
-	for i := range left {
-		left[i] = i
-	}
+	left := lists.Range(len(d.Order))
 	for i := range d.Order {
 		if what != Order {
 			d.Sign[i], k = float64(1-2*(k%2)), k/2
@@ -146,10 +140,7 @@ func (p Permutations) test(name string, n int, what Exchange, observed []float64
 		defer task.End()
 	}
 	random := rand.New(rand.NewPCG(p.Seed, 0))
-	on := make([]statistic, cores)
-	for c := range on {
-		on[c] = permuted()
-	}
+	on := lists.Make(cores, func(_ int) statistic { return permuted() })
 	batch := make([]result, 1)
 	if cores > 1 {
 		batch = make([]result, 8*cores) // which are drawn one after the other
@@ -312,13 +303,6 @@ func (r Ratios) String() string {
 		lines = append(lines, fmt.Sprintf("%s : %s\t%.4g\t%.3g", pair.A, pair.B, pair.Ratio, pair.P))
 	}
 	return Table(lines)
-}
-
-// name puts what failed before an error.
-func name(err *error, what string) {
-	if *err != nil {
-		*err = fmt.Errorf("%s: %w", what, *err)
-	}
 }
 
 // Table aligns the cells of lines, which tabs separate, to the right.

@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/internal/dense"
 )
 
 // Places tests a term in each column of the rows alone. Columns are places, such as the cells of a template, where each sample has one
@@ -38,15 +40,8 @@ func (p *Places) String() string {
 func (m *Model) Places(t Term, p Permutations) (out *Places, err error) {
 	const what = "places"
 	solve.NotNil(m)
-	defer name(&err, what)
-	k := slices.IndexFunc(m.Design.terms, func(other Term) bool { return other.name == t.name })
-	if k < 0 {
-		return nil, fmt.Errorf("no term %s in the model", t.name)
-	}
-	s, err := m.beside(k, TypeII)
-	if err != nil {
-		return nil, err
-	}
+	defer try.Named(&err, what)
+	s := m.beside(m.number(t), TypeII)
 	_, reduced := s.fit(s.y, s.blocks[1][0])
 	rows, columns := reduced.Dims()
 	totals, f := make([]float64, columns), make([]float64, columns)
@@ -68,16 +63,13 @@ func (m *Model) Places(t Term, p Permutations) (out *Places, err error) {
 			f[c] = s.ratio(1, 2, square, max(0, totals[c]-all))
 		}
 	}
-	project := newSums(stack(s.basis), s.cells).of(reduced, nil)
+	project := newSums(dense.Rows(s.basis), s.cells).of(reduced, nil)
 	of(project(newDraw(rows)))
 	out = &Places{F: slices.Clone(f), Least: 1}
-	tests, err := p.Test(what, rows, s.exchange, out.F, func(d *Draw) ([]float64, error) {
+	tests := try.Get(p.Test(what, rows, s.exchange, out.F, func(d *Draw) ([]float64, error) {
 		of(project(d))
 		return slices.Repeat([]float64{floats.Max(f)}, columns), nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	for _, test := range tests {
 		out.P = append(out.P, test.P)
 		out.Least, out.Permutations = min(out.Least, test.P), test.Permutations

@@ -1,14 +1,16 @@
 package linear
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 )
 
 // stratum is a linear model with residuals that are exchangeable under the null hypothesis: of the rows of y, the residuals of the model
@@ -45,21 +47,15 @@ func (s *stratum) left() int { return s.y.RawMatrix().Rows - len(s.basis) }
 
 // over returns the stratum of the levels of term e, at which the columns of e differ, for the test of term k: rows are √m times the
 // means of the m samples of a level, and what the terms before e leave of them is e.
-func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error) {
+func (s *stratum) over(k, e int, columns []column, name string) *stratum {
 	levels := together(len(s.basis[0]), func(i int) []float64 { // the samples of each
-		values := make([]float64, len(columns))
-		for c, column := range columns {
-			values[c] = column.values[i]
-		}
-		return values
+		return lists.Each(columns, func(column column) float64 { return column.values[i] })
 	})
 	least, most := len(levels[0]), 0
 	for _, of := range levels {
 		least, most = min(least, len(of)), max(most, len(of))
 	}
-	if least < most {
-		return nil, fmt.Errorf("its levels have from %d to %d samples, and can be exchanged only if all have as many: leave some out, or take the means", least, most)
-	}
+	try.FailIf(least < most, "its levels have from %d to %d samples, and can be exchanged only if all have as many: leave some out, or take the means", least, most)
 	root := math.Sqrt(float64(most))
 	out := &stratum{response: &response{y: mat.NewDense(len(levels), s.y.RawMatrix().Cols, nil)}, blocks: make([][2]int, e), name: name, negligible: s.negligible}
 	for u, of := range levels {
@@ -88,17 +84,15 @@ func (s *stratum) over(k, e int, columns []column, name string) (*stratum, error
 					out.basis = append(out.basis, means)
 				}
 			case j == k:
-				return nil, errors.New("it varies within the levels of that term, or is confounded with a term before that does")
+				try.Fail("it varies within the levels of that term, or is confounded with a term before that does")
 			}
 		}
 		if j < e {
 			out.blocks[j] = [2]int{from, len(out.basis)}
 		}
 	}
-	if count < len(levels) {
-		return nil, errors.New("a term before that one varies both between its levels and within them, or its values are no categories")
-	}
-	return out, nil
+	try.FailIf(count < len(levels), "a term before that one varies both between its levels and within them, or its values are no categories")
+	return out
 }
 
 // fit returns what the first m columns of the basis explain of x, by these columns [m, p], and its residuals.
@@ -107,7 +101,7 @@ func (s *stratum) fit(x *mat.Dense, m int) (explained, residuals *mat.Dense) {
 	if m == 0 {
 		return nil, residuals
 	}
-	q := stack(s.basis[:m])
+	q := dense.Rows(s.basis[:m])
 	var fitted mat.Dense
 	explained = new(mat.Dense)
 	explained.Mul(q, x)
@@ -174,26 +168,23 @@ type explain = func(d *Draw) (all, some []float64)
 
 // test tests hypotheses about the rows of the stratum by their F, and returns the F of the draws for each. What is permuted has no part in
 // the blocks before, and what the model with them fits has none in these and those after them.
-func (s *stratum) test(name string, of []hypothesis, p Permutations) (tests []Test, permuted [][]float64, err error) {
+func (s *stratum) test(name string, of []hypothesis, p Permutations) (tests []Test, permuted [][]float64) {
 	rows, columns := s.short().Dims()
-	sums := newSums(stack(s.basis), s.cells)
+	sums := newSums(dense.Rows(s.basis), s.cells)
 	steps := (sums.steps() + len(of)*len(s.basis)*len(s.basis)) * columns // of a draw, for all hypotheses
 	by, together := func(of []hypothesis) func() explain { return s.byColumns(of, sums) }, len(of)
 	if 4*rows*rows*len(of) < steps && rows <= 4000 { // 4 R² steps for one hypothesis, and the memory of three matrices of R² numbers
 		by, together = s.byProducts, 1
 	}
 	for some := range slices.Chunk(of, together) {
-		found, fs, err := s.testBy(name, some, by(some), p)
-		if err != nil {
-			return nil, nil, err
-		}
+		found, fs := s.testBy(name, some, by(some), p)
 		tests, permuted = append(tests, found...), append(permuted, fs...)
 	}
-	return tests, permuted, nil
+	return tests, permuted
 }
 
 // testBy does so with sums of squares by one of two ways.
-func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Permutations) (tests []Test, permuted [][]float64, err error) {
+func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Permutations) (tests []Test, permuted [][]float64) {
 	observed, reduced, totals := make([]float64, len(of)), make([]*mat.Dense, len(of)), make([]float64, len(of))
 	short := s.short()
 	for k, h := range of {
@@ -203,7 +194,7 @@ func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Perm
 		totals[k] = sumOfSquares(reduced[k])
 	}
 	permuted = make([][]float64, len(of))
-	tests, err = p.OnCores(name, short.RawMatrix().Rows, s.exchange, observed, func() statistic {
+	return try.Get(p.OnCores(name, short.RawMatrix().Rows, s.exchange, observed, func() statistic {
 		explain, rows, f := by(), new(mat.Dense), make([]float64, len(of))
 		return func(d *Draw) ([]float64, error) {
 			all, some := explain(d)
@@ -223,15 +214,14 @@ func (s *stratum) testBy(name string, of []hypothesis, by func() explain, p Perm
 		for k := range of {
 			permuted[k] = append(permuted[k], f[k])
 		}
-	})
-	return tests, permuted, err
+	})), permuted
 }
 
 // byColumns multiplies the basis Q and the permuted rows Πy, once for all hypotheses: the residuals of a model with columns N of the basis are y − Nᵀ(Ny), of
 // which the basis explains QΠy − QΠNᵀ(Ny).
 func (s *stratum) byColumns(of []hypothesis, sums *sums) func() explain {
 	_, y := s.fit(s.short(), s.blocks[0][1])
-	q := stack(s.basis)
+	q := dense.Rows(s.basis)
 	m, n := q.Dims()
 	_, columns := y.Dims()
 	rows := mat.NewDense(n, columns+m, nil) // y, and the columns of the basis
@@ -240,7 +230,7 @@ func (s *stratum) byColumns(of []hypothesis, sums *sums) func() explain {
 	parts := make([]part, len(of))
 	for k, h := range of {
 		var turn, explained mat.Dense
-		turn.Mul(stack(h.basis), q.T())
+		turn.Mul(dense.Rows(h.basis), q.T())
 		from, to := h.columns()
 		parts[k].block = mat.DenseCopyOf(turn.Slice(from, to, 0, m))
 		if from > 0 {
@@ -279,12 +269,10 @@ func (s *stratum) byProducts(of []hypothesis) func() explain {
 	from, to := h.columns()
 	_, x := h.fit(h.y, from)
 	rows, _ := x.Dims()
-	whole, block := mat.NewSymDense(rows, nil), mat.NewSymDense(rows, nil)
 	var gram mat.Dense
-	q := stack(h.basis)
+	q := dense.Rows(h.basis)
 	gram.Mul(x, x.T())
-	whole.SymOuterK(1, q.T())
-	block.SymOuterK(1, q.Slice(from, to, 0, rows).T())
+	whole, block := dense.Gram(q.T()), dense.Gram(q.Slice(from, to, 0, rows).T())
 	return func() explain {
 		return func(d *Draw) (all, some []float64) {
 			first, second := d.Traces(&gram, whole, block)

@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/internal/lists"
 )
 
 // sums are linear functions of permuted rows: W Π x with W, [m, R], and x, [R, r]. The samples are in cells, such as the combinations of categories. In a
@@ -166,11 +168,7 @@ func (d *Design) cells() [][]int {
 		}
 	}
 	return together(len(d.with), func(k int) []float64 {
-		values := make([]float64, len(factors))
-		for f, of := range factors {
-			values[f] = of[d.with[k]]
-		}
-		return values
+		return lists.Each(factors, func(of []float64) float64 { return of[d.with[k]] })
 	})
 }
 

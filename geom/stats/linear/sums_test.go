@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/internal/dense"
 )
 
 // Sums by cells are those of whole matrices, for designs of categories, with numbers, with cells of one sample, and with none; and a cell takes as many
@@ -22,7 +23,7 @@ func TestSumsByCells(t *testing.T) {
 	for i := range n {
 		each = append(each, fmt.Sprint(i/2))
 	}
-	x := stack(normals(rng, n, 9))
+	x := dense.Rows(normals(rng, n, 9))
 	for name, c := range map[string]struct {
 		terms []Term
 		steps int
@@ -33,7 +34,7 @@ func TestSumsByCells(t *testing.T) {
 		"twenty-five individuals": {[]Term{Factor("individual", each...)}, n + 25*25},
 	} {
 		d := expect.Must(NewDesign(n, nil, nil, c.terms...))
-		w := stack(d.basis)
+		w := dense.Rows(d.basis)
 		s := newSums(w, d.cells())
 		project, draw := s.of(x, nil), newDraw(n)
 		draw.Random = rng

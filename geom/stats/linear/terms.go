@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
@@ -22,9 +22,9 @@ type Data interface {
 // Term is what may explain samples: a Factor, a Covariate or an Interaction.
 type Term struct {
 	name    string
-	parts   []string                         // the names of the terms that it is the interaction of; its own if it is none
-	columns func(s source) ([]column, error) // of the design matrix
-	over    string                           // the name of the term whose mean square it is tested over; empty for the residuals
+	parts   []string                // the names of the terms that it is the interaction of; its own if it is none
+	columns func(s source) []column // of the design matrix
+	over    string                  // the name of the term whose mean square it is tested over; empty for the residuals
 }
 
 // Terms are the terms of a model, in the order in which they explain.
@@ -48,29 +48,25 @@ func (s source) row(i int) string {
 }
 
 // of returns the columns of a term.
-func (s source) of(t Term) ([]column, error) {
-	if most := 1 << 24; s.n < 1 || s.n > most {
-		return nil, fmt.Errorf("%d samples: give at least one, and at most %d", s.n, most)
-	}
-	if t.columns == nil {
-		return nil, errors.New("a term that is none: make it by Factor, Covariate or Interaction")
-	}
-	columns, err := t.columns(s)
-	if err != nil {
-		return nil, fmt.Errorf("term %s: %w", t.name, err)
-	}
-	return columns, nil
+func (s source) of(t Term) (columns []column) {
+	s.check()
+	try.FailIf(t.columns == nil, "a term that is none: make it by Factor, Covariate or Interaction")
+	try.Do(try.Name(try.Run(func() { columns = t.columns(s) }), "term %s", t.name))
+	return columns
+}
+
+func (s source) check() {
+	const most = 1 << 24
+	try.FailIf(s.n < 1 || s.n > most, "%d samples: give at least one, and at most %d", s.n, most)
 }
 
 // values returns those that a term was given, or else those that the data have by its name.
-func values[T any](s source, given []T, look func(d Data) ([]T, error)) ([]T, error) {
+func values[T any](s source, given []T, look func(d Data) ([]T, error)) []T {
 	if len(given) == 0 && s.data != nil {
-		return look(s.data)
+		return try.Get(look(s.data))
 	}
-	if len(given) != s.n {
-		return nil, fmt.Errorf("%d values for %d samples", len(given), s.n)
-	}
-	return given, nil
+	try.FailIf(len(given) != s.n, "%d values for %d samples", len(given), s.n)
+	return given
 }
 
 // column is one of a design matrix: the product of its parts, one of each term in an interaction.
@@ -99,10 +95,7 @@ func (p part) centred() []float64 {
 }
 
 func (c column) name() string {
-	names := make([]string, len(c.parts))
-	for i, p := range c.parts {
-		names[i] = strings.TrimSuffix(p.term+" "+p.level, " ")
-	}
+	names := lists.Each(c.parts, func(p part) string { return strings.TrimSuffix(p.term+" "+p.level, " ") })
 	return strings.Join(names, ":")
 }
 
@@ -122,24 +115,20 @@ func (c column) level(term string) string {
 }
 
 // at is the value of the column for a sample with these covariates.
-func (c column) at(covariates map[string]string) (float64, error) {
+func (c column) at(covariates map[string]string) float64 {
 	product := 1.0
 	for _, p := range c.parts {
 		value := covariates[p.term]
 		if p.level != "" {
-			if !slices.Contains(p.levels, value) {
-				return 0, fmt.Errorf("%s is %q, want one of %s", p.term, value, listed(p.levels))
-			}
+			try.FailIf(!slices.Contains(p.levels, value), "%s is %q, want one of %s", p.term, value, listed(p.levels))
 			product *= indicator(value == p.level)
 			continue
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		if err != nil || !lists.Finite(v) {
-			return 0, fmt.Errorf("%s is %q, want a number", p.term, value)
-		}
+		try.FailIf(err != nil || !lists.Finite(v), "%s is %q, want a number", p.term, value)
 		product *= v
 	}
-	return product, nil
+	return product
 }
 
 func indicator(is bool) float64 {
@@ -149,65 +138,49 @@ func indicator(is bool) float64 {
 	return 0
 }
 
-// term is one that is no interaction.
-func term(name string, parts func(s source) ([]part, error)) Term {
-	return Term{name: name, parts: []string{name}, columns: func(s source) ([]column, error) {
-		of, err := parts(s)
-		columns := make([]column, len(of))
-		for i, p := range of {
-			columns[i] = column{[]part{p}, p.values}
-		}
-		return columns, err
-	}}
-}
-
 // Factor returns a term for a covariate with categories, such as a group. categories has one value for each sample; without
 // them the values are those of the column with this name in the data. A model compares each category with the first one in the
 // data.
 func Factor(name string, categories ...string) Term {
-	return term(name, func(s source) ([]part, error) {
-		of, err := values(s, categories, func(d Data) ([]string, error) { return d.Column(name) })
-		if err != nil {
-			return nil, err
+	return Term{name: name, parts: []string{name}, columns: func(s source) []column { return s.levels(name, categories) }}
+}
+
+func (s source) levels(name string, categories []string) []column {
+	of := values(s, categories, func(d Data) ([]string, error) { return d.Column(name) })
+	var levels []string
+	for i, v := range of {
+		switch v {
+		case "":
+			try.Fail("%s has no %s", s.row(i), name)
+		case "NA", "NaN":
+			try.Fail("%s: %s is %s, by which R marks a value that is not known: leave it out, or name the category otherwise", s.row(i), name, v)
 		}
-		var levels []string
-		for i, v := range of {
-			switch v {
-			case "":
-				return nil, fmt.Errorf("%s has no %s", s.row(i), name)
-			case "NA", "NaN":
-				return nil, fmt.Errorf("%s: %s is %s, by which R marks a value that is not known: leave it out, or name the category otherwise",
-					s.row(i), name, v)
-			}
-			if !slices.Contains(levels, v) {
-				levels = append(levels, v)
-			}
+		if !slices.Contains(levels, v) {
+			levels = append(levels, v)
 		}
-		var parts []part
-		for _, level := range append(levels[1:len(levels):len(levels)], levels[0]) { // beside the mean, the last adds nothing
-			p := part{name, level, levels, make([]float64, len(of)), make([]float64, len(of))}
-			for i, v := range of {
-				p.values[i], p.first[i] = indicator(v == level), indicator(v == levels[0])
-			}
-			parts = append(parts, p)
-		}
-		return parts, nil
+	}
+	indicators := func(level string) []float64 {
+		return lists.Each(of, func(v string) float64 { return indicator(v == level) })
+	}
+	beside := append(levels[1:len(levels):len(levels)], levels[0]) // beside the mean, the last adds nothing
+	return lists.Each(beside, func(level string) column {
+		values := indicators(level)
+		return column{[]part{{name, level, levels, values, indicators(levels[0])}}, values}
 	})
 }
 
 // Covariate returns a term for a covariate with numbers, such as age, on which samples depend linearly. numbers has one value
 // for each sample; without them the values are those of the column with this name in the data.
 func Covariate(name string, numbers ...float64) Term {
-	return term(name, func(s source) ([]part, error) {
-		of, err := values(s, numbers, func(d Data) ([]float64, error) { return d.Numbers(name) })
-		if err != nil {
-			return nil, err
-		}
-		if i, bad := lists.NotFinite(of); bad {
-			return nil, fmt.Errorf("%s: %s is %g", s.row(i), name, of[i])
-		}
-		return []part{{term: name, values: of}}, nil
-	})
+	return Term{name: name, parts: []string{name}, columns: func(s source) []column { return s.numbers(name, numbers) }}
+}
+
+func (s source) numbers(name string, numbers []float64) []column {
+	of := values(s, numbers, func(d Data) ([]float64, error) { return d.Numbers(name) })
+	if i, bad := lists.NotFinite(of); bad {
+		try.Fail("%s: %s is %g", s.row(i), name, of[i])
+	}
+	return []column{{[]part{{term: name, values: of}}, of}}
 }
 
 // Interaction returns the interaction of several terms: that part of the dependence on them that is not the sum of their
@@ -217,28 +190,25 @@ func Interaction(terms ...Term) Term {
 	for _, t := range terms {
 		names, parts = append(names, t.name), append(parts, t.parts...)
 	}
-	return Term{name: strings.Join(names, ":"), parts: parts, columns: func(s source) ([]column, error) {
-		ones := make([]float64, s.n)
-		floats.AddConst(1, ones)
-		products := []column{{values: ones}}
-		for _, t := range terms {
-			columns, err := s.of(t)
-			if err != nil {
-				return nil, err
+	return Term{name: strings.Join(names, ":"), parts: parts, columns: func(s source) []column { return s.products(terms) }}
+}
+
+func (s source) products(terms []Term) []column {
+	const most = 1 << 27 // numbers
+	products := []column{{values: slices.Repeat([]float64{1}, s.n)}}
+	for _, t := range terms {
+		columns := s.of(t)
+		try.FailIf(len(products)*len(columns) > most/s.n,
+			"%d columns of %d samples are more than the %d numbers that there may be", len(products)*len(columns), s.n, most)
+		var next []column
+		for _, p := range products {
+			for _, c := range columns {
+				next = append(next, column{slices.Concat(p.parts, c.parts), floats.MulTo(make([]float64, s.n), p.values, c.values)})
 			}
-			if most := 1 << 27; len(products)*len(columns) > most/s.n {
-				return nil, fmt.Errorf("%d columns of %d samples are more than the %d numbers that there may be", len(products)*len(columns), s.n, most)
-			}
-			var next []column
-			for _, p := range products {
-				for _, c := range columns {
-					next = append(next, column{slices.Concat(p.parts, c.parts), floats.MulTo(make([]float64, s.n), p.values, c.values)})
-				}
-			}
-			products = next
 		}
-		return products, nil
-	}}
+		products = next
+	}
+	return products
 }
 
 // Over returns the term with another error: its F is its mean square divided by that of a term which stands after it, in place of that of the
@@ -264,20 +234,14 @@ func (t Term) TestedOver() string { return t.over }
 // Cells returns the categories of a factor, or the combinations of an Interaction of factors, in the order of their first samples, and the
 // samples of each. There are n samples, whose data may be nil.
 func Cells(n int, data Data, t Term) (names []string, members [][]int, err error) {
-	columns, err := source{n, data}.of(t)
-	if err != nil {
-		return nil, nil, err
-	}
-	cells := make([]string, len(columns))
-	for c, column := range columns {
-		levels := make([]string, len(column.parts))
-		for k, p := range column.parts {
-			if levels[k] = p.level; p.level == "" {
-				return nil, nil, fmt.Errorf("%s is a number, and makes no groups", p.term)
-			}
-		}
-		cells[c] = strings.Join(levels, " ")
-	}
+	defer try.Catch(&err)
+	columns := source{n, data}.of(t)
+	cells := lists.Each(columns, func(c column) string {
+		return strings.Join(lists.Each(c.parts, func(p part) string {
+			try.FailIf(p.level == "", "%s is a number, and makes no groups", p.term)
+			return p.level
+		}), " ")
+	})
 	group := map[int]int{} // of a column
 	for i := range n {
 		for c, column := range columns {
@@ -295,10 +259,7 @@ func Cells(n int, data Data, t Term) (names []string, members [][]int, err error
 
 // listed joins at most twenty names in quotes.
 func listed(names []string) string {
-	quoted := make([]string, min(20, len(names)))
-	for i := range quoted {
-		quoted[i] = strconv.Quote(names[i])
-	}
+	quoted := lists.Make(min(20, len(names)), func(i int) string { return strconv.Quote(names[i]) })
 	if len(names) > len(quoted) {
 		quoted = append(quoted, fmt.Sprintf("… (%d in all)", len(names)))
 	}

@@ -11,6 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 )
 
 // Trajectories are the paths of groups: their means at stages that follow each other, such as ages or sites along a gradient.
@@ -65,43 +68,29 @@ func (t *Trajectories) String() string {
 // was never seen at a stage.
 func (m *Model) Trajectories(group, stage Term, p Permutations) (out *Trajectories, err error) {
 	solve.NotNil(m)
-	defer name(&err, "trajectories")
-	if group.name == stage.name {
-		return nil, fmt.Errorf("%s cannot be both the groups and the stages", group.name)
-	}
+	defer try.Named(&err, "trajectories")
+	try.FailIf(group.name == stage.name, "%s cannot be both the groups and the stages", group.name)
 	both := func(c column) bool { return c.has(group.name) && c.has(stage.name) }
-	levels, err := m.compared(both, group.name, stage.name)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.haveBefore(both, group.name, stage.name); err != nil {
-		return nil, err
-	}
+	levels := m.compared(both, group.name, stage.name)
+	m.haveBefore(both, group.name, stage.name)
 	out = &Trajectories{Groups: levels[0], Stages: inOrderOfNumbers(levels[1])}
 	stages := len(out.Stages)
-	if stages < 2 {
-		return nil, fmt.Errorf("%s has one category, and a trajectory at least two", stage.name)
-	}
+	try.FailIf(stages < 2, "%s has one category, and a trajectory at least two", stage.name)
 	var names []string
 	for _, g := range out.Groups {
 		for _, s := range out.Stages {
 			names = append(names, g+" "+s)
 		}
 	}
-	rows, err := m.rows(names, 1, func(c column, i int) float64 {
+	rows := m.rows(names, 1, func(c column, i int) float64 {
 		return m.average(c, map[string]string{group.name: out.Groups[i/stages], stage.name: out.Stages[i%stages]}, -1)
 	})
-	if err != nil {
-		return nil, err
-	}
 	paths := func(vectors *mat.Dense) []*path {
-		paths := make([]*path, len(out.Groups))
-		for g := range paths {
-			paths[g] = newPath(vectors.Slice(g*stages, (g+1)*stages, 0, vectors.RawMatrix().Cols).(*mat.Dense))
-		}
-		return paths
+		return lists.Make(len(out.Groups), func(g int) *path {
+			return newPath(vectors.Slice(g*stages, (g+1)*stages, 0, vectors.RawMatrix().Cols).(*mat.Dense))
+		})
 	}
-	numbers, tests, err := m.compare("trajectories", rows, both, p, func(vectors *mat.Dense) (out []float64) {
+	numbers, tests := m.compare("trajectories", rows, both, p, func(vectors *mat.Dense) (out []float64) {
 		of := paths(vectors)
 		for a, b := range Twos(len(of)) {
 			x, y := of[a], of[b]
@@ -109,16 +98,13 @@ func (m *Model) Trajectories(group, stage Term, p Permutations) (out *Trajectori
 		}
 		return out
 	})
-	if err != nil {
-		return nil, err
-	}
 	for a, b := range Twos(len(out.Groups)) {
 		i := 3 * len(out.Pairs)
 		out.Pairs = append(out.Pairs, TrajectoryPair{out.Groups[a], out.Groups[b],
 			numbers[i], tests[i].P, numbers[i+1], tests[i+1].P, numbers[i+2], tests[i+2].P})
 	}
 	var means mat.Dense
-	means.Mul(rows, stack(m.Coefficients))
+	means.Mul(rows, dense.Rows(m.Coefficients))
 	for g, path := range paths(&means) {
 		out.Means = append(out.Means, nil)
 		for s := range stages {
@@ -129,8 +115,8 @@ func (m *Model) Trajectories(group, stage Term, p Permutations) (out *Trajectori
 	return out, nil
 }
 
-// haveBefore returns an error unless two terms stand before their interaction: what is permuted would hold their differences, too.
-func (m *Model) haveBefore(both func(c column) bool, group, stage string) error {
+// haveBefore refuses the model unless two terms stand before their interaction: what is permuted would hold their differences, too.
+func (m *Model) haveBefore(both func(c column) bool, group, stage string) {
 	null := orthonormal(nil, slices.Repeat([]float64{1}, len(m.Fitted)), 0)
 	for _, c := range m.Design.columns {
 		if !both(c) {
@@ -139,12 +125,10 @@ func (m *Model) haveBefore(both func(c column) bool, group, stage string) error 
 	}
 	for _, c := range m.Design.columns {
 		for _, p := range c.parts {
-			if (p.term == group || p.term == stage) && len(orthonormal(null, p.values, independent)) > len(null) {
-				return fmt.Errorf("the model has %s in its interaction alone: let the terms %s and %s stand before it", p.term, group, stage)
-			}
+			try.FailIf((p.term == group || p.term == stage) && len(orthonormal(null, p.values, independent)) > len(null),
+				"the model has %s in its interaction alone: let the terms %s and %s stand before it", p.term, group, stage)
 		}
 	}
-	return nil
 }
 
 // inOrderOfNumbers sorts categories if all are numbers.
@@ -181,12 +165,9 @@ func newPath(x *mat.Dense) *path {
 	for k := range stages {
 		floats.Sub(centred.RawRowView(k), mean)
 	}
-	gram := mat.NewSymDense(stages, nil)
-	gram.SymOuterK(1, centred)
-	var eigen mat.EigenSym
-	eigen.Factorize(gram, true)
-	var u mat.Dense
-	eigen.VectorsTo(&u)
+	gram := dense.Gram(centred)
+	values, u, ok := dense.Eigen(gram)
+	try.FailIf(!ok, "trajectories: the points of one are not finite")
 	for k := range stages {
 		floats.AddScaled(out.axis, u.At(k, stages-1), centred.RawRowView(k)) // of the largest eigenvalue, which is the last
 	}
@@ -194,9 +175,8 @@ func newPath(x *mat.Dense) *path {
 		floats.Scale(-1, out.axis)
 	}
 	if total := mat.Trace(gram); stages > 2 && total > 0 {
-		values := eigen.Values(nil)
 		out.form = mat.NewDense(stages, stages, nil)
-		out.form.Apply(func(i, j int, v float64) float64 { return v * math.Sqrt(max(0, values[j])/total) }, &u)
+		out.form.Apply(func(i, j int, v float64) float64 { return v * math.Sqrt(max(0, values[j])/total) }, u)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
@@ -35,7 +36,7 @@ func aligned(d *morpho.Dataset, a *morpho.Alignment) alignment {
 }
 
 func components() *cobra.Command {
-	var q question
+	var asked *supplement.Answers
 	format := "text"
 	c := &cobra.Command{
 		Use:   "components DATA",
@@ -44,11 +45,11 @@ func components() *cobra.Command {
   anatomy components heads.tps --format json > components.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: answers(func(c *cobra.Command, args []string) {
-			d := try.Get(supplement.Ready(q.data(args[0]), q.Question))
+			d := try.Get(supplement.Ready(try.Get(asked.Read(args[0])), asked.Question))
 			model := try.Get(shapestats.Fit(d))
 			found := try.Get(model.Components())
 			if format == "json" {
-				var axes [][][]float64
+				var axes []shape.Shape
 				for _, axis := range found.Axes {
 					axes = append(axes, model.Shape(axis))
 				}
@@ -56,7 +57,7 @@ func components() *cobra.Command {
 					Specimens []string      `json:"specimens"`
 					Shares    []float64     `json:"shares"` // [k], of the variance
 					Scores    [][]float64   `json:"scores"` // [k][N], in centroid sizes
-					Axes      [][][]float64 `json:"axes"`   // [k][n][d], of length 1
+					Axes      []shape.Shape `json:"axes"`   // [k][n][d], of length 1
 					Mean      [][]float64   `json:"mean"`   // [n][d], where all scores are 0
 				}{d.Names(), found.Shares, found.Scores, axes, model.Shape(model.Fitted[0])}))
 				return
@@ -69,8 +70,7 @@ func components() *cobra.Command {
 			fmt.Fprintln(c.OutOrStdout(), linear.Table(lines))
 		}),
 	}
-	q.source.flags(c)
-	q.preparation(c)
+	asked = ask(c, supplement.ToRead, supplement.ToPrepare)
 	c.Flags().Var(choice(&format, "text", "json"), "format", "text or json")
 	return c
 }

@@ -85,7 +85,7 @@ def main():
         try:
             firefox.call("browsingContext.navigate", context=firefox.page, url=PAGE.as_uri(), wait="complete")
             firefox.wait('$("status").textContent == "Ready."', 60)
-            field = firefox.run('$("landmarks")')
+            field = firefox.run('$("data")')
             firefox.call("input.setFiles", context=firefox.page, element={"sharedId": field["sharedId"]}, files=[str(DATA)])
             model = "size + species*site"
             firefox.run(f'$("model").value = {json.dumps(model)}; $("report").click(); 0')

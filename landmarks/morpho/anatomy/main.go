@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,7 +19,6 @@ import (
 
 	"anatomy"
 	"anatomy/geom/solve"
-	"anatomy/geom/tree"
 	"anatomy/geom/try"
 	"anatomy/geom/watch"
 	"anatomy/internal/input"
@@ -89,140 +87,61 @@ func answers(f func(c *cobra.Command, args []string)) func(*cobra.Command, []str
 	}
 }
 
-// source is how data are read.
-type source struct {
-	covariates, tree                  string
-	units, without, mirror, exchanges []string
-	fix                               morpho.Corrections
-	join                              morpho.Join
-	closed                            bool
-	missing                           float64
-	as                                morpho.Reading
-	sliders                           string
-	set                               *pflag.FlagSet // the flags of the command line
+// answer is a question as a flag.
+type answer struct {
+	supplement.Item
+	to *supplement.Answers
 }
 
-func (in *source) flags(c *cobra.Command) {
-	in.set = c.Flags()
-	c.Flags().StringVar(&in.covariates, "covariates", "", "table with a row for each specimen, such as specimens.csv")
-	c.Flags().StringVar(&in.tree, "tree", "", "phylogeny in Newick's format or NEXUS, whose leaves are the specimens, or values of one of their columns: a file")
-	c.Flags().StringArrayVar(&in.units, "unit", nil, "unit of the coordinates, such as mm, if the file does not say; SPECIMEN=UNIT for a specimen that has another one")
-	in.join.By, in.join.Unmatched = "names", "error"
-	c.Flags().Var(choice(&in.join.By, "names", "order"), "join", "by what the table is joined: names, or order, which gives row k to specimen k")
-	c.Flags().Var(choice(&in.join.Unmatched, "error", "drop"), "unmatched", "what specimens without a row in the table are: an error, or left out (drop)")
-	c.Flags().StringArrayVar(&in.without, "without", nil, "specimens that are left out, such as \"a; b\"")
-	c.Flags().StringArrayVar(&in.mirror, "mirror", nil, "specimens whose mirror images are taken")
-	c.Flags().StringArrayVar(&in.exchanges, "exchange", nil, "landmarks of a specimen that are in each other's place, as SPECIMEN=3,7")
-	c.Flags().StringVar(&in.fix.WithoutLandmarks, "without-landmarks", "", "landmarks that are left out of all specimens, such as \"3, 7-9\"")
-	c.Flags().BoolVar(&in.fix.Measured, "measured", false, "landmarks in unlikely places are there, and none is taken for a code of a missing one")
-	c.Flags().BoolVar(&in.closed, "closed", false, "the landmarks follow a closed outline")
-	c.Flags().IntVar(&in.as.Dimensions, "dimensions", 0, "2 or 3, of a table whose columns are numbered throughout")
-	c.Flags().StringToIntVar(&in.as.Resample, "resample", nil, "how many points curves are to have, by their names or numbers from 1, such as edge=20")
-	c.Flags().StringVar(&in.sliders, "sliders", "", "table of landmarks before, sliding and after, as geomorph has: these slide")
-	c.Flags().Float64Var(&in.missing, "missing", math.NaN(), "code of missing landmarks, such as -999")
-}
+func (a answer) Set(text string) error { return a.Item.Set(a.to, text) }
+func (a answer) String() string        { return a.Usual() }
+func (a answer) Type() string          { return strings.Replace(a.Kind, "switch", "bool", 1) } // which has no value in a list of flags
 
-func (in *source) read(path string) *morpho.Dataset {
-	if d := in.as.Dimensions; d != 0 && d != 2 && d != 3 {
-		try.Do(fmt.Errorf("%d dimensions, want 2 or 3", d))
-	}
-	d := try.Get(in.as.Read(path))
-	if in.sliders != "" {
-		d = try.Get(d.ReadSliders(in.sliders))
-	}
-	if !math.IsNaN(in.missing) {
-		d = try.Get(d.MissingAt(in.missing))
-	}
-	if in.covariates != "" {
-		d = try.Get(in.join.Covariates(d, in.covariates))
-	}
-	in.fix.Without, in.fix.Mirror = strings.Join(in.without, "; "), strings.Join(in.mirror, "; ")
-	in.fix.Exchange, in.fix.Units = strings.Join(in.exchanges, "; "), strings.Join(in.units, "; ")
-	d.Closed = d.Closed || in.closed
-	return d
-}
-
-// corrected is read with the corrections.
-func (in *source) corrected(path string) *morpho.Dataset {
-	d := in.read(path)
-	return try.Get(d.Corrected(in.fix))
-}
-
-// question is what is asked of them.
-type question struct {
-	supplement.Question
-	source
-	mesh string
-}
-
-func (q *question) flags(c *cobra.Command) {
-	q.source.flags(c)
-	c.Flags().StringVar(&q.Model, "model", "", "terms that explain the shapes, such as \"size + sex*population\"; without: the groups")
-	q.Sums = "I"
-	c.Flags().Var(choice(&q.Sums, "I", "II", "III"), "sums", "type of the sums of squares: I, II or III")
-	q.preparation(c)
-	c.Flags().StringVar(&q.Parts, "parts", "", "parts that may vary together, such as \"jaw: 1-5, 8; skull: 6, 7, 9-12\": all landmarks, by their labels or numbers")
-	c.Flags().StringVar(&q.Links, "links", "", "landmarks that lines join in figures, such as \"1-2, 2-3, 3-1\"")
-	c.Flags().StringVar(&q.Pairs, "pairs", "", "landmarks on the left and on the right, such as \"1-2, 3-4\", of shapes that are symmetric: how the sides differ")
-	c.Flags().StringVar(&q.Covary, "covary", "", "columns of numbers, such as \"mass, gape\": how shapes covary with them")
-	c.Flags().StringVar(&q.mesh, "mesh", "", "surface of a specimen, which figures warp: a file that is named after the specimen, or SPECIMEN=FILE")
-	c.Flags().IntVar(&q.Permutations, "permutations", 999, "random draws of each test")
-	c.Flags().Uint64Var(&q.Seed, "seed", 1, "of the draws")
-}
-
-// preparation are the flags of what is done to the data before they are compared.
-func (q *question) preparation(c *cobra.Command) {
-	c.Flags().StringVar(&q.Curves, "curves", "", "landmarks of each curve in their order, such as \"1-9; 9-20\": the ends stay, the others slide")
-	c.Flags().Var(choice(&q.Slide, "energy", "distance", "geomorph energy", "geomorph distance"), "slide", "by what they slide: energy (bending energy) or distance (Procrustes distance); or by one of them as geomorph slides. Places and sizes are equal again after that, so sums of squares are not those of geomorph")
-	c.Flags().IntVar(&q.Turns, "turns", 0, "of sliding as geomorph does; 0 means nine, as in geomorph 4 (four in earlier versions)")
-	c.Flags().StringVar(&q.Joint, "joint", "", "a joint, landmarks of the part at rest and of the one that moves, such as \"1; 6-11; 2-5\": specimens get one angle. In space two landmarks are on the axis of a hinge")
-}
-
-// data reads the data of a file, and the tree of the question.
-func (q *question) data(path string) *morpho.Dataset {
-	var notes []string
-	if q.tree != "" {
-		phylogeny := try.Get(tree.Read(q.tree))
-		q.Tree = phylogeny.Newick()
-		for _, note := range phylogeny.Notes {
-			notes = append(notes, "the tree: "+note)
+// ask gives a command the flags of the questions of some steps, and returns their answers.
+func ask(c *cobra.Command, first, last supplement.Step) *supplement.Answers {
+	answers := supplement.Usual()
+	c.Flags().SortFlags = false
+	for _, i := range supplement.Questions {
+		if i.Step < first || i.Step > last {
+			continue
+		}
+		usage := i.About + ", such as " + i.Example
+		if i.Values != nil {
+			usage = i.About + ": " + strings.Join(i.Values, ", ")
+		}
+		f := c.Flags().VarPF(answer{i, answers}, i.Name, "", usage)
+		if i.Kind == "switch" {
+			f.Usage, f.NoOptDefVal = i.About, "true"
 		}
 	}
-	if q.mesh != "" {
-		q.Question = try.Get(q.ReadMesh(q.mesh))
-		for _, note := range q.Mesh.Notes {
-			notes = append(notes, "the mesh: "+note)
-		}
-	}
-	d := q.read(path)
-	q.Corrections = q.fix
-	d.Notes = append(d.Notes, notes...)
-	return d
+	return answers
+}
+
+// corrected reads the data of a file and corrects them.
+func corrected(a *supplement.Answers, path string) *morpho.Dataset {
+	return try.Get(try.Get(a.Read(path)).Corrected(a.Corrections))
 }
 
 // document answers the question about the landmarks or the mesh of a file.
-func (q *question) document(path string) *supplement.Document {
+func document(c *cobra.Command, a *supplement.Answers, path string) *supplement.Document {
 	info, err := os.Stat(path)
 	if folder := err == nil && info.IsDir(); mesh.Readable(path) && !folder {
-		q.meshAlone(path)
-		q.Mesh, q.Surface, q.Question.Unit = try.Get(mesh.Read(path)), base(path), strings.Join(q.units, "; ")
-		return try.Get(supplement.New(nil, q.Question))
+		meshAlone(c, a, path)
+		a.Mesh, a.Surface, a.Unit, a.Units = try.Get(mesh.Read(path)), base(path), a.Units, ""
+		return try.Get(supplement.New(nil, a.Question))
 	} else if folder && slices.ContainsFunc(try.Get(os.ReadDir(path)), func(e os.DirEntry) bool { return mesh.Readable(e.Name()) }) {
 		if _, err := morpho.Read(path); err != nil {
 			try.Fail("%s: a folder of meshes: its template, modes and placed landmarks need XLA: make report DATA=%[1]s of the project anatomy reports them; here give one mesh, or landmarks", path)
 		}
 	}
-	return try.Get(supplement.New(q.data(path), q.Question))
+	return try.Get(supplement.New(try.Get(a.Read(path)), try.Get(a.Asked())))
 }
 
-// ofMeshes are the flags that are about a mesh, too.
-var ofMeshes = []string{"unit", "title", "author", "out", "figure", "permutations", "seed", "sums", "large"}
-
-// meshAlone refuses flags about landmarks.
-func (in *source) meshAlone(path string) {
+// meshAlone refuses answers about landmarks.
+func meshAlone(c *cobra.Command, a *supplement.Answers, path string) {
 	var others []string
-	in.set.Visit(func(f *pflag.Flag) {
-		if !slices.Contains(ofMeshes, f.Name) || f.Name == "unit" && strings.Contains(f.Value.String(), "=") {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if i := supplement.Named(f.Name); i != nil && (!strings.Contains(i.Reports, "M") || f.Name == "unit" && strings.Contains(a.Units, "=")) {
 			others = append(others, "--"+f.Name)
 		}
 	})
@@ -269,26 +188,24 @@ Morphologika, NPY, the text of MorphoJ (.morphoj.txt), and for 3D Slicer a file 
 }
 
 func report() *cobra.Command {
-	var q question
+	var asked *supplement.Answers
 	var out []string
 	c := &cobra.Command{
 		Use:   "report DATA",
 		Short: "Write a page about landmarks or a mesh, with tables, figures and methods, and a record to make it again",
 		Example: `  anatomy report heads.tps --covariates specimens.csv --model "size + species*site" --out supplement
-  anatomy report skulls/ --unit mm --title "Skulls of great apes" --author "A. Name" --author "B. Name"
+  anatomy report skulls/ --unit mm --title "Skulls of great apes" --authors "A. Name; B. Name"
   anatomy report skulls.csv --mesh gorilla7=scans/g7.ply`,
 		Args: cobra.ExactArgs(1),
 		RunE: answers(func(c *cobra.Command, args []string) {
-			d := q.document(args[0])
+			d := document(c, asked, args[0])
 			if out == nil {
 				out = []string{base(args[0]) + "-report"}
 			}
 			write(c, d, out...)
 		}),
 	}
-	q.flags(c)
-	c.Flags().StringVar(&q.Title, "title", "", "of the page")
-	c.Flags().StringArrayVar(&q.Authors, "author", nil, "on the page; once for each")
+	asked = ask(c, supplement.ToRead, supplement.ToWrite)
 	c.Flags().StringArrayVar(&out, "out", nil, "folder or .zip file that is written, once for each; without: the name of the data and -report")
 	return c
 }
@@ -305,31 +222,34 @@ func write(c *cobra.Command, d *supplement.Document, to ...string) {
 }
 
 func repeat() *cobra.Command {
-	var out, model string
+	var changed *supplement.Answers
+	var out string
 	c := &cobra.Command{
 		Use:   "repeat FOLDER",
-		Short: "Make the report of a folder again, to the same bytes, or with another model",
+		Short: "Make the report of a folder again, to the same bytes, or with other answers and corrections",
 		Example: `  anatomy repeat heads-report --out again
-  anatomy repeat heads-report --out other --model "species"`,
+  anatomy repeat heads-report --out other --model "species" --without "a; b"`,
 		Args: cobra.ExactArgs(1),
 		RunE: answers(func(c *cobra.Command, args []string) {
 			data, q := try.Get2(supplement.Open(args[0]))
-			if c.Flags().Changed("model") {
-				q.Model = model
-			}
-			d := try.Get(supplement.New(data, q))
-			write(c, d, out)
+			asked := &supplement.Answers{Question: q}
+			c.Flags().Visit(func(f *pflag.Flag) {
+				if i := supplement.Named(f.Name); i != nil {
+					i.Take(asked, changed)
+				}
+			})
+			write(c, try.Get(supplement.New(data, try.Get(asked.Asked()))), out)
 		}),
 	}
+	changed = ask(c, supplement.ToCorrect, supplement.ToWrite)
 	c.Flags().StringVar(&out, "out", "", "folder or .zip file that is written")
-	c.Flags().StringVar(&model, "model", "", "another model")
 	_ = c.MarkFlagRequired("out") // the flag is there
 	return c
 }
 
 func inspect() *cobra.Command {
-	var in source
-	format := "text"
+	var asked *supplement.Answers
+	format, picture := "text", ""
 	c := &cobra.Command{
 		Use:   "inspect DATA",
 		Short: "Say what the data are, and which specimens to look at before any analysis",
@@ -337,8 +257,14 @@ func inspect() *cobra.Command {
   anatomy inspect slicer-folder/ --format json`,
 		Args: cobra.ExactArgs(1),
 		RunE: answers(func(c *cobra.Command, args []string) {
-			found := try.Get(morpho.Inspect(in.corrected(args[0])))
-			d := found.Data
+			d := corrected(asked, args[0])
+			found := try.Get(morpho.Inspect(d))
+			if picture != "" {
+				if html, err := supplement.Picture(d); err == nil { // shapes that cannot be aligned have none
+					try.Do(os.WriteFile(picture, html, 0o666))
+				}
+			}
+			d = found.Data
 			if format == "json" {
 				type finding struct {
 					Specimen  string          `json:"specimen"`
@@ -376,13 +302,14 @@ func inspect() *cobra.Command {
 			}
 		}),
 	}
-	in.flags(c)
+	asked = ask(c, supplement.ToRead, supplement.ToCorrect)
 	c.Flags().Var(choice(&format, "text", "json"), "format", "text or json")
+	c.Flags().StringVar(&picture, "picture", "", "file that is written: a page with the specimens after alignment, which turn in space, such as heads.html")
 	return c
 }
 
 func convert() *cobra.Command {
-	var in source
+	var asked *supplement.Answers
 	c := &cobra.Command{
 		Use:   "convert FROM TO",
 		Short: "Write landmarks or a mesh in another format, which the extension names",
@@ -393,20 +320,19 @@ func convert() *cobra.Command {
 		Args: cobra.ExactArgs(2),
 		RunE: answers(func(c *cobra.Command, args []string) {
 			if mesh.Readable(args[0]) && mesh.Readable(args[1]) {
-				in.meshAlone(args[0])
+				meshAlone(c, asked, args[0])
 				try.Do(mesh.Write(args[1], try.Get(mesh.Read(args[0]))))
 				return
 			}
-			try.Do(morpho.Write(args[1], in.corrected(args[0])))
+			try.Do(morpho.Write(args[1], corrected(asked, args[0])))
 		}),
 	}
-	in.flags(c)
+	asked = ask(c, supplement.ToRead, supplement.ToCorrect)
 	return c
 }
 
 func align() *cobra.Command {
-	var q question
-	var keep bool
+	var asked *supplement.Answers
 	format := "text"
 	c := &cobra.Command{
 		Use:   "align FROM TO",
@@ -415,9 +341,9 @@ func align() *cobra.Command {
   anatomy align bones.csv aligned.csv --curves "1-16; 16-31; 31-46; 46-60, 1"`,
 		Args: cobra.ExactArgs(2),
 		RunE: answers(func(c *cobra.Command, args []string) {
-			d := try.Get(supplement.Ready(q.data(args[0]), q.Question))
+			d := try.Get(supplement.Ready(try.Get(asked.Read(args[0])), asked.Question))
 			var options []morpho.ProcrustesOption
-			if keep {
+			if asked.KeepSize {
 				options = append(options, morpho.KeepSize())
 			}
 			a := try.Get(morpho.Procrustes(d.Shapes(), options...))
@@ -435,15 +361,13 @@ func align() *cobra.Command {
 			try.Do(morpho.Write(args[1], d))
 		}),
 	}
-	q.source.flags(c)
-	q.preparation(c)
-	c.Flags().BoolVar(&keep, "keep-size", false, "translate and rotate only")
+	asked = ask(c, supplement.ToRead, supplement.ToPrepare)
 	c.Flags().Var(choice(&format, "text", "json"), "format", "of what is said about the alignment: text, or json with the mean and the centroid sizes")
 	return c
 }
 
 func test() *cobra.Command {
-	var q question
+	var asked *supplement.Answers
 	format, names := "text", []string{"anova"}
 	c := &cobra.Command{
 		Use:   "test DATA",
@@ -452,12 +376,12 @@ func test() *cobra.Command {
   anatomy test heads.csv --model "species*site" --table pairs-species-site --format csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: answers(func(c *cobra.Command, args []string) {
-			data := q.data(args[0])
+			data, q := try.Get(asked.Read(args[0])), try.Get(asked.Asked())
 			if slices.Equal(names, []string{"anova"}) { // without the rest
-				try.Do(print(c.OutOrStdout(), try.Get(supplement.ANOVA(data, q.Question)), format))
+				try.Do(print(c.OutOrStdout(), try.Get(supplement.ANOVA(data, q)), format))
 				return
 			}
-			document := try.Get(supplement.New(data, q.Question))
+			document := try.Get(supplement.New(data, q))
 			var tables []*supplement.Table
 			for _, name := range names {
 				tables = append(tables, try.Get(document.Table(name)))
@@ -470,7 +394,7 @@ func test() *cobra.Command {
 			}
 		}),
 	}
-	q.flags(c)
+	asked = ask(c, supplement.ToRead, supplement.ToCompare)
 	c.Flags().StringArrayVar(&names, "table", names, "name of a table, once for each; an empty line is between them, in json each has a line of its own")
 	c.Flags().Var(choice(&format, "text", "csv", "json"), "format", "text, csv or json")
 	return c
@@ -490,7 +414,7 @@ func print(w io.Writer, t *supplement.Table, format string) (err error) {
 }
 
 func plot() *cobra.Command {
-	var q question
+	var asked *supplement.Answers
 	name := "morphospace"
 	c := &cobra.Command{
 		Use:   "plot DATA FILE",
@@ -499,10 +423,10 @@ func plot() *cobra.Command {
   anatomy plot heads.csv allometry.pdf --figure allometry --model "size + species"`,
 		Args: cobra.ExactArgs(2),
 		RunE: answers(func(c *cobra.Command, args []string) {
-			try.Do(viz.Save(args[1], try.Get(q.document(args[0]).Figure(name)).Drawing))
+			try.Do(viz.Save(args[1], try.Get(document(c, asked, args[0]).Figure(name)).Drawing))
 		}),
 	}
-	q.flags(c)
+	asked = ask(c, supplement.ToRead, supplement.ToCompare)
 	c.Flags().StringVar(&name, "figure", name, "name of the figure")
 	return c
 }

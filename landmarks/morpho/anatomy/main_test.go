@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -67,7 +69,7 @@ func TestCommands(t *testing.T) {
 		t.Error(out)
 	}
 
-	state, out, errors = commandLine(with("report", heads, "--out", at("supplement"), "--unit", "mm", "--author", "A. Name")...)
+	state, out, errors = commandLine(with("report", heads, "--out", at("supplement"), "--unit", "mm", "--authors", "A. Name; B. Name")...)
 	if state != 0 || out != at("supplement/index.html")+"\n" {
 		t.Errorf("state %d: %s%s", state, out, errors)
 	}
@@ -155,7 +157,7 @@ func TestJSON(t *testing.T) {
 		Specimens []string
 		Shares    []float64
 		Scores    [][]float64
-		Axes      [][][]float64
+		Axes      []shape.Shape
 		Mean      [][]float64
 	}
 	if err := json.Unmarshal([]byte(out), &found); err != nil {
@@ -205,6 +207,41 @@ func TestHelp(t *testing.T) {
 		state, out, _ := commandLine(c.Name(), "--help")
 		if state != 0 || !strings.Contains(out, "Examples:\n  anatomy "+c.Name()) {
 			t.Errorf("%s: %s", c.Name(), out)
+		}
+	}
+}
+
+// The program asks every question: a report all of them, other commands those of the steps that they take.
+func TestEachQuestionHasItsFlag(t *testing.T) {
+	last := map[string]supplement.Step{"report": supplement.ToWrite, "repeat": supplement.ToWrite, "test": supplement.ToCompare, "plot": supplement.ToCompare,
+		"align": supplement.ToPrepare, "components": supplement.ToPrepare, "inspect": supplement.ToCorrect, "convert": supplement.ToCorrect}
+	for _, c := range commands().Commands() {
+		for _, i := range supplement.Questions {
+			want := i.Step < supplement.ToDeform && i.Step <= last[c.Name()] && (c.Name() != "repeat" || i.Step > supplement.ToRead)
+			if got := c.Flags().Lookup(i.Name) != nil; got != want && last[c.Name()] > 0 && i.Step < supplement.ToDeform {
+				t.Errorf("%s --%s: %v, want %v", c.Name(), i.Name, got, want)
+			}
+		}
+	}
+}
+
+// A report that is made again takes other answers and corrections: those of which there may be several in addition to the recorded ones.
+func TestRepeatWithOtherAnswers(t *testing.T) {
+	heads, covariates := inFolder(t)
+	at := func(name string) string { return filepath.Join(filepath.Dir(heads), name) }
+	ask := []string{"report", heads, "--covariates", covariates, "--model", "species*site", "--permutations", "9"}
+	for name, args := range map[string][]string{
+		"first": append(ask, "--without", "s03"), "want": append(ask, "--without", "s03; s07", "--mirror", "s01", "--sums", "II", "--authors", "A. Name")} {
+		if state, _, errors := commandLine(append(args, "--out", at(name))...); state != 0 {
+			t.Fatal(errors)
+		}
+	}
+	if state, _, errors := commandLine("repeat", at("first"), "--out", at("again"), "--without", "s07", "--mirror", "s01", "--sums", "II", "--authors", "A. Name"); state != 0 {
+		t.Fatal(errors)
+	}
+	for _, name := range []string{"index.html", "question.json"} {
+		if !bytes.Equal(expect.Must(os.ReadFile(at("want/"+name))), expect.Must(os.ReadFile(at("again/"+name)))) {
+			t.Errorf("%s has other bytes", name)
 		}
 	}
 }

@@ -18,7 +18,7 @@ type Table struct {
 }
 
 // ReadTable reads a table in text, or the first sheet of a workbook, below the first row with several cells. Where columns are not separated by
-// commas, decimal commas of columns of numbers become points.
+// commas, decimal commas of columns of numbers, where some may be missing, become points.
 func ReadTable(path string) (t *Table, err error) {
 	if spreadsheet(path) {
 		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
@@ -100,10 +100,14 @@ func firstOfMost(rows []Row) (first Row, most int) {
 	return Row{}, 0
 }
 
-// decimalPoints replaces decimal commas in columns whose values are all numbers with them.
+// decimalPoints replaces decimal commas in columns whose values are all numbers with them, or missing.
 func (t *Table) decimalPoints() {
 	for c := range t.Header {
-		if slices.ContainsFunc(t.Rows, func(row Row) bool { return row.Field(c) != "" && !IsNumber(row.Field(c)) }) {
+		other := func(row Row) bool {
+			_, err := Number(row.Field(c)) // a number, or missing
+			return err != nil && !IsNumber(row.Field(c))
+		}
+		if slices.ContainsFunc(t.Rows, other) {
 			continue
 		}
 		for _, row := range t.Rows {

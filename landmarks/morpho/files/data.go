@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
@@ -27,7 +28,7 @@ import (
 type Specimen struct {
 	Name   string
 	Group  string      // sex, treatment, species, …; empty where there is none
-	Points [][]float64 // [n][2 or 3]; the coordinates of a missing landmark are NaN
+	Points shape.Shape // [n][2 or 3]; the coordinates of a missing landmark are NaN
 
 	Covariates map[string]string // what else is known, by name: species, site, age, …; see morpho.Dataset.Column and morpho.Dataset.Numbers
 }
@@ -47,14 +48,15 @@ func (s *Specimen) set(title, value string) {
 
 // Data are what a file or folder holds. The fields are those of morpho.Dataset, which says what they are.
 type Data struct {
-	Name, Unit, Source string
-	Unscaled, Closed   bool
-	Labels             []string
-	FromZero, Measured bool
-	Curves, Links      [][2]int
-	Sliders            [][3]int
-	Specimens          []Specimen
-	Notes              []string
+	Name, Unit, Source      string
+	Unscaled, Forms, Closed bool
+	Labels                  []string
+	FromZero, Flat          bool
+	Measured                bool
+	Curves, Links           [][2]int
+	Sliders                 [][3]int
+	Specimens               []Specimen
+	Notes                   []string
 }
 
 // newData starts the data of the file called source.

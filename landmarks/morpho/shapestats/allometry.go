@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
@@ -62,7 +63,7 @@ func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (_
 	}
 	out.Table = try.Get(tested.ANOVA(p))
 	out.Scores = try.Get(out.Common.RegressionScores(size))
-	out.Sizes = try.Get((columns{out.Common.Data}).Numbers(logSize))
+	out.Sizes = try.Get((columns{out.Common.Data}).Numbers(morpho.LogSize))
 	free := *out.Common.Data
 	free.Specimens, free.Unit = slices.Clone(free.Specimens), ""
 	out.SizeFree = &free
@@ -95,18 +96,19 @@ func (a *Allometry) String() string {
 
 // slope is the common change of shape for a unit of log size.
 func (a *Allometry) slope() []float64 {
-	return a.Common.Coefficients[slices.Index(a.Common.Columns, logSize)]
+	return a.Common.Coefficients[slices.Index(a.Common.Columns, morpho.LogSize)]
 }
 
 // Predict returns the shape of a group at a centroid size, [n][d], by the slope of the group, and its score, which is of the kind of Scores. Without
 // groups the group is not looked at. It has the errors of Model.Predict.
-func (a *Allometry) Predict(group string, size float64) (shape [][]float64, score float64, err error) {
+func (a *Allometry) Predict(group string, size float64) (_ shape.Shape, score float64, err error) {
 	solve.NotNil(a)
 	m := a.Common
 	if a.Slopes != nil {
 		m = a.Slopes
 	}
-	if shape, err = m.Predict(map[string]string{"group": group, logSize: fmt.Sprint(math.Log(size))}); err != nil {
+	predicted, err := m.Predict(map[string]string{"group": group, morpho.LogSize: fmt.Sprint(math.Log(size))})
+	if err != nil {
 		return nil, 0, err
 	}
 	slope := a.slope()
@@ -115,7 +117,7 @@ func (a *Allometry) Predict(group string, size float64) (shape [][]float64, scor
 		floats.AddScaled(centre, 1/float64(len(m.Fitted)), m.Fitted[i])
 		floats.AddScaled(centre, 1/float64(len(m.Fitted)), m.Residuals[i])
 	}
-	row := slices.Concat(shape...)
+	row := predicted.Flat()
 	floats.Sub(row, centre)
-	return shape, floats.Dot(row, slope) / floats.Norm(slope, 2), nil
+	return predicted, floats.Dot(row, slope) / floats.Norm(slope, 2), nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/landmarks/morpho"
@@ -86,7 +87,7 @@ func arguments(random *rand.Rand) map[reflect.Type][]any {
 	add(0, 1, 2, 14, -1, 99, math.MaxInt, math.MinInt, 0.0, 1.0, -1.0, nan, inf, -inf, 1e308, "", "species", "group", "nothing", "((", "a:b*c", "\x00", true)
 	add([]float64{}, []float64{nan}, []float64{inf, 1}, row(3), row(14), make([]float64, 14), []float64{-1, 2, 3})
 	add([][]float64{}, [][]float64{{}}, [][]float64{nil, nil}, rows(14, 3), rows(14, 0), rows(3, 2), rows(12, 2), rows(12, 3), [][]float64{{1}, {1, 2}}, [][]float64{{nan, 1}, {1, inf}}, shapes[0], rows(1, 1), make([][]float64, 3))
-	add([][][]float64{}, [][][]float64{{}}, [][][]float64{nil, {{1, 2}}}, shapes, shapes[:1], hole.Shapes(), ragged.Shapes(), flat.Shapes())
+	add([]shape.Shape{}, []shape.Shape{{}}, []shape.Shape{nil, {{1, 2}}}, shapes, shapes[:1], hole.Shapes(), ragged.Shapes(), flat.Shapes())
 	add([]int{}, []int{-1}, []int{0, 1, 2}, []int{99}, []int{0, 0}, []int{-1, 0, 0}, []int{math.MaxInt}, [][]int{}, [][]int{{0}}, [][]int{{0, 1}, {99}}, [][]int{{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}, [][2]int{}, [][2]int{{0, 99}}, [][2]int{{0, 0}}, [][2]int{{0, 1}, {2, 3}})
 	add([]string{}, []string{"a", "a"}, []string{"", "b"}, names, names[:3], map[string]string{"species": "?"}, map[string]string{})
 	add(d, &morpho.Dataset{}, hole, ragged, flat, &morpho.Dataset{Specimens: make([]morpho.Specimen, 3)})

@@ -1,6 +1,7 @@
 package shapestats
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ type Formula struct {
 	Names   [][]string // of each term its column, or those of an interaction
 	Factors []string   // columns that are taken for categories
 	Numbers []string   // columns that are taken for numbers; "log size" for LogSize
+	Model   string     // the line, without what stands before ~
 	Doubts  []string   // which columns could be read otherwise, in words: see morpho.Variable
 }
 
@@ -33,22 +35,37 @@ type Formula struct {
 // whose mean square a term is tested (linear.Term.Over). Terms stand in the order of the line, interactions of two behind all single ones, and
 // so on, each once. The empty line is the mean.
 //
+// A line may be one of R: shape ~ sex + log(Csize), where Csize is the centroid size and log(Csize) is size; as.factor(year), as.numeric(group);
+// 1 for the mean. A name in another case stands for the only column of that name.
+//
 // It is an error if a column is not there, with those that are, or if there are more terms than specimens.
 func Parse(model string, d *morpho.Dataset) (*Formula, error) {
 	if len(model) > longest {
 		return nil, fmt.Errorf("the model %s has %d letters, and %d are the most", text.Clip(model), len(model), longest)
 	}
-	p := &parser{data: d, words: words(model, append(d.Covariates(), "group")), terms: map[string]linear.Term{}, asked: map[string]string{}}
-	for i, word := range p.words {
-		if slices.Contains(asks, word) && i+2 < len(p.words) && p.words[i+1] == "(" {
-			p.asked[strings.TrimPrefix(p.words[i+2], "`")] = word
+	p := &parser{data: d, names: append(d.Covariates(), "group"), terms: map[string]linear.Term{}, asked: map[string]string{}}
+	if left, right, is := strings.Cut(model, "~"); is && !slices.ContainsFunc(p.names, func(name string) bool { return strings.Contains(name, "~") }) {
+		if slices.Contains(p.names, strings.TrimSpace(left)) {
+			return nil, fmt.Errorf("the model %s: shapes are explained, and not a column: write shape ~ %s", text.Clip(model), strings.TrimSpace(right))
 		}
+		model = strings.TrimSpace(right)
+	}
+	p.words = words(model, p.names)
+	for i, word := range p.words {
+		if p.words[i] = cmp.Or(inR[word], word); slices.Contains(asks, p.words[i]) && i+2 < len(p.words) && p.words[i+1] == "(" {
+			p.asked[p.column(p.words[i+2])] = p.words[i]
+		}
+	}
+	if len(p.words) == 1 && p.words[0] == "1" {
+		p.words = nil
+	} else if len(p.words) > 1 && p.words[0] == "1" && p.words[1] == "+" {
+		p.words = p.words[2:]
 	}
 	if err := p.sum(); err != nil {
 		return nil, fmt.Errorf("the model %s: %w", text.Clip(model), err)
 	}
 	slices.SortStableFunc(p.order, func(a, b product) int { return len(a.names) - len(b.names) })
-	out := &Formula{Factors: p.factors, Numbers: p.numbers, Doubts: p.doubts}
+	out := &Formula{Model: model, Factors: p.factors, Numbers: p.numbers, Doubts: p.doubts}
 	for _, t := range p.order {
 		term := p.term(t.names)
 		if t.over != nil {
@@ -67,8 +84,12 @@ const longest = 10_000 // letters of a model
 // asks are the words by which a model says what a column is.
 var asks = []string{"factor", "number"}
 
+// inR are words of R for those of a model.
+var inR = map[string]string{"as.factor": "factor", "as.numeric": "number"}
+
 type parser struct {
 	data             *morpho.Dataset
+	names            []string // of columns
 	words            []string
 	terms            map[string]linear.Term // by names
 	asked            map[string]string      // which of asks names a column
@@ -85,7 +106,10 @@ func words(line string, columns []string) (out []string) {
 	}
 	begins := func(rest []rune) (n int) {
 		for _, c := range known {
-			if after := len(c); after > n && after <= len(rest) && slices.Equal(rest[:after], c) &&
+			same := func(a []rune) bool { // in any case where a name could not be read without
+				return slices.Equal(a, c) || strings.ContainsAny(string(c), " +*:/()") && strings.EqualFold(string(a), string(c))
+			}
+			if after := len(c); after > n && after <= len(rest) && same(rest[:after]) &&
 				(after == len(rest) || unicode.IsSpace(rest[after]) || strings.ContainsRune("+*:/()", rest[after])) {
 				n = after
 			}
@@ -223,19 +247,28 @@ func (p *parser) name() string {
 		try.Fail("%s stands where a column should", text.Clip(word))
 	}
 	p.words = p.words[1:]
-	name := strings.TrimPrefix(word, "`")
-	if slices.Contains(asks, word) && p.next("(") {
+	name := p.column(word)
+	asked := slices.Contains(asks, word)
+	if (asked || word == "log") && p.next("(") {
 		if len(p.words) == 0 {
 			try.Fail("%s( names no column", word)
 		}
-		name = strings.TrimPrefix(p.words[0], "`")
+		name = p.column(p.words[0])
 		p.words = p.words[1:]
 		if !p.next(")") {
 			try.Fail("%s( has no closing bracket behind %s", word, text.Clip(name))
 		}
+		if !asked && name != centroidSize && name != "size" {
+			try.Fail("log(%s): log is that of Csize alone. Add a column of logarithms to the table", name)
+		} else if !asked {
+			name = "size"
+		}
 	}
-	if _, err := p.data.Column(name); err != nil && name == "size" && p.asked[name] == "" {
+	if _, err := p.data.Column(name); err != nil && p.asked[name] == "" && (name == "size" || name == centroidSize) {
 		term := LogSize()
+		if name == centroidSize {
+			term = linear.Covariate(name)
+		}
 		p.take(term, &p.numbers)
 		return term.Name()
 	}
@@ -244,6 +277,27 @@ func (p *parser) name() string {
 	} else {
 		try.Get(p.data.Column(name))
 		p.take(linear.Factor(name), &p.factors)
+	}
+	return name
+}
+
+// column is the name of a column as the data have it, and of sizes.
+func (p *parser) column(word string) string {
+	name := strings.TrimPrefix(word, "`")
+	var like []string
+	for _, column := range p.names {
+		if strings.EqualFold(column, name) {
+			like = append(like, column)
+		}
+	}
+	switch lower := strings.ToLower(name); {
+	case slices.Contains(p.names, name), name == "size":
+	case len(like) == 1:
+		return like[0]
+	case lower == "size" || lower == "log size" || lower == "logcsize":
+		return "size"
+	case lower == "csize" || lower == centroidSize:
+		return centroidSize
 	}
 	return name
 }

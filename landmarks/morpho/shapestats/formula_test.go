@@ -15,7 +15,7 @@ import (
 func TestParse(t *testing.T) {
 	heads, wings, rats, signs := morpho.Plethodon(), morpho.MosquitoWings(), morpho.Rats(), morpho.GorillaSkulls()
 	for i := range signs.Specimens {
-		signs.Specimens[i].Covariates = map[string]string{"Age": fmt.Sprint(i % 7), "Age (years)": fmt.Sprint(i), "left/right": fmt.Sprint("l", i%2)}
+		signs.Specimens[i].Covariates = map[string]string{"Size": "s", "Age": fmt.Sprint(i % 7), "Age (years)": fmt.Sprint(i), "left/right": fmt.Sprint("l", i%2)}
 	}
 	for _, c := range []struct {
 		data  *morpho.Dataset
@@ -34,6 +34,12 @@ func TestParse(t *testing.T) {
 		{rats, "factor(age) + factor(`rat`)", "[age rat] [age rat] []"},
 		{signs, "group*Age (years)+left/right + Age", "[group Age (years) left/right Age group:Age (years)] [group left/right] [Age (years) Age]"},
 		{signs, "factor(Age (years)) + `left/right`:size", "[Age (years) left/right:log size] [Age (years) left/right] [log size]"},
+		{heads, "shape ~ Species * SITE", "[species site species:site] [species site] []"},
+		{heads, "coords~1+log(Csize)", "[log size] [] [log size]"},
+		{heads, "~ csize + as.factor(site)", "[centroid size site] [site] [centroid size]"},
+		{heads, "1", "[] [] []"},
+		{rats, "as.factor(Age)", "[age] [age] []"},
+		{signs, "Age (Years):log(size)", "[Age (years):log size] [] [Age (years) log size]"},
 		{wings, "factor(individual) over individual:side + factor(side) over individual:side + individual:side", "[individual side individual:side] [individual side] []"},
 	} {
 		f, err := Parse(c.model, c.data)
@@ -50,7 +56,9 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for model, want := range map[string]string{
-		"specie":         `"specie"`,
+		"specie":         `perhaps "species"`,
+		"site ~ species": "shapes are explained, and not a column: write shape ~ species",
+		"log(species)":   "log(species): log is that of Csize alone",
 		"species site":   `"site" stands where + should`,
 		"species +":      "it ends where a column should stand",
 		"+ species":      `"+" stands where a column should`,

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
@@ -60,7 +61,7 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 		try.Fail("%d specimens, want at least 3", len(a))
 	}
 	var blocks [2]*block
-	for k, rows := range [][][]float64{a, b} {
+	for k, rows := range []shape.Shape{a, b} {
 		err := try.Run(func() { blocks[k] = newBlock(rows, what == linear.Order) })
 		try.Do(try.Name(err, "block %d", k+1))
 	}
@@ -357,7 +358,7 @@ func (g *Integration) measure(rows [2][][]float64, what linear.Exchange, p linea
 }
 
 // At is the shape of a part at a score along its axis of a pair, [n][d].
-func (g *Integration) At(part, pair int, score float64) [][]float64 {
+func (g *Integration) At(part, pair int, score float64) shape.Shape {
 	solve.NotNil(g)
 	mean := slices.Concat(g.Means[part]...)
 	floats.AddScaled(mean, score, g.Axes[part][pair])

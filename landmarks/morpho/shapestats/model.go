@@ -2,8 +2,10 @@ package shapestats
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
@@ -15,7 +17,7 @@ import (
 type Model struct {
 	*linear.Model
 	Data *morpho.Dataset // the specimens in the order of the rows: on a tree, that of its leaves
-	Mean [][]float64     // [n][d], the Procrustes mean, of size 1
+	Mean shape.Shape     // [n][d], the Procrustes mean, of size 1
 
 	tree *tree.Tree // nil without
 }
@@ -92,7 +94,7 @@ func FitRows(d *morpho.Dataset, rows [][]float64, terms ...linear.Term) (*linear
 }
 
 // Shape returns a row of the model as a shape, [n][d]; they share their numbers.
-func (m *Model) Shape(row []float64) [][]float64 {
+func (m *Model) Shape(row []float64) shape.Shape {
 	solve.NotNil(m)
 	return points(row, len(m.Mean[0]))
 }
@@ -100,7 +102,7 @@ func (m *Model) Shape(row []float64) [][]float64 {
 // Predict returns the shape, [n][d], that the model expects for a specimen with these covariates, by name: "group" for
 // Factor("group"), "log size" for LogSize, and columns of the data set. So the Covariates of a Specimen may be given. See
 // linear.Model.Predict.
-func (m *Model) Predict(covariates map[string]string) ([][]float64, error) {
+func (m *Model) Predict(covariates map[string]string) (shape.Shape, error) {
 	solve.NotNil(m)
 	row, err := m.Model.Predict(covariates)
 	if err != nil {
@@ -112,11 +114,11 @@ func (m *Model) Predict(covariates map[string]string) ([][]float64, error) {
 // points are numbers in rows of dim; they share them.
 func points(x []float64, dim int) [][]float64 { return slices.Collect(slices.Chunk(x, dim)) }
 
-const logSize = "log size"
+const centroidSize = "centroid size"
 
 // LogSize is the logarithm of the centroid size, the Covariate "log size", or the column of the data set that has this name: allometry. It is an
 // error if the shapes were aligned or scaled before: see morpho.Dataset.LogSizes.
-func LogSize() linear.Term { return linear.Covariate(logSize) }
+func LogSize() linear.Term { return linear.Covariate(morpho.LogSize) }
 
 // columns are those of a data set, for terms.
 type columns struct{ d *morpho.Dataset }
@@ -125,12 +127,21 @@ func (c columns) Column(name string) ([]string, error) { return c.d.Column(name)
 
 func (c columns) Row(i int) string { return fmt.Sprintf("specimen %q", c.d.Specimens[i].Name) }
 
-func (c columns) Numbers(name string) (_ []float64, err error) {
-	defer try.Catch(&err)
-	if _, err := c.d.Column(name); err == nil || name != logSize {
-		return c.d.Numbers(name)
+func (c columns) Numbers(name string) ([]float64, error) { return Numbers(c.d, name) }
+
+// Numbers returns a column of numbers, or where there is no such column "log size" and "centroid size". It has the errors of morpho.Dataset.Numbers
+// and LogSizes.
+func Numbers(d *morpho.Dataset, name string) ([]float64, error) {
+	if _, err := d.Column(name); err == nil || name != morpho.LogSize && name != centroidSize {
+		return d.Numbers(name)
 	}
-	return c.d.LogSizes()
+	sizes, err := d.LogSizes()
+	for i := range sizes {
+		if name == centroidSize {
+			sizes[i] = math.Exp(sizes[i])
+		}
+	}
+	return sizes, err
 }
 
 // PhylogeneticSignal returns the signal K of shapes on a tree whose leaves are the specimens (D. Adams, A generalized K statistic for

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
@@ -18,7 +19,7 @@ import (
 // Separation is axes along which groups differ most, with what they are worth for specimens that had no part in them.
 type Separation struct {
 	Groups []string
-	Mean   [][]float64 // [n][d], of all shapes, of size 1
+	Mean   shape.Shape // [n][d], of all shapes, of size 1
 	Shares []float64   // [k], of the squared distances between the means of groups, falling
 	Axes   [][]float64 // [k][p], change of shape for a unit of the score
 	Scores [][]float64 // [k][N], of specimens that had a part in the axes: they show groups apart even where there are none
@@ -322,7 +323,7 @@ func (d *directions) towards(other *directions, weights []float64, score *mat.Ve
 }
 
 // At is the mean shape moved by a score along an axis, [n][d].
-func (s *Separation) At(axis int, score float64) [][]float64 {
+func (s *Separation) At(axis int, score float64) shape.Shape {
 	row := slices.Concat(solve.NotNil(s).Mean...)
 	floats.AddScaled(row, score, s.Axes[axis])
 	return points(row, len(s.Mean[0]))

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
@@ -20,13 +21,13 @@ import (
 // Evolution 56, 2002; K. Mardia, F. Bookstein and I. Moreton, Biometrika 87, 2000). All s_i are symmetric, all a_i change their sign in
 // the mirror.
 type Symmetry struct {
-	Mean [][]float64 // [n][d], μ, of size 1
+	Mean shape.Shape // [n][d], μ, of size 1
 	// Symmetric and Asymmetric have the shapes μ + s_i and μ + a_i, with the covariates of the specimens. They are data like others: differences
 	// between groups are the ANOVA of Symmetric, and where individuals were measured several times, their fluctuating asymmetry
 	// is told from the error of measurement by that of Fit(s.Asymmetric, linear.Factor("individual")).
 	Symmetric, Asymmetric *morpho.Dataset
 	// Directional is the asymmetry that all share, [n][d]: the mean of a over individuals, each the mean of its measurements.
-	Directional [][]float64
+	Directional shape.Shape
 	// Sums of squares over the specimens: Σ|s_i|², N |Directional|² and Σ|a_i − Directional|², the last one with the error of measurement.
 	// They add up to the variation of the specimens where all individuals were measured as often.
 	SymmetricSS, DirectionalSS, FluctuatingSS float64

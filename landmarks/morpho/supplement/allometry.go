@@ -49,8 +49,8 @@ func (a *analysis) answered(row linear.ANOVARow, names ...string) (_ linear.ANOV
 
 // allometry asks whether shape changes with size, and whether groups do so alike.
 func (a *analysis) allometry() *Section {
-	if _, err := a.data.LogSizes(); err != nil {
-		return nil // they were scaled
+	if _, err := a.data.LogSizes(); err != nil || a.KeepSize {
+		return nil // they were scaled, or are forms, which sizes belong to
 	}
 	s := &Section{Title: "How shape changes with size"}
 	found, d, factors, why := a.measureAllometry()
@@ -105,7 +105,7 @@ func (a *analysis) allometry() *Section {
 		s.add(t)
 	}
 	s.add(a.allometryFigure(found, groups, values))
-	free := &Table{Name: "allometry-scores", Caption: "Scores of the specimens on the common allometric component and on the first residual component.", Header: []string{"specimen", "log centroid size", "common component", "residual component"}}
+	free := &Table{Name: "allometry-scores", Caption: "Scores of the specimens on the common allometric component and on the first residual component.", Header: []string{"specimen", a.sizeName(), "common component", "residual component"}}
 	for i, specimen := range found.SizeFree.Specimens {
 		free.Add(specimen.Name, found.Sizes[i], found.Scores[i], found.ResidualComponent[i])
 	}
@@ -121,6 +121,14 @@ func sizeVerdict(row linear.ANOVARow) string {
 		verdict = "shape depends on size"
 	}
 	return fmt.Sprintf("%s: the logarithm of centroid size explains %s of the variation (p = %s).", verdict, percent(row.R2), pValue(row.P))
+}
+
+// sizeName is what the size of the specimens is called.
+func (a *analysis) sizeName() string {
+	if a.data.Flat {
+		return morpho.LogSize
+	}
+	return "log centroid size"
 }
 
 // allometryFigure has the scores with the lines of the groups, the two components, and predicted shapes.
@@ -144,16 +152,13 @@ func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values [
 	for k, size := range []float64{floats.Min(found.Sizes), floats.Max(found.Sizes)} {
 		ends[k], _ = try.Get2(found.Predict(groups[0], math.Exp(size)))
 	}
-	label := "log centroid size"
-	if a.data.Unit != "" {
-		label += " (" + a.data.Unit + ")"
-	}
+	label := WithUnit(a.sizeName(), a.data.Unit, "")
 	of, lines := "", "the line is their slope"
 	if len(groups) > 1 {
 		of, lines = ", in the group "+groups[0], "lines are the slopes of the groups"
 	}
 	return &Figure{Name: "allometry", Caption: fmt.Sprintf("(a) Scores of the common allometric component; %s. (b) The first residual component, which explains %s of the remaining variance. (c) Predicted shapes at the smallest and the largest size%s.", lines, percent(found.Share), of),
-		Drawing: viz.Row(
+		Drawing: viz.Tiles(2,
 			viz.Fig(layers...).Title("(a) allometry").XLabel(label).YLabel("common component"),
 			viz.Fig(a.byGroup(values, found.Scores, found.ResidualComponent)...).Title("(b) residual").XLabel("common component").YLabel("residual component"),
 			a.between(ends[0], ends[1], "smallest", "largest").Title("(c) predicted shapes"))}

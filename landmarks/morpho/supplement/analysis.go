@@ -27,7 +27,9 @@ type Question struct {
 	Sums         string   `json:"sums"`         // of squares: "I", "II" or "III"; empty means I
 	Permutations int      `json:"permutations"` // of every test; 0 means 999
 	Seed         uint64   `json:"seed"`
+	By           string   `json:"by,omitempty"`      // column whose values are the groups; a model is about it where none is given
 	Tree         string   `json:"tree,omitempty"`    // phylogeny in Newick's format; its leaves are the specimens
+	Trees        []string `json:"trees,omitempty"`   // more of them, over all of which the phylogenetic signal is computed
 	Curves       string   `json:"curves,omitempty"`  // landmarks, as ParseLandmarks reads them, of each in their order, whose ends stay and whose others slide: "1-9; 9-20"
 	Slide        string   `json:"slide,omitempty"`   // "energy" (or empty), "distance", "geomorph energy" or "geomorph distance"
 	Turns        int      `json:"turns,omitempty"`   // of geomorph's sliding; 0 means 9, as geomorph 4 makes
@@ -39,9 +41,13 @@ type Question struct {
 	Pairs  string `json:"pairs,omitempty"`  // landmarks on the left and on the right that are mirror images of each other: "1-2, 3-4"; others lie on the midline
 	Covary string `json:"covary,omitempty"` // columns of numbers, of which a report says how shapes covary with them: "mass, gape"
 
+	KeepSize bool     `json:"keep_size,omitempty"` // forms are compared: specimens are not brought to one size
+	Remarks  []string `json:"remarks,omitempty"`   // what was noted when files of the question were read
+
 	morpho.Corrections // of defects, before all else
 
 	Mesh *mesh.Mesh `json:"-"` // surface of that specimen, in the coordinates of its landmarks, or nil; figures warp it
+	Body Body       `json:"-"` // what data that are Flat look like
 	Unit string     `json:"-"` // of the coordinates of a mesh without landmarks
 }
 
@@ -68,6 +74,8 @@ type analysis struct {
 	links     [][2]int // of the wireframe
 	order     []string // names of the specimens as they were given
 	tree      *tree.Tree
+	trees     []*tree.Tree // all that are compared, whole; tree is of the first
+	signal    string       // what the phylogeny explains, in words
 	formula   *shapestats.Formula
 	model     *shapestats.Model
 	mean      *shapestats.Model // without terms
@@ -107,15 +115,19 @@ func New(d *morpho.Dataset, q Question) (*Document, error) {
 // analyse fills a document; an error of a step ends it.
 func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	a := &analysis{Question: q, asked: q, given: d}
-	try.Do(morpho.WriteCSV(io.Discard, d)) // what the document cannot keep is refused before the work
+	if a.checkFlat(d); !d.Flat {
+		try.Do(morpho.WriteCSV(io.Discard, d)) // what the document cannot keep is refused before the work
+	}
 	a.prepare(d)
 	if a.model != nil {
 		a.anova = try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
 	}
 	document.Title, document.Authors, document.Model, document.ANOVA, document.Data = a.Title, a.Authors, a.Model, a.anova, a.data
-	document.LeftOut = leftOut("the mean, the modes and the model of deformations, which move the landmarks together with the space between them")
+	if !d.Flat {
+		document.LeftOut = leftOut("the mean, the modes and the model of deformations, which move the landmarks together with the space between them")
+	}
 	a.inspect()
-	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.covary, a.symmetry, a.phylogeny}
+	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.covary, a.symmetry, a.phylogeny, a.ancestors, a.coordinates}
 	for _, step := range steps {
 		if s := step(); s != nil {
 			document.Sections = append(document.Sections, *s)
@@ -127,6 +139,10 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	document.Flagged = a.doubtful
 	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, FromZero: d.FromZero, Labels: d.Labels, Curves: d.Curves, Notes: d.Notes, Name: d.Name,
 		Unscaled: d.Unscaled, Wires: d.Links, Sliders: d.Sliders, data: d}
+	if d.Flat {
+		document.record.data = nil
+		document.reword()
+	}
 }
 
 // prepare estimates missing landmarks, reads the model and fits it.
@@ -138,12 +154,19 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 	if a.sums = linear.SumsOfSquares(slices.Index([]string{"I", "II", "III"}, a.Sums)); a.sums < 0 {
 		try.Do(fmt.Errorf("sums of squares of type %s, want I, II or III", a.Sums))
 	}
+	d = try.Get(a.Group(d))
 	a.order = d.Names()
 	if a.Tree != "" {
-		d, a.tree = try.Get2(d.MatchTree(try.Get(tree.Parse(a.Tree))))
+		for _, text := range append(a.Trees, a.Tree)[:max(1, len(a.Trees))] { // the first of Trees is Tree
+			a.trees = append(a.trees, try.Get(tree.Parse(text)))
+		}
+		d, a.tree = try.Get2(d.MatchTree(a.trees[0]))
 		a.given = d
 	}
 	a.ready(d)
+	if a.KeepSize {
+		try.Get(a.data.LogSizes())
+	}
 	if a.tree != nil && a.Without != "" {
 		a.tree = try.Get(a.tree.Keep(a.leaves(d)...))
 		a.data = try.Get(a.data.OnTree(a.tree))
@@ -160,7 +183,8 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 		a.links = d.Links
 	}
 	a.formula = try.Get(shapestats.Parse(a.Model, a.data))
-	a.uncertain = try.Get(a.data.SquaredErrors()) != nil && a.tree == nil && !a.over()
+	a.Model = a.formula.Model
+	a.uncertain = try.Get(a.data.SquaredErrors()) != nil && a.tree == nil && !a.over() && !a.KeepSize
 	a.mean = try.Get(shapestats.Fit(a.data))
 	a.pca = try.Get(a.mean.Components())
 	if len(a.formula.Terms) == 0 {
@@ -214,21 +238,27 @@ func (a *analysis) share(k int) float64 {
 
 // describe aligns the shapes and names the odd ones.
 func (a *analysis) describe() *Section {
+	if a.data.Flat {
+		return a.describeFlat()
+	}
 	const unlike = 0.5 // of the size of a shape; four or more landmarks drawn at random are farther from their mean
 	s := &Section{Title: "The specimens and their alignment"}
 	found := a.found
-	weights := a.mean.Design.Weights
+	aligned := try.Get(a.data.Align())
 	if a.uncertain {
-		weights = a.fit(a.data).Design.Weights
-	}
-	aligned := try.Get(morpho.WeightedProcrustes(a.data.Shapes(), weights))
-	if weights == nil {
+		aligned = try.Get(morpho.WeightedProcrustes(a.data.Shapes(), a.fit(a.data).Design.Weights))
+	} else {
 		a.aligned = aligned
 	}
 	if aligned.Status != solve.Converged {
 		try.Do(fmt.Errorf("the alignment of the shapes: %s", aligned.Status))
 	}
-	a.method("Shapes were aligned by generalised Procrustes analysis, with centroid size 1, and projected to the tangent space of their mean.", "J. Gower, Generalized Procrustes analysis, Psychometrika 40, 1975", "F. J. Rohlf, Shape statistics: Procrustes superimpositions and tangent spaces, J. Classification 16, 1999")
+	how := "Shapes were aligned by generalised Procrustes analysis, with centroid size 1, and projected to the tangent space of their mean."
+	if a.KeepSize {
+		how = "Forms, that is shapes with their sizes, were aligned by generalised Procrustes analysis without scaling."
+	}
+	a.method(how, "J. Gower, Generalized Procrustes analysis, Psychometrika 40, 1975",
+		"F. J. Rohlf, Shape statistics: Procrustes superimpositions and tangent spaces, J. Classification 16, 1999")
 	if a.uncertain {
 		s.add(Paragraph("The landmarks have errors of which the sizes are known. Specimens with larger errors weigh less in the mean shape, in the model, and in comparisons of group means and of their paths. The search for outliers subtracts the errors. Components, variances of groups and the other results give all specimens the same weight."))
 		a.method("Specimens have the weights 1/(V + E): E is the mean square of the errors of their landmarks, and V the variance of shapes about the model.", "R. Paule and J. Mandel, Consensus values and weighting factors, J. Res. Natl. Bur. Stand. 87, 1982")
@@ -237,7 +267,7 @@ func (a *analysis) describe() *Section {
 	if aligned.RMS > unlike {
 		s.add(Paragraph("That is more than half the size of a shape: the specimens have little in common, and their mean, components and tests say little about shapes. Check whether each landmark is the same point in all specimens."))
 	}
-	for _, note := range slices.Concat(a.data.Notes, a.notes()) {
+	for _, note := range slices.Concat(a.data.Notes, a.Remarks, a.notes()) {
 		s.add(Paragraph("Note on the data: " + note + "."))
 	}
 	a.describeReady(s)
@@ -255,6 +285,18 @@ func (a *analysis) describe() *Section {
 	}
 	s.add(a.alignedFigure(aligned))
 	return s
+}
+
+// Picture returns the specimens of a data set after alignment, as HTML for a look at the data: in space a page in which they turn.
+func Picture(d *morpho.Dataset) (html []byte, err error) {
+	defer try.Catch(&err)
+	a := &analysis{links: d.Links}
+	a.ready(d)
+	f := a.alignedFigure(try.Get(a.data.Align()))
+	if html, err = viz.Encode(".html", f.Drawing); err != nil { // in the plane
+		html = inline(try.Get(viz.Encode(".svg", f.Drawing)))
+	}
+	return html, nil
 }
 
 // alignedFigure has all specimens after alignment with their mean.

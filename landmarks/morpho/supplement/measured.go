@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho/shapestats"
@@ -46,7 +47,7 @@ func (a *analysis) measured() *Section {
 
 // joinedBy draws the specimens in morphospace with lines between those of one group.
 func (a *analysis) joinedBy(groups []string, of func(i int) string) *viz.Figure {
-	lines := make([][][]float64, len(groups))
+	lines := make([]shape.Shape, len(groups))
 	for i := range a.data.Specimens {
 		g := slices.Index(groups, of(i))
 		lines[g] = append(lines[g], []float64{a.pca.Scores[0][i], a.pca.Scores[1][i]})

@@ -7,6 +7,10 @@ import (
 	"reflect"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/viz"
@@ -33,12 +37,12 @@ func WithUnit(quantity, unit, power string) string {
 
 // Drawn draws curves and surfaces together, in coordinates of a unit, coloured by the values of a quantity at the vertices of each unless they are
 // nil, and with more layers.
-func Drawn(shape []*mesh.Mesh, unit, quantity string, values [][]float64, more ...*viz.Layer) *viz.Figure {
+func Drawn(objects []*mesh.Mesh, unit, quantity string, values [][]float64, more ...*viz.Layer) *viz.Figure {
 	var vertices [2][][]float64 // of curves and of surfaces
 	var colours [2][]float64
-	var edges [][][]float64
+	var edges []shape.Shape
 	var triangles [][3]int
-	for o, m := range shape {
+	for o, m := range objects {
 		kind := len(m.Cells[0]) - 2
 		for _, c := range m.Cells {
 			if from := len(vertices[1]); kind == 1 {
@@ -68,14 +72,6 @@ func Drawn(shape []*mesh.Mesh, unit, quantity string, values [][]float64, more .
 	return viz.Fig(append(layers, more...)...).NoAxes().Unit(unit)
 }
 
-// Bodies turns a figure of meshes in space so that they are seen from the side and from above.
-func Bodies(f *viz.Figure, shape []*mesh.Mesh) *viz.Figure {
-	if len(shape[0].Vertices[0]) == 3 {
-		f.Camera(-50, 20)
-	}
-	return f
-}
-
 // describeMesh fills the document with the measures of the mesh of the question, its defects and their repair.
 func (document *Document) describeMesh(q Question) {
 	plain := Question{Title: q.Title, Authors: q.Authors, Sums: q.Sums, Permutations: q.Permutations, Seed: q.Seed,
@@ -100,12 +96,7 @@ func (document *Document) describeMesh(q Question) {
 		about = "The mesh after its repair"
 	}
 	document.Add("Summary", Paragraph(fmt.Sprintf("The mesh is a %s. It is %s. Repair: %s.", kind, state, repair)), measures(m, q.Unit),
-		&Figure{Name: "mesh", Caption: about + ".", Drawing: Bodies(Drawn([]*mesh.Mesh{m}, q.Unit, "", nil), []*mesh.Mesh{m})})
-	if surface && border > 0 {
-		document.Add("Summary", Paragraph("Only closed surfaces are compared with an ellipsoid."))
-	} else if surface {
-		document.LeftOut = leftOut("the comparison of the surface with an ellipsoid")
-	}
+		&Figure{Name: "mesh", Cover: true, Caption: about + ", seen along its shortest main axis, and from above.", Drawing: viz.Row(Drawn([]*mesh.Mesh{m}, q.Unit, "", nil).Title("from the side").Sides(m.Vertices)...)})
 	document.Add("Methods", Paragraph("Duplicate vertices are merged, degenerate and duplicate cells are removed, and neighbouring cells are oriented alike. Computed by "+Software()+"."))
 	document.Title, document.Authors = cmp.Or(q.Title, q.Surface, "A mesh"), q.Authors
 	document.record = record{Question: q, Unit: q.Unit}
@@ -133,6 +124,13 @@ func measures(m *mesh.Mesh, unit string) *Table {
 	low, high := Extents(m.Vertices)
 	for a := range low {
 		t.Add(WithUnit(fmt.Sprintf("extent along %c", 'x'+a), unit, ""), high[a]-low[a])
+	}
+	_, axes, _ := mesh.Moments([]*mesh.Mesh{m})
+	var along mat.Dense
+	along.Mul(mat.NewDense(len(m.Vertices), len(low), slices.Concat(m.Vertices...)), axes)
+	for a := range low {
+		x := mat.Col(nil, len(low)-1-a, &along)
+		t.Add(WithUnit(fmt.Sprintf("extent along main axis %d", a+1), unit, ""), floats.Max(x)-floats.Min(x))
 	}
 	return t
 }

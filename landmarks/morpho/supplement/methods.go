@@ -56,7 +56,11 @@ func (a *analysis) specimens() *Section {
 	if grouped {
 		t.Header = append(t.Header, "group")
 	}
-	t.Header = append(append(t.Header, names...), size, "distance")
+	t.Header = append(t.Header, names...)
+	if !a.data.Flat {
+		t.Header = append(t.Header, size)
+	}
+	t.Header = append(t.Header, "distance")
 	if len(a.estimated) > 0 {
 		t.Header = append(t.Header, "estimated landmarks")
 	}
@@ -68,7 +72,10 @@ func (a *analysis) specimens() *Section {
 		for _, name := range names {
 			row = append(row, s.Covariates[name])
 		}
-		row = append(row, morpho.CentroidSize(s.Points), floats.Norm(a.mean.Residuals[i], 2))
+		if !a.data.Flat {
+			row = append(row, morpho.CentroidSize(s.Points))
+		}
+		row = append(row, floats.Norm(a.mean.Residuals[i], 2))
 		if len(a.estimated) > 0 {
 			names := make([]string, len(a.estimated[s.Name]))
 			for k, l := range a.estimated[s.Name] {

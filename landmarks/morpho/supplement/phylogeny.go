@@ -1,10 +1,14 @@
 package supplement
 
 import (
+	"fmt"
+	"math"
+	"slices"
+
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/viz"
-	"fmt"
 )
 
 // phylogeny asks for the signal of a tree.
@@ -22,7 +26,11 @@ func (a *analysis) phylogeny() *Section {
 	values := &Table{Name: "signal", Caption: "Phylogenetic signal. Brownian motion along the tree gives values about 1, and shapes that do not depend on the tree values about 0. Z is the effect size.", Header: []string{"signal", "value", "dimensions", "Z", "p"}}
 	values.Add("K", signal.K, len(a.mean.Fitted[0]), signal.Effect.Z(), PValue(signal.P))
 	values.Add("λ", likely.Lambda, likely.Dimensions, likely.Effect.Z(), PValue(likely.P))
-	s.add(Paragraph(fmt.Sprintf("%s: K = %.3g (p = %s).", verdict, signal.K, PValue(signal.P))), values)
+	a.signal = fmt.Sprintf("%s: K = %.3g (p = %s).", verdict, signal.K, PValue(signal.P))
+	s.add(Paragraph(a.signal), values)
+	if len(a.trees) > 1 {
+		s.add(a.signalOverTrees())
+	}
 	a.method("The phylogenetic signal K was computed from all coordinates; its effect size Z is that of log K. The signal λ was estimated by maximum likelihood from the first principal components, and again for each permutation; its effect size Z is that of the log-likelihood.",
 		"D. Adams, A generalized K statistic for estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014", "M. Collyer, E. Baken and D. Adams, A standardized effect size for evaluating and comparing the strength of phylogenetic signal, Methods Ecol. Evol. 13, 2022",
 		"M. Pagel, Inferring the historical patterns of biological evolution, Nature 401, 1999")
@@ -37,6 +45,27 @@ func (a *analysis) phylogeny() *Section {
 	a.method("Phylogenetic principal components are the eigenvectors of the covariance of independent contrasts. Their scores are correlated, because species are related.", "L. Revell, Size-correction and principal components for interspecific comparative studies, Evolution 63, 2009")
 	s.add(sharesTable("phylogenetic-components", "Phylogenetic principal components: share of the rate of evolution, and its cumulative sum.", phylogenetic.Shares))
 	return s
+}
+
+// signalOverTrees is the signal over all trees of the question, of which each is pruned to the leaves of the first.
+func (a *analysis) signalOverTrees() *Table {
+	var k, p, lambda []float64
+	for i, t := range a.trees {
+		t, err := t.Keep(a.leafNames()...)
+		try.Do(try.Name(err, "tree %d", i+1))
+		signal := try.Get(shapestats.PhylogeneticSignal(a.data, t, a.draws()))
+		once := linear.Permutations{N: 1, Seed: a.Seed} // its test is that of the first tree
+		k, p, lambda = append(k, signal.K), append(p, signal.P), append(lambda, try.Get(shapestats.PhylogeneticLambda(a.data, t, once)).Lambda)
+	}
+	table := &Table{Name: "signal-trees", Header: []string{"signal", "trees", "median", "smallest", "largest"},
+		Caption: fmt.Sprintf("The phylogenetic signal over all %d trees of the file. The rest of the report is about the first tree.", len(a.trees))}
+	for i, values := range [][]float64{k, p, lambda} {
+		slices.Sort(values)
+		table.Add([]string{"K", "p of K", "λ"}[i], len(values), (values[(len(values)-1)/2]+values[len(values)/2])/2, values[0], values[len(values)-1])
+	}
+	below, _ := slices.BinarySearch(p, math.Nextafter(Significant, 1))
+	a.signal += fmt.Sprintf(" Over all %d trees K is from %.3g to %.3g, and significant for %d of them.", len(k), k[0], k[len(k)-1], below)
+	return table
 }
 
 // phylomorphospace draws the tree in the plane of the first two components.

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
@@ -44,7 +45,7 @@ func (a *analysis) morphospace(values []string) *viz.Figure {
 	}
 	if a.drawn() {
 		var places [][]float64
-		var shapes [][][]float64
+		var shapes []shape.Shape
 		for i, u := range []float64{floats.Min(x), 0, floats.Max(x)} {
 			for j, v := range []float64{floats.Min(y), 0, floats.Max(y)} {
 				if i == 1 && j == 1 {
@@ -58,31 +59,31 @@ func (a *analysis) morphospace(values []string) *viz.Figure {
 		}
 		layers = append([]*viz.Layer{viz.Miniatures(places, shapes, a.links)}, layers...)
 	}
-	return viz.Fig(layers...).XLabel(a.component(0)).YLabel(a.component(1))
+	return viz.Fig(layers...).XLabel(a.component(0)).YLabel(a.component(1)).EqualAxes()
 }
 
 // deformations are grids of thin-plate splines from the mean shape to the ends of the first two components, of shapes in the plane.
 func (a *analysis) deformations() *Figure {
-	if len(a.mean.Mean[0]) != 2 {
+	if len(a.mean.Mean[0]) != 2 || a.data.Flat {
 		return nil
 	}
 	var figures []*viz.Figure
 	for k := range 2 {
 		for end, score := range a.ends(k) {
-			shape := a.along(k, score)
-			warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, shape))
-			var lines [][][]float64
+			at := a.along(k, score)
+			warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, at))
+			var lines []shape.Shape
 			for _, line := range viz.Lattice(10, a.mean.Mean) {
 				lines = append(lines, warp(line))
 			}
 			layers := []*viz.Layer{viz.Grid(lines...)}
 			switch {
 			case a.links != nil:
-				layers = append(layers, viz.Wireframe(shape, a.links).Color(viz.Black))
+				layers = append(layers, viz.Wireframe(at, a.links).Color(viz.Black))
 			case a.data.Closed:
-				layers = append(layers, viz.Outline(shape).Color(viz.Black))
+				layers = append(layers, viz.Outline(at).Color(viz.Black))
 			default:
-				layers = append(layers, viz.Points(shape).Color(viz.Black))
+				layers = append(layers, viz.Points(at).Color(viz.Black))
 			}
 			name := fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])
 			figures = append(figures, viz.Fig(layers...).NoAxes().Title(name))

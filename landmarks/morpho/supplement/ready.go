@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
@@ -28,6 +29,7 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	d = try.Get(d.Corrected(a.Corrections))
 	a.coded = d.Coded()
 	out := *try.Get(d.Complete())
+	out.Forms = a.KeepSize
 	out.Specimens = slices.Clone(out.Specimens)
 	a.estimated = map[string][]int{}
 	for i, s := range d.Specimens {
@@ -72,7 +74,7 @@ func (a *analysis) ready(d *morpho.Dataset) {
 // joint is what was done about a joint.
 type joint struct {
 	at, resting, moving []int
-	before, after       [][][]float64
+	before, after       []shape.Shape
 }
 
 // figure has the specimens before and after, with the part at rest of each on the mean of these parts.
@@ -84,7 +86,7 @@ func (j *joint) figure() (*Figure, error) {
 		}
 		return out
 	}
-	var parts [][][]float64
+	var parts []shape.Shape
 	for _, shape := range j.before {
 		parts = append(parts, some(shape, still))
 	}
@@ -93,9 +95,9 @@ func (j *joint) figure() (*Figure, error) {
 		return nil, err
 	}
 	var panels []*viz.Figure
-	for k, shapes := range [][][][]float64{j.before, j.after} {
+	for k, shapes := range [][]shape.Shape{j.before, j.after} {
 		var rest, moved [][]float64
-		var arms [][][]float64
+		var arms []shape.Shape
 		for i, shape := range shapes {
 			onto, err := morpho.FitSimilarity(parts[i], aligned.Mean)
 			if err != nil {

@@ -35,6 +35,9 @@ func (a *analysis) leaves(d *morpho.Dataset) []string {
 
 // inspect looks for faults, within the groups of the model, and computes the analysis without the specimens that have some.
 func (a *analysis) inspect() {
+	if a.found = (&morpho.Inspection{}); a.data.Flat { // no landmark is misplaced
+		return
+	}
 	d := a.data
 	if _, factors, _ := a.main(); factors != nil && a.tree == nil {
 		d, _ = a.grouped(factors)
@@ -132,6 +135,9 @@ func (a *analysis) summary() *Section {
 	if a.model == nil || a.without != nil {
 		s.add(Paragraph(a.componentsSentence()))
 	}
+	if a.signal != "" {
+		s.add(Paragraph(a.signal))
+	}
 	if order := a.changedOrder(); order != "" {
 		s.add(Paragraph(order))
 	}
@@ -162,8 +168,14 @@ func (a *analysis) sample() string {
 		where = "in space"
 	}
 	words := fmt.Sprintf("%s with %d landmarks %s were compared.", text.Counted(len(a.data.Specimens), "specimens"), n, where)
+	if a.data.Flat {
+		words = fmt.Sprintf("%s with %d coordinates were compared.", text.Counted(len(a.data.Specimens), "specimens"), dim)
+	}
 	if left := len(a.given.Specimens) - len(a.data.Specimens); left > 0 {
-		words += fmt.Sprintf(" %s left out: %s.", text.Counted(left, "specimens were"), a.Without)
+		words += fmt.Sprintf(" Left out: %s.", a.Without)
+	}
+	if a.KeepSize {
+		words += " Forms were compared: a shape here has its size, and what is said in centroid sizes is in means of these sizes."
 	}
 	name, _, values := a.main()
 	if values == nil {
@@ -291,7 +303,8 @@ var (
 // notes are about what the data or the question leave open.
 func (a *analysis) notes() (notes []string) {
 	d := a.data
-	if _, err := d.LogSizes(); err != nil {
+	if _, err := d.LogSizes(); d.Flat {
+	} else if err != nil {
 		notes = append(notes, fmt.Sprintf("%v. There is no chapter about size, and an alignment that is made again can change sums of squares by some per cent", err))
 	} else if d.Unit == "" && len(d.Specimens[0].Points[0]) == 2 {
 		notes = append(notes, "the unit is not known. If coordinates are pixels of photographs, sizes compare only if all have one scale")

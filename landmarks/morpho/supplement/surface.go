@@ -3,34 +3,14 @@ package supplement
 import (
 	"fmt"
 	"math"
-	"path/filepath"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/viz"
 )
-
-// ReadMesh returns the question with the Mesh of a file that is named after the specimen whose Surface it is, or of SPECIMEN=FILE; as it is for no
-// file. It has the errors of mesh.Read.
-func (q Question) ReadMesh(file string) (Question, error) {
-	if file == "" {
-		return q, nil
-	}
-	name, path, named := strings.Cut(file, "=")
-	if !named {
-		path = file
-		name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	}
-	var err error
-	q.Surface = name
-	q.Mesh, err = mesh.Read(path)
-	return q, err
-}
 
 // surface is the mesh of the question, warped by a thin-plate spline from the landmarks of its specimen to the mean shape, with how far the landmarks
 // are off it in centroid sizes; nil without a mesh. It is an error if there is no such specimen, or the mesh is not its surface.
@@ -77,11 +57,13 @@ func (a *analysis) surface() (warped *mesh.Mesh, off float64, err error) {
 
 // surfaces are the surface at the ends of the first two components, coloured by how far it is from that of the mean; nil without a mesh.
 func (a *analysis) surfaces() *Figure {
+	if a.data.Flat {
+		return a.flatEnds()
+	}
 	surface, off := try.Get2(a.surface())
 	if surface == nil {
 		return nil
 	}
-	front := seenFromTheFront(surface)
 	var figures []*viz.Figure
 	for k := range 2 {
 		for end, score := range a.ends(k) {
@@ -89,31 +71,11 @@ func (a *analysis) surfaces() *Figure {
 			vertices, moved := warp(surface.Vertices), make([]float64, len(surface.Vertices))
 			for i, x := range vertices {
 				moved[i] = floats.Distance(x, surface.Vertices[i], 2)
-				vertices[i] = front(x)
 			}
 			figures = append(figures, viz.Fig(viz.Mesh(vertices, surface.Triangles()).ColorBy("displacement (centroid sizes)", moved...)).
-				Camera(-90, 0).NoAxes().Title(fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])))
+				Pose(surface.Vertices).Camera(-90, 0).NoAxes().Title(fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])))
 		}
 	}
 	return &Figure{Name: "surfaces", Caption: fmt.Sprintf("The surface of %s, warped by thin-plate splines to the ends of the first two components, and how far each of its points is from the surface of the mean shape. The landmarks are at most %.2g centroid sizes off it.", a.Surface, off),
 		Drawing: viz.Tiles(2, figures...).SharedAxes()}
-}
-
-// seenFromTheFront returns the map to the main axes of a surface: x along the longest, y, along which it is seen, along the shortest.
-func seenFromTheFront(m *mesh.Mesh) func(x []float64) []float64 {
-	centre, axes, _ := mesh.Moments([]*mesh.Mesh{m})
-	var frame [3][]float64
-	for k, column := range []int{2, 0, 1} {
-		frame[k] = mat.Col(nil, column, axes)
-		if floats.Sum(frame[k]) < 0 {
-			floats.Scale(-1, frame[k])
-		}
-	}
-	if mat.Det(mat.NewDense(3, 3, append(append(append([]float64{}, frame[0]...), frame[1]...), frame[2]...))) < 0 {
-		floats.Scale(-1, frame[1])
-	}
-	return func(x []float64) []float64 {
-		off := floats.SubTo(make([]float64, 3), x, centre)
-		return []float64{floats.Dot(off, frame[0]), floats.Dot(off, frame[1]), floats.Dot(off, frame[2])}
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/geomtest/expect"
@@ -87,9 +86,11 @@ func TestSurface(t *testing.T) {
 			t.Errorf("%s differs when the report is made again", name)
 		}
 	}
-	named := expect.Must(Question{}.ReadMesh(filepath.Join(once, "data", "mesh.ply")))
-	if other := expect.Must(Question{}.ReadMesh("body 2=" + filepath.Join(once, "data", "mesh.ply"))); named.Surface != "mesh" || other.Surface != "body 2" {
-		t.Errorf("surfaces of %q and %q", named.Surface, other.Surface)
+	path := filepath.Join(once, "data", "mesh.ply")
+	for scan, surface := range map[string]string{path: "mesh", "body 2=" + path: "body 2"} {
+		if named := expect.Must((&Answers{Scan: scan}).Asked()); named.Surface != surface {
+			t.Errorf("%s is the surface of %q", scan, named.Surface)
+		}
 	}
 	expect.Refused(t, expect.Error(New(d, Question{Surface: "skull", Mesh: surface})), `the mesh of "skull"`, "name the file after its specimen")
 	expect.Refused(t, expect.Error(New(d, Question{Surface: "body 3", Mesh: surface.Map(func(x []float64) []float64 { return []float64{-x[0], -x[1], x[2]} })})), "off it", "the same directions")
@@ -98,20 +99,4 @@ func TestSurface(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect.Refused(t, func() error { _, _, err := Open(once); return err }(), "mesh.ply")
-}
-
-// The axes of a body are turned to x, z and y by their length, without a reflection.
-func TestSeenFromTheFront(t *testing.T) {
-	body := mesh.Ellipsoid(2, 3, 1, 20, 30)
-	front := seenFromTheFront(body)
-	at := front([]float64{0, 0, 0})
-	for axis, want := range []int{2, 0, 1} { // x is of middle length, y the longest, z the shortest
-		unit := make([]float64, 3)
-		unit[axis] = 1
-		turned := floats.SubTo(make([]float64, 3), front(unit), at)
-		expect.Abs(t, fmt.Sprint("axis ", axis), floats.Norm(turned, 2), 1, 1e-12)
-		if got := turned[want]; got*got < 1-1e-6 {
-			t.Errorf("axis %d is turned to %v", axis, turned)
-		}
-	}
 }

@@ -20,6 +20,22 @@ type Table struct {
 	Caption string
 	Header  []string // as pages show it; files and programs have plain names
 	Rows    [][]Cell
+	Preview bool // pages show the beginning, and the file has all
+}
+
+// previewed is how many rows and columns of a Preview pages show.
+const previewed = 8
+
+// shown are the header and the rows that pages show.
+func (t *Table) shown() (header []string, rows [][]Cell) {
+	if !t.Preview {
+		return t.Header, t.Rows
+	}
+	columns := min(len(t.Header), previewed)
+	for _, row := range t.Rows[:min(len(t.Rows), previewed)] {
+		rows = append(rows, row[:columns])
+	}
+	return t.Header[:columns], rows
 }
 
 // Cell is a number with the form in which pages show it, or a text.
@@ -62,8 +78,9 @@ func (t *Table) Add(row ...any) {
 
 // cells are the header and the rows as pages show them.
 func (t *Table) cells() [][]string {
-	out := [][]string{t.Header}
-	for _, row := range t.Rows {
+	header, rows := t.shown()
+	out := [][]string{header}
+	for _, row := range rows {
 		var words []string
 		for _, c := range row {
 			words = append(words, c.String())

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/viz"
 )
@@ -32,7 +33,7 @@ func (a *analysis) trajectories() *Section {
 		for _, p := range found.Pairs {
 			t.Add(p.A, p.B, p.Size, PValue(p.PSize), p.Angle*180/math.Pi, PValue(p.PAngle), p.Shape, PValue(p.PShape))
 		}
-		var paths [][][]float64
+		var paths []shape.Shape
 		var places [][]float64
 		var names []string
 		for g, stages := range found.Means {

@@ -48,24 +48,20 @@ func (a *analysis) byGroup(values []string, x, y []float64) (layers []*viz.Layer
 
 // between draws two shapes with lines between their landmarks.
 func (a *analysis) between(from, to [][]float64, names ...string) *viz.Figure {
+	if a.data.Flat {
+		return a.bodies(from[0], to[0], names...)
+	}
 	if a.links != nil {
 		return viz.Fig(viz.Wireframe(from, a.links).Label(names[0]), viz.Wireframe(to, a.links).Label(names[1])).Unit("centroid sizes")
 	}
 	if a.data.Closed {
 		return viz.Fig(viz.Outline(from).Label(names[0]), viz.Outline(to).Label(names[1])).Unit("centroid sizes")
 	}
-	if len(from[0]) == 3 { // a tree joins the landmarks
-		way := make([][]float64, len(from))
-		for i := range from {
-			way[i] = floats.SubTo(make([]float64, 3), to[i], from[i])
-		}
-		return viz.Fig(viz.Wireframe(from, nil).Label(names[0]), viz.Arrows(from, way).Label("to "+names[1])).Unit("centroid sizes")
-	}
-	var lines [][][]float64
+	way := make([][]float64, len(from)) // a tree joins the landmarks
 	for i := range from {
-		lines = append(lines, [][]float64{from[i], to[i]})
+		way[i] = floats.SubTo(make([]float64, len(from[i])), to[i], from[i])
 	}
-	return viz.Fig(viz.Lines(lines...).Color(viz.Grey), viz.Points(from).Label(names[0]), viz.Points(to).Label(names[1])).Unit("centroid sizes")
+	return viz.Fig(viz.Wireframe(from, nil).Label(names[0]), viz.Arrows(from, way).Label("to "+names[1])).Unit("centroid sizes")
 }
 
 // vary shows the principal components.
@@ -78,7 +74,7 @@ func (a *analysis) vary() *Section {
 	}
 	_, _, values := a.main()
 	s.add(Paragraph(fmt.Sprintf("The morphospace shows the total variation; it is not a test. Its first two components explain %s and %s of the variance.", percent(a.pca.Shares[0]), percent(a.pca.Shares[1]))))
-	caption := "Scores of the specimens on the first two principal components, with their shares of the variance."
+	caption := "Scores of the specimens on the first two principal components, with their shares of the variance. Both axes have one scale."
 	if values == nil {
 		caption += " The area is their convex hull."
 	} else if slices.ContainsFunc(slices.Collect(maps.Values(counts(values))), func(n int) bool { return n > 2 }) {
@@ -96,9 +92,15 @@ func (a *analysis) vary() *Section {
 		scores := a.ends(k)
 		ends = append(ends, a.between(a.along(k, scores[0]), a.along(k, scores[1]), "lowest score", "highest score").Title(fmt.Sprintf("(%c) component %d", 'a'+k, k+1)))
 	}
-	s.add(&Figure{Name: "components", Caption: "The shapes at the ends of the first two components.", Drawing: viz.Row(ends...)})
+	caption = "The shapes at the ends of the first two components."
+	if a.data.Flat {
+		caption = "The shapes at the highest scores of the first two components, coloured by their displacement from those at the lowest."
+	}
+	s.add(&Figure{Name: "components", Caption: caption, Drawing: viz.Row(ends...)})
 	if surfaces := a.surfaces(); surfaces != nil {
 		s.add(surfaces)
+	}
+	if a.Mesh != nil {
 		a.method("The mesh of a specimen was warped by thin-plate splines of its landmarks.", "F. Bookstein, Principal warps: thin-plate splines and the decomposition of deformations, IEEE Trans. Pattern Analysis and Machine Intelligence 11, 1989")
 	}
 	s.add(sharesTable("components", "Principal components: share of the variance, and its cumulative sum.", a.pca.Shares))

@@ -104,7 +104,7 @@ func (d *Document) files() map[string][]byte {
 	}
 	if m := d.record.Mesh; m != nil {
 		var surface bytes.Buffer
-		try.Do(mesh.WritePLY(&surface, m, mesh.LittleEndian))
+		try.Do(mesh.WritePLY(&surface, m))
 		written[meshFile] = surface.Bytes()
 	}
 	question := try.Get(json.MarshalIndent(d.record, "", "  "))
@@ -207,6 +207,7 @@ func (d *Document) page(figure func(*Figure) template.HTML) []byte {
 			return strings.ToLower(reflect.Indirect(reflect.ValueOf(p)).Type().Name())
 		},
 		"number": func(p Part) int { return numberOf[p] },
+		"cells":  (*Table).cells,
 		"wide": func(f *Figure) bool {
 			_, is := f.Drawing.(*viz.Panels)
 			return is
@@ -319,8 +320,10 @@ func open(folder string) (*morpho.Dataset, Question) {
 		return nil, r.Question
 	}
 	d := try.Get(morpho.Read(at(dataFile)))
-	if r.Tree != "" {
-		try.Get(tree.Parse(r.Tree))
+	for _, t := range append(r.Trees, r.Tree) {
+		if t != "" {
+			try.Get(tree.Parse(t))
+		}
 	}
 	for _, l := range r.Wires {
 		r.Sliders = append(r.Sliders, [3]int{l[0], l[1], l[0]})

@@ -14,6 +14,66 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
+// numberType is a scalar type of a binary file.
+type numberType struct {
+	size  int
+	value func(o binary.ByteOrder, b []byte) float64
+}
+
+// numberTypes are those of PLY, VTK and GIfTI files, by the names that the first two have for them.
+var numberTypes = func() map[string]numberType {
+	types := map[string]numberType{}
+	add := func(size int, names string, value func(o binary.ByteOrder, b []byte) float64) {
+		for name := range strings.FieldsSeq(names) {
+			types[name] = numberType{size, value}
+		}
+	}
+	add(1, "char int8", func(_ binary.ByteOrder, b []byte) float64 { return float64(int8(b[0])) })
+	add(1, "uchar uint8 unsigned_char", func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) })
+	add(2, "short int16", func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) })
+	add(2, "ushort uint16 unsigned_short", func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) })
+	add(4, "int int32 vtkidtype", func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) })
+	add(4, "uint uint32 unsigned_int", func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) })
+	add(4, "float float32", func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) })
+	add(8, "double float64", func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) })
+	add(8, "long int64", func(o binary.ByteOrder, b []byte) float64 { return float64(int64(o.Uint64(b))) })
+	add(8, "unsigned_long uint64", func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint64(b)) })
+	return types
+}()
+
+// typeCalled is the type that a file calls so, in any letters and behind a prefix, as UInt8, vtktypeint64 and NIFTI_TYPE_FLOAT32.
+func typeCalled(name, prefix string) numberType {
+	t, ok := numberTypes[strings.TrimPrefix(strings.ToLower(name), prefix)]
+	if !ok {
+		text.Refuse(again, "the type %s is unknown", text.Clip(name))
+	}
+	return t
+}
+
+// byteOrder is that which an XML file names; none is little-endian.
+func byteOrder(attribute, name string) binary.ByteOrder {
+	switch name {
+	case "", "LittleEndian":
+		return binary.LittleEndian
+	case "BigEndian":
+		return binary.BigEndian
+	}
+	text.Refuse(again, "%s %s is unknown", attribute, text.Clip(name))
+	return nil
+}
+
+// coordinates are words as numbers; errors say of what.
+func coordinates(in *text.Reader, words []string, what string, args ...any) []float64 {
+	x := make([]float64, len(words))
+	for a, w := range words {
+		var err error
+		if x[a], err = text.Number(w); err != nil {
+			in.Refuse(number, "%s: %w", fmt.Sprintf(what, args...), err)
+		}
+	}
+	return x
+}
+
 // numbers reads the binary arrays of XML files (VTP, GIfTI).
 type numbers struct {
 	order  binary.ByteOrder
@@ -71,7 +131,7 @@ func asIs(v float64) (float64, error) { return v, nil }
 
 // vertexNumber is v as the number of a vertex or cell.
 func vertexNumber(v float64) (int, error) {
-	if v != math.Trunc(v) || v < 0 || v > math.MaxInt32 {
+	if !isCount(v, math.MaxInt32) {
 		return 0, text.Advise(again, "%g is no number of a vertex or cell", v)
 	}
 	return int(v), nil
@@ -136,4 +196,26 @@ func (b *base64Reader) Read(p []byte) (int, error) {
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]
 	return n, nil
+}
+
+func writeFloats(w io.Writer, x []float64) {
+	words := make([]string, len(x))
+	for i, v := range x {
+		words[i] = text.Format(v)
+	}
+	fmt.Fprintln(w, strings.Join(words, " "))
+}
+
+func appendFloats(order binary.AppendByteOrder, b []byte, x []float64) []byte {
+	for _, v := range x {
+		b = order.AppendUint64(b, math.Float64bits(v))
+	}
+	return b
+}
+
+func appendInts(order binary.AppendByteOrder, b []byte, x []int) []byte {
+	for _, v := range x {
+		b = order.AppendUint32(b, uint32(v))
+	}
+	return b
 }

@@ -166,11 +166,16 @@ func (m *Mesh) dropUnused(done *Cleaning) error {
 			number[v] = 1
 		}
 	}
-	kept := make([][]float64, 0, len(m.Vertices))
-	for i, used := range number {
-		number[i] = len(kept)
-		if used == 1 {
-			kept = append(kept, m.Vertices[i])
+	done.UnusedVertices = m.keep(func(v int) bool { return number[v] == 1 })
+	return nil
+}
+
+// keep leaves out vertices that no cell uses, and returns how many.
+func (m *Mesh) keep(which func(v int) bool) int {
+	number, kept := make([]int, len(m.Vertices)), make([][]float64, 0, len(m.Vertices))
+	for v, x := range m.Vertices {
+		if number[v] = len(kept); which(v) {
+			kept = append(kept, x)
 		}
 	}
 	for _, c := range m.Cells {
@@ -178,9 +183,9 @@ func (m *Mesh) dropUnused(done *Cleaning) error {
 			c[k] = number[v]
 		}
 	}
-	done.UnusedVertices = len(m.Vertices) - len(kept)
+	gone := len(m.Vertices) - len(kept)
 	m.Vertices = kept
-	return nil
+	return gone
 }
 
 // joint is a place at which two cells meet and no other: a vertex of a curve or an edge of a surface.

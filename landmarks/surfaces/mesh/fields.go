@@ -1,9 +1,11 @@
 package mesh
 
 import (
+	"bufio"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"math"
 	"os"
@@ -14,7 +16,6 @@ import (
 	"anatomy/geom/try"
 	"anatomy/internal/input"
 	"anatomy/internal/replace"
-	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -51,49 +52,48 @@ func (f Field) check(points int) error {
 }
 
 // WriteFields writes a mesh with data at its vertices to a .vtp file, which ParaView shows. It is written beside path and renamed.
-func WriteFields(path string, m *Mesh, fields ...Field) error {
-	if err := vtpPath(path); err != nil {
-		return err
-	}
-	return replace.File(path, func(w io.Writer) error { return writeVTP(w, m, AppendedBase64|Zlib, fields...) })
-}
-
-// WritePoints writes points with data, such as control points with momenta, to a .vtp file. ParaView draws the vectors as glyphs.
-func WritePoints(path string, points [][]float64, fields ...Field) error {
-	if err := vtpPath(path); err != nil {
-		return err
-	}
-	if len(points) == 0 {
-		return text.Advise("give at least one point", "%s: no points", path)
-	}
-	cells := make([][]int, len(points))
-	for i, x := range points {
-		if len(x) != len(points[0]) || len(x) < 2 || len(x) > 3 {
-			return text.Advise("give 2 or 3 coordinates, as many in all", "%s: point %d has %d coordinates, want 2 or 3, as many of each", path, i, len(x))
-		}
-		for a, v := range x {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return text.Advise("correct it, or leave the point out", "%s: coordinate %d of point %d is %g", path, a, i, v)
-			}
-		}
-		cells[i] = []int{i}
-	}
+func WriteFields(path string, m *Mesh, fields ...Field) (err error) {
+	defer try.Catch(&err)
+	vtpPath(path)
 	return replace.File(path, func(w io.Writer) error {
-		return writePolyData(w, points, "Verts", cells, AppendedBase64|Zlib, fields)
+		return written(w, m, func(out *bufio.Writer, m *Mesh) { writeVTP(out, m, fields...) })
 	})
 }
 
-func vtpPath(path string) error {
-	if !strings.EqualFold(filepath.Ext(path), ".vtp") {
-		return text.Advise("choose this extension", "%s: data at points are written to .vtp", path)
+// WritePoints writes points with data, such as control points with momenta, to a .vtp file. ParaView draws the vectors as glyphs.
+func WritePoints(path string, points [][]float64, fields ...Field) (err error) {
+	defer try.Catch(&err)
+	vtpPath(path)
+	if len(points) == 0 {
+		text.Refuse("give at least one point", "%s: no points", path)
 	}
-	return nil
+	try.Do(try.Name((Field{"points", points}).check(len(points)), "%s", path))
+	if len(points[0]) < 2 {
+		text.Refuse("give 2 or 3", "%s: points of 1 coordinate", path)
+	}
+	cells := make([][]int, len(points))
+	for i := range cells {
+		cells[i] = []int{i}
+	}
+	return replace.File(path, func(w io.Writer) error {
+		return try.Run(func() {
+			out := bufio.NewWriter(w)
+			writePolyData(out, points, "Verts", cells, fields)
+			try.Do(out.Flush())
+		})
+	})
+}
+
+func vtpPath(path string) {
+	if !strings.EqualFold(filepath.Ext(path), ".vtp") {
+		text.Refuse("choose this extension", "%s: data at points are written to .vtp", path)
+	}
 }
 
 // ReadFields reads a .vtp file with the data at its points, in three coordinates; the cells are those of Read, nil for points alone.
 func ReadFields(path string) (points [][]float64, cells [][]int, fields []Field, err error) {
 	defer try.Catch(&err)
-	try.Do(vtpPath(path))
+	vtpPath(path)
 	f := try.Get(input.Open(path))
 	defer f.Close()
 	b, fields := parseVTP(f, path, true)
@@ -110,64 +110,46 @@ type Moment struct {
 	Fields []Field
 }
 
-type pvd struct {
-	XMLName xml.Name `xml:"VTKFile"`
-	Type    string   `xml:"type,attr"`
-	Sets    []struct {
-		File string `xml:"file,attr"`
-	} `xml:"Collection>DataSet"`
-}
-
 // WriteSequence writes meshes through time, such as a flow, as name.pvd, which ParaView plays, and the files 0000.vtp, 0001.vtp, … of a
 // new folder beside it: name, or name.1, name.2, … where there is one already. All moments are checked first, and the .pvd file, which
 // names the others, comes last: an error leaves an earlier sequence as it was. The folder of an earlier one is removed in the end,
 // unless there is anything in it that is not of this sequence.
-func WriteSequence(path string, moments []Moment) error {
+func WriteSequence(path string, moments []Moment) (err error) {
+	defer try.Catch(&err)
 	if !strings.EqualFold(filepath.Ext(path), ".pvd") {
-		return text.Advise("choose this extension", "%s: a sequence is written to .pvd", path)
+		text.Refuse("choose this extension", "%s: a sequence is written to .pvd", path)
 	}
 	if len(moments) == 0 {
-		return text.Advise("give at least one", "%s: no moments", path)
+		text.Refuse("give at least one", "%s: no moments", path)
 	}
 	for i, m := range moments {
 		if math.IsNaN(m.Time) || math.IsInf(m.Time, 0) || i > 0 && m.Time <= moments[i-1].Time {
-			return text.Advise("sort them, each time once", "%s: the time of moment %d is %g: want times that grow", path, i, m.Time)
+			text.Refuse("sort them, each time once", "%s: the time of moment %d is %g: want times that grow", path, i, m.Time)
 		}
-		if m.Mesh == nil {
-			return text.Advise("give one for each moment", "%s: moment %d has no mesh", path, i)
-		}
-		if err := m.Mesh.wellFormed(); err != nil {
-			return fmt.Errorf("%s: moment %d: %w", path, i, err)
-		}
+		try.Do(try.Name(m.Mesh.wellFormed(), "%s: moment %d", path, i))
 		for _, f := range m.Fields {
-			if err := f.check(len(m.Mesh.Vertices)); err != nil {
-				return fmt.Errorf("%s: moment %d: %w", path, i, err)
-			}
+			try.Do(try.Name(f.check(len(m.Mesh.Vertices)), "%s: moment %d", path, i))
 		}
 	}
 	earlier := sequenceFiles(path)
-	folder, err := newFolder(strings.TrimSuffix(path, filepath.Ext(path)))
-	if err != nil {
-		return err
-	}
-	if err := writeSequence(path, folder, moments); err != nil {
+	folder := newFolder(strings.TrimSuffix(path, filepath.Ext(path)))
+	if err := try.Run(func() { writeSequence(path, folder, moments) }); err != nil {
 		os.RemoveAll(folder)
 		return err
 	}
 	for _, file := range earlier {
-		if err := os.Remove(file); err != nil {
-			return fmt.Errorf("%s is written, but not all files of the one before are removed: %w", path, err)
-		}
+		try.Do(try.Name(os.Remove(file), "%s is written, but not all files of the one before are removed", path))
 	}
 	return nil
 }
 
 // newFolder makes a folder of this name, with a number where there is one already.
-func newFolder(name string) (string, error) {
+func newFolder(name string) string {
 	folder := name
 	for k := 1; ; k++ {
 		if err := os.Mkdir(folder, 0o777); !errors.Is(err, os.ErrExist) {
-			return folder, err
+			try.Do(err)
+			return folder
 		}
 		folder = fmt.Sprintf("%s.%d", name, k)
 	}
@@ -177,52 +159,46 @@ func newFolder(name string) (string, error) {
 func momentFile(i int) string { return fmt.Sprintf("%04d.vtp", i) }
 
 // writeSequence writes the files of a sequence into its folder, and then the .pvd file.
-func writeSequence(path, folder string, moments []Moment) error {
+func writeSequence(path, folder string, moments []Moment) {
 	var list strings.Builder
 	for i, m := range moments {
-		if err := WriteFields(filepath.Join(folder, momentFile(i)), m.Mesh, m.Fields...); err != nil {
-			return err
-		}
+		try.Do(WriteFields(filepath.Join(folder, momentFile(i)), m.Mesh, m.Fields...))
 		var name strings.Builder
-		if err := xml.EscapeText(&name, []byte(filepath.Base(folder)+"/"+momentFile(i))); err != nil {
-			return err
-		}
+		try.Do(xml.EscapeText(&name, []byte(filepath.Base(folder)+"/"+momentFile(i))))
 		fmt.Fprintf(&list, "<DataSet timestep=\"%s\" part=\"0\" file=\"%s\"/>\n", text.Format(m.Time), name.String())
 	}
-	return replace.File(path, func(w io.Writer) error {
+	try.Do(replace.File(path, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n<Collection>\n%s</Collection>\n</VTKFile>\n", list.String())
 		return err
-	})
+	}))
 }
 
-// ofSequence matches what newFolder adds to a name.
-var ofSequence = regexp.MustCompile(`^(\.\d+)?$`)
+var (
+	ofSequence = regexp.MustCompile(`^(\.\d+)?$`)   // what newFolder adds to a name
+	fileOfSet  = regexp.MustCompile(`file="(.*?)"`) // that a .pvd file names
+)
 
 // sequenceFiles returns the files that a .pvd file names and then their folder, if it is one of WriteSequence and has nothing else in it;
 // otherwise nil.
-func sequenceFiles(path string) []string {
-	doc, err := readPVD(path)
-	if err != nil || len(doc.Sets) == 0 {
-		return nil
-	}
-	name, _, _ := strings.Cut(doc.Sets[0].File, "/")
-	number, found := strings.CutPrefix(name, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
-	if !found || !ofSequence.MatchString(number) {
-		return nil
-	}
-	own := map[string]bool{}
-	for i, set := range doc.Sets {
-		if set.File != name+"/"+momentFile(i) {
-			return nil
-		}
-		own[momentFile(i)] = true
-	}
-	folder := filepath.Join(filepath.Dir(path), name)
-	entries, err := os.ReadDir(folder)
+func sequenceFiles(path string) (files []string) {
+	list, err := input.ReadFile(path)
 	if err != nil {
 		return nil
 	}
-	var files []string
+	folder, own := "", map[string]bool{}
+	for i, set := range fileOfSet.FindAllSubmatch(list, -1) {
+		name, file, _ := strings.Cut(html.UnescapeString(string(set[1])), "/")
+		number, found := strings.CutPrefix(name, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+		if !found || !ofSequence.MatchString(number) || file != momentFile(i) || i > 0 && name != folder {
+			return nil
+		}
+		folder, own[file] = name, true
+	}
+	folder = filepath.Join(filepath.Dir(path), folder)
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(own) == 0 {
+		return nil
+	}
 	for _, e := range entries {
 		if !own[e.Name()] || !e.Type().IsRegular() {
 			return nil
@@ -230,15 +206,4 @@ func sequenceFiles(path string) []string {
 		files = append(files, filepath.Join(folder, e.Name()))
 	}
 	return append(files, folder)
-}
-
-// readPVD reads the list of a sequence.
-func readPVD(path string) (_ *pvd, err error) {
-	defer try.Catch(&err)
-	within, doc := new(input.Budget), new(pvd)
-	try.Do(markup.Parse(try.Get(input.ReadFile(path, within)), path, doc, within))
-	if doc.Type != "Collection" {
-		return nil, text.Advise("give a collection, as WriteSequence writes it", "%s: VTKFile type %s, want Collection", path, text.Clip(doc.Type))
-	}
-	return doc, nil
 }

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bufio"
 	"io"
 	"math"
 	"path/filepath"
@@ -13,46 +14,15 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// Encoding is how the numbers of a file are written.
-type Encoding uint8
-
-const (
-	ASCII          Encoding = iota // decimal numbers that are read back to the last bit
-	LittleEndian                   // PLY: float64 and int32
-	BigEndian                      // PLY, VTK: float64 and int32
-	Base64                         // VTP: each array in its place
-	AppendedBase64                 // VTP: all arrays at the end of the file
-	AppendedRaw                    // VTP: all arrays at the end of the file as they are, which is no more XML
-	Zlib           Encoding = 0x80 // VTP: compressed; added to one of the three above
-)
-
-func (e Encoding) String() string {
-	names := [...]string{"ASCII", "LittleEndian", "BigEndian", "Base64", "AppendedBase64", "AppendedRaw"}
-	name := "unknown"
-	if k := int(e &^ Zlib); k < len(names) {
-		name = names[k]
-	}
-	if e&Zlib != 0 {
-		name += "|Zlib"
-	}
-	return name
-}
-
 type fileFormat struct {
 	extension string
-	encodings []Encoding // the first is Write's
 	read      func(r io.Reader, name string) (*Mesh, error)
-	write     func(w io.Writer, m *Mesh, e Encoding) error // nil for formats of float32, which would lose digits
+	write     func(out *bufio.Writer, m *Mesh) // nil for formats of float32, which would lose digits
 }
 
 var fileFormats = []fileFormat{
-	{".ply", []Encoding{LittleEndian, BigEndian, ASCII}, readPLY, WritePLY},
-	{".obj", []Encoding{ASCII}, readOBJ, func(w io.Writer, m *Mesh, _ Encoding) error { return writeOBJ(w, m) }},
-	{".vtk", []Encoding{BigEndian, ASCII}, readVTK, writeVTK},
-	{".off", []Encoding{ASCII}, readOFF, func(w io.Writer, m *Mesh, _ Encoding) error { return writeOFF(w, m) }},
-	{".stl", nil, readSTL, nil},
-	{".gii", nil, readGIfTI, nil},
-	{".vtp", []Encoding{AppendedBase64 | Zlib, ASCII, Base64, Base64 | Zlib, AppendedBase64, AppendedRaw, AppendedRaw | Zlib}, readVTP, func(w io.Writer, m *Mesh, e Encoding) error { return writeVTP(w, m, e) }},
+	{".ply", readPLY, writePLY}, {".obj", readOBJ, writeOBJ}, {".vtk", readVTK, writeVTK}, {".off", readOFF, writeOFF}, {".stl", readSTL, nil},
+	{".gii", readGIfTI, nil}, {".vtp", readVTP, func(out *bufio.Writer, m *Mesh) { writeVTP(out, m) }},
 }
 
 func formatOf(path string) (*fileFormat, error) {
@@ -108,26 +78,28 @@ func Read(path string) (*Mesh, error) {
 	return format.read(f, path)
 }
 
-// Write writes a mesh in the format that the extension names, by default binary where the format allows: .ply
-// (LittleEndian), .obj (ASCII), .off (ASCII), .vtk (BigEndian), .vtp (AppendedBase64|Zlib). Every coordinate is read back to the last
-// bit. The file is written beside path and renamed, so that an error leaves an earlier file as it was.
-func Write(path string, m *Mesh, encoding ...Encoding) error {
+// Write writes a mesh in the format that the extension names, binary where the format allows: .ply (little-endian), .obj, .off, .vtk (legacy,
+// big-endian), .vtp (compressed). Every coordinate is read back to the last bit. The file is written beside path and renamed, so that an
+// error leaves an earlier file as it was.
+func Write(path string, m *Mesh) error {
 	format, err := formatOf(path)
 	if err != nil {
 		return err
 	}
 	if format.write == nil {
-		written := extensionsOf(func(f fileFormat) bool { return f.write != nil })
-		return text.Advise("choose one of these extensions", "%s: %s files hold float32 and would lose digits, those of %s do not", path, format.extension, strings.Join(written, ", "))
+		others := extensionsOf(func(f fileFormat) bool { return f.write != nil })
+		return text.Advise("choose one of these extensions", "%s: %s files hold float32 and would lose digits, those of %s do not", path, format.extension, strings.Join(others, ", "))
 	}
-	e := format.encodings[0]
-	if len(encoding) > 0 {
-		e = encoding[0]
-	}
-	if len(encoding) > 1 || !slices.Contains(format.encodings, e) {
-		return text.Advise("choose one of these encodings", "%s: encodings %v, want one of %v", path, encoding, format.encodings)
-	}
-	return replace.File(path, func(w io.Writer) error { return format.write(w, m, e) })
+	return replace.File(path, func(w io.Writer) error { return written(w, m, format.write) })
+}
+
+// written writes a mesh, which must be one.
+func written(w io.Writer, m *Mesh, write func(out *bufio.Writer, m *Mesh)) (err error) {
+	defer try.Catch(&err)
+	try.Do(m.wellFormed())
+	out := bufio.NewWriter(w)
+	write(out, m)
+	return out.Flush()
 }
 
 // What to do about files that are not as their format says, and about those that end too early.
@@ -212,27 +184,18 @@ func (b *builder) mesh(file string) *Mesh {
 
 // dropNowhere leaves out vertices whose coordinates are no numbers, if no cell uses one.
 func (m *Mesh) dropNowhere() {
-	number, kept := make([]int, len(m.Vertices)), [][]float64(nil)
-	for i, x := range m.Vertices {
-		if number[i] = len(kept); slices.ContainsFunc(x, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
-			number[i] = -1
-			continue
-		}
-		kept = append(kept, x)
+	somewhere := func(v int) bool {
+		return !slices.ContainsFunc(m.Vertices[v], func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	}
-	nowhere := len(m.Vertices) - len(kept)
-	if nowhere == 0 || slices.ContainsFunc(m.Cells, func(c []int) bool {
-		return slices.ContainsFunc(c, func(v int) bool { return v < 0 || v >= len(number) || number[v] < 0 })
-	}) {
+	used := slices.ContainsFunc(m.Cells, func(c []int) bool {
+		return slices.ContainsFunc(c, func(v int) bool { return v < 0 || v >= len(m.Vertices) || !somewhere(v) })
+	})
+	if used {
 		return
 	}
-	m.Vertices = kept
-	for _, c := range m.Cells {
-		for k := range c {
-			c[k] = number[c[k]]
-		}
+	if nowhere := m.keep(somewhere); nowhere > 0 {
+		m.Notes = append(m.Notes, text.Counted(nowhere, "unused vertices")+" without coordinates: left out")
 	}
-	m.Notes = append(m.Notes, text.Counted(nowhere, "unused vertices")+" without coordinates: left out")
 }
 
 // spatial returns rows of three coordinates.

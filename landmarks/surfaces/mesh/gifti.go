@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"compress/zlib"
-	"encoding/binary"
 	"encoding/xml"
 	"io"
 	"strings"
@@ -12,13 +11,6 @@ import (
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
-
-// giftiTypes are the element types of GIfTI files.
-var giftiTypes = map[string]numberType{
-	"NIFTI_TYPE_UINT8": plyTypes["uint8"], "NIFTI_TYPE_INT8": plyTypes["int8"], "NIFTI_TYPE_INT16": plyTypes["int16"], "NIFTI_TYPE_UINT16": plyTypes["uint16"],
-	"NIFTI_TYPE_INT32": plyTypes["int32"], "NIFTI_TYPE_UINT32": plyTypes["uint32"], "NIFTI_TYPE_INT64": int64Type, "NIFTI_TYPE_UINT64": uint64Type,
-	"NIFTI_TYPE_FLOAT32": plyTypes["float32"], "NIFTI_TYPE_FLOAT64": plyTypes["float64"],
-}
 
 type giftiArray struct {
 	Intent   string `xml:",attr"`
@@ -69,23 +61,13 @@ func readGIfTI(r io.Reader, name string) (_ *Mesh, err error) {
 
 // giftiRows returns the rows of three numbers of an array.
 func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error)) [][]T {
-	t, ok := giftiTypes[a.DataType]
-	if !ok {
-		text.Refuse(again, "the type %s is unknown", text.Clip(a.DataType))
-	}
+	t := typeCalled(a.DataType, "nifti_type_")
 	if a.Rank != "2" || a.Dim1 != "3" {
 		text.Refuse(again, "%s dimensions, the second %s: want 2 and 3", text.Clip(a.Rank), text.Clip(a.Dim1))
 	}
 	n := try.Get(text.Count("rows", a.Dim0))
 	f.Spend(input.Numbers, 3*n)
-	switch a.Endian {
-	case "", "LittleEndian":
-		f.order = binary.LittleEndian
-	case "BigEndian":
-		f.order = binary.BigEndian
-	default:
-		text.Refuse(again, "Endian %s is unknown", text.Clip(a.Endian))
-	}
+	f.order = byteOrder("Endian", a.Endian)
 	flat := make([]T, 0, 3*n)
 	switch a.Encoding {
 	case "ASCII":

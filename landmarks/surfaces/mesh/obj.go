@@ -48,13 +48,7 @@ func readOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 			if len(words) < 4 {
 				in.Refuse("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
 			}
-			x := make([]float64, 3)
-			for a := range x {
-				if x[a], err = text.Number(words[1+a]); err != nil {
-					in.Refuse(number, "vertex %d: %w", len(b.vertices), err)
-				}
-			}
-			b.vertex(x)
+			b.vertex(coordinates(in, words[1:4], "vertex %d", len(b.vertices)))
 		case "f", "l":
 			cell := make([]int, 0, len(words)-1)
 			for _, w := range words[1:] {
@@ -89,15 +83,10 @@ func readOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 }
 
 // writeOBJ writes a Wavefront OBJ file; the vertices of a curve in the plane get z = 0.
-func writeOBJ(w io.Writer, m *Mesh) error {
-	if err := m.wellFormed(); err != nil {
-		return err
-	}
-	out := bufio.NewWriter(w)
-	for _, x := range m.Vertices {
-		y := inSpace(x)
+func writeOBJ(out *bufio.Writer, m *Mesh) {
+	for _, x := range spatial(m.Vertices) {
 		fmt.Fprint(out, "v ")
-		writeFloats(out, y[:])
+		writeFloats(out, x)
 	}
 	for _, c := range m.Cells {
 		if len(c) == 3 {
@@ -106,5 +95,4 @@ func writeOBJ(w io.Writer, m *Mesh) error {
 			fmt.Fprintf(out, "l %d %d\n", c[0]+1, c[1]+1)
 		}
 	}
-	return out.Flush()
 }

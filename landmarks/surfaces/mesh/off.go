@@ -52,13 +52,7 @@ func readOFF(r io.Reader, name string) (_ *Mesh, err error) {
 		if len(words) < 3 {
 			in.Refuse("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", i, len(words))
 		}
-		x := make([]float64, 3)
-		for a := range x {
-			if x[a], err = text.Number(words[a]); err != nil {
-				in.Refuse(number, "vertex %d: %w", i, err)
-			}
-		}
-		b.vertex(x)
+		b.vertex(coordinates(in, words, "vertex %d", i))
 	}
 	for i := range faces {
 		words = next(maxCorners+1, "face %d of %d", i, faces)
@@ -78,19 +72,12 @@ func readOFF(r io.Reader, name string) (_ *Mesh, err error) {
 }
 
 // writeOFF writes an ASCII OFF file; an edge is a face of two corners, and the vertices of a curve in the plane get z = 0.
-func writeOFF(w io.Writer, m *Mesh) error {
-	if err := m.wellFormed(); err != nil {
-		return err
-	}
-	out := bufio.NewWriter(w)
+func writeOFF(out *bufio.Writer, m *Mesh) {
 	fmt.Fprintf(out, "OFF\n%d %d 0\n", len(m.Vertices), len(m.Cells))
-	for _, x := range m.Vertices {
-		y := inSpace(x)
-		writeFloats(out, y[:])
+	for _, x := range spatial(m.Vertices) {
+		writeFloats(out, x)
 	}
 	for _, c := range m.Cells {
-		fmt.Fprintf(out, "%d ", len(c))
-		writeInts(out, c)
+		fmt.Fprintf(out, "%d %s\n", len(c), strings.Trim(fmt.Sprint(c), "[]"))
 	}
-	return out.Flush()
 }

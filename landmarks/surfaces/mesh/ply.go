@@ -14,30 +14,6 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// numberType is a scalar type of a PLY file.
-type numberType struct {
-	size  int
-	value func(o binary.ByteOrder, b []byte) float64
-}
-
-var plyTypes = func() map[string]numberType {
-	types := map[string]numberType{}
-	add := func(size int, value func(o binary.ByteOrder, b []byte) float64, names ...string) {
-		for _, n := range names {
-			types[n] = numberType{size, value}
-		}
-	}
-	add(1, func(_ binary.ByteOrder, b []byte) float64 { return float64(int8(b[0])) }, "char", "int8")
-	add(1, func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) }, "uchar", "uint8")
-	add(2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }, "short", "int16")
-	add(2, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) }, "ushort", "uint16")
-	add(4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }, "int", "int32")
-	add(4, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) }, "uint", "uint32")
-	add(4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }, "float", "float32")
-	add(8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }, "double", "float64")
-	return types
-}()
-
 type plyProperty struct {
 	name  string
 	list  bool
@@ -111,10 +87,10 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) 
 			p := plyProperty{name: words[len(words)-1], list: len(words) == 5 && words[1] == "list"}
 			known := len(words) == 3 || p.list
 			if known && p.list {
-				p.count, known = plyTypes[words[2]]
+				p.count, known = numberTypes[words[2]]
 			}
 			if known {
-				p.value, known = plyTypes[words[len(words)-2]]
+				p.value, known = numberTypes[words[len(words)-2]]
 			}
 			if !known {
 				in.Refuse(again, "%s: want property, type and name, or property list, two types and name", text.Clip(line))
@@ -174,12 +150,8 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 			in.Refuse(again, "property %s of element %s is a list", e.properties[k].name, e.name)
 		}
 	}
-	next := plyASCII
-	if order != nil {
-		next = plyBinary
-	}
 	for i := range e.count {
-		values := next(in, order, e, columns, i)
+		values := e.read(in, order, columns, i)
 		if e.name == "vertex" {
 			x := make([]float64, len(columns))
 			for a, k := range columns {
@@ -191,7 +163,7 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 		var cell []int
 		for _, k := range columns {
 			for _, v := range values[k] {
-				if v != math.Trunc(v) || v < 0 || v > math.MaxInt32 {
+				if !isCount(v, math.MaxInt32) {
 					in.Refuse(again, "%s %d: vertex %g is not a number of a vertex", e.name, i, v)
 				}
 				cell = append(cell, int(v))
@@ -208,15 +180,20 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 	}
 }
 
-func plyASCII(in *text.Reader, _ binary.ByteOrder, e *plyElement, _ []int, i int) [][]float64 {
+// read returns the values of the properties of element i that are columns. In ascii each element is a line.
+func (e *plyElement) read(in *text.Reader, order binary.ByteOrder, columns []int, i int) [][]float64 {
 	var words []string
-	for len(words) == 0 {
+	for order == nil && len(words) == 0 {
 		line, err := in.Line()
 		in.Need(err, "%s %d of %d", e.name, i, e.count)
 		words = strings.Fields(line)
 	}
-	values := make([][]float64, len(e.properties))
-	take := func(p plyProperty) float64 {
+	var buffer [8]byte
+	take := func(t numberType, p plyProperty) float64 {
+		if order != nil {
+			in.Need(in.Bytes(buffer[:t.size]), "%s of %s %d of %d", p.name, e.name, i, e.count)
+			return t.value(order, buffer[:t.size])
+		}
 		if len(words) == 0 {
 			in.Refuse(again, "%s %d: the line ends before %s", e.name, i, p.name)
 		}
@@ -227,39 +204,14 @@ func plyASCII(in *text.Reader, _ binary.ByteOrder, e *plyElement, _ []int, i int
 		words = words[1:]
 		return v
 	}
-	for k, p := range e.properties {
-		n := 1
-		if p.list {
-			v := take(p)
-			if v != math.Trunc(v) || v < 0 || v > float64(len(words)) {
-				in.Refuse(again, "%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
-			}
-			n = int(v)
-		}
-		for range n {
-			values[k] = append(values[k], take(p))
-		}
-	}
-	if len(words) > 0 {
-		in.Refuse(again, "%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
-	}
-	return values
-}
-
-func plyBinary(in *text.Reader, order binary.ByteOrder, e *plyElement, columns []int, i int) [][]float64 {
 	values := make([][]float64, len(e.properties))
-	var buffer [8]byte
-	take := func(t numberType, p plyProperty) float64 {
-		if err := in.Bytes(buffer[:t.size]); err != nil {
-			in.Need(err, "%s of %s %d of %d", p.name, e.name, i, e.count)
-		}
-		return t.value(order, buffer[:t.size])
-	}
 	for k, p := range e.properties {
 		n := 1
 		if p.list {
 			v := take(p.count, p)
-			if v != math.Trunc(v) || v < 0 || v > float64(input.Numbers.Most()/3) {
+			if most := float64(len(words)); order == nil && !isCount(v, most) {
+				in.Refuse(again, "%s %d: list %s of %g values in a line of %d", e.name, i, p.name, v, len(words))
+			} else if order != nil && !isCount(v, float64(input.Numbers.Most()/3)) {
 				in.Refuse(again, "%s %d: list %s of %g values", e.name, i, p.name, v)
 			}
 			n = int(v)
@@ -271,27 +223,20 @@ func plyBinary(in *text.Reader, order binary.ByteOrder, e *plyElement, columns [
 			}
 		}
 	}
+	if len(words) > 0 {
+		in.Refuse(again, "%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
+	}
 	return values
 }
 
-// WritePLY writes a PLY file of doubles, with faces or edges, as ASCII, LittleEndian or BigEndian.
-func WritePLY(w io.Writer, m *Mesh, e Encoding) error {
-	if err := m.wellFormed(); err != nil {
-		return err
-	}
-	var order binary.AppendByteOrder
-	format := "ascii"
-	switch e {
-	case ASCII:
-	case LittleEndian:
-		order, format = binary.LittleEndian, "binary_little_endian"
-	case BigEndian:
-		order, format = binary.BigEndian, "binary_big_endian"
-	default:
-		return text.Advise("choose another encoding", "a PLY file has no encoding %v", e)
-	}
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "ply\nformat %s 1.0\nelement vertex %d\n", format, len(m.Vertices))
+// isCount says whether a number is a whole one from 0 to the most.
+func isCount(v, most float64) bool { return v == math.Trunc(v) && v >= 0 && v <= most }
+
+// WritePLY writes a PLY file of little-endian doubles, with faces or edges.
+func WritePLY(w io.Writer, m *Mesh) error { return written(w, m, writePLY) }
+
+func writePLY(out *bufio.Writer, m *Mesh) {
+	fmt.Fprintf(out, "ply\nformat binary_little_endian 1.0\nelement vertex %d\n", len(m.Vertices))
 	for a := range m.Vertices[0] {
 		fmt.Fprintf(out, "property double %c\n", 'x'+a)
 	}
@@ -302,52 +247,13 @@ func WritePLY(w io.Writer, m *Mesh, e Encoding) error {
 		fmt.Fprintf(out, "element edge %d\nproperty int vertex1\nproperty int vertex2\n", len(m.Cells))
 	}
 	fmt.Fprintln(out, "end_header")
-	if order == nil {
-		for _, x := range m.Vertices {
-			writeFloats(out, x)
-		}
-		for _, c := range m.Cells {
-			if surface {
-				fmt.Fprint(out, "3 ")
-			}
-			writeInts(out, c)
-		}
-		return out.Flush()
-	}
 	for _, x := range m.Vertices {
-		out.Write(appendFloats(order, nil, x))
+		out.Write(appendFloats(binary.LittleEndian, nil, x))
 	}
 	for _, c := range m.Cells {
 		if surface {
 			out.WriteByte(3)
 		}
-		out.Write(appendInts(order, nil, c))
+		out.Write(appendInts(binary.LittleEndian, nil, c))
 	}
-	return out.Flush()
-}
-
-func writeFloats(w io.Writer, x []float64) {
-	words := make([]string, len(x))
-	for i, v := range x {
-		words[i] = text.Format(v)
-	}
-	fmt.Fprintln(w, strings.Join(words, " "))
-}
-
-func writeInts(w io.Writer, x []int) {
-	fmt.Fprintln(w, strings.Trim(fmt.Sprint(x), "[]"))
-}
-
-func appendFloats(order binary.AppendByteOrder, b []byte, x []float64) []byte {
-	for _, v := range x {
-		b = order.AppendUint64(b, math.Float64bits(v))
-	}
-	return b
-}
-
-func appendInts(order binary.AppendByteOrder, b []byte, x []int) []byte {
-	for _, v := range x {
-		b = order.AppendUint32(b, uint32(v))
-	}
-	return b
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
@@ -21,7 +22,7 @@ func bump(a, b float64) func(x []float64) []float64 {
 }
 
 // bones are surfaces with the places of 12 landmarks.
-func bones(level int) (surfaces []*mesh.Mesh, landmarks [][][]float64) {
+func bones(level int) (surfaces []*mesh.Mesh, landmarks []shape.Shape) {
 	for _, c := range [][2]float64{{0, 0}, {0.1, 0.2}, {-0.2, 0.1}, {0.15, -0.2}} {
 		surfaces = append(surfaces, mesh.Icosphere(level).Map(bump(c[0], c[1])))
 		landmarks = append(landmarks, mesh.Icosphere(0).Map(bump(c[0], c[1])).Vertices)
@@ -54,7 +55,7 @@ func Example() {
 	for i := range semi {
 		semi[i].On = on
 	}
-	var shapes [][][]float64
+	var shapes []shape.Shape
 	for _, x := range landmarks {
 		spline, err := morpho.ThinPlateSpline(template[:12], x)
 		if err != nil {
@@ -90,7 +91,7 @@ func TestSlidingOnMeshes(t *testing.T) {
 		for i := range semi {
 			semi[i].On = on
 		}
-		var shapes [][][]float64
+		var shapes []shape.Shape
 		for _, x := range landmarks {
 			shapes = append(shapes, append(x, expect.Must(morpho.ThinPlateSpline(template[:12], x))(template[12:])...))
 		}

@@ -69,13 +69,7 @@ func (b *stlBuilder) readASCII(in *text.Reader) {
 			count = -1
 		case inside && (word == "outer" && count == 0 || word == "endloop" && count == 3):
 		case inside && word == "vertex" && count >= 0 && count < 3 && len(words) == 4:
-			for a, w := range words[1:] {
-				v, err := text.Number(w)
-				if err != nil {
-					in.Refuse(number, "facet %d, vertex %d: %w", len(b.triangles), count, err)
-				}
-				corners[count][a] = v
-			}
+			corners[count] = [3]float64(coordinates(in, words[1:], "facet %d, vertex %d", len(b.triangles), count))
 			count++
 		default:
 			in.Refuse(again, "%s does not belong here: facet %d of an STL file has a normal, an outer loop and three vertices of three coordinates", text.Clip(line), len(b.triangles))

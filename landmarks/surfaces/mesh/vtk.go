@@ -6,25 +6,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
-)
-
-// vtkTypes are the element types of legacy VTK files.
-var vtkTypes = map[string]numberType{
-	"char": plyTypes["int8"], "unsigned_char": plyTypes["uint8"], "short": plyTypes["int16"], "unsigned_short": plyTypes["uint16"],
-	"int": plyTypes["int32"], "unsigned_int": plyTypes["uint32"], "float": plyTypes["float32"], "double": plyTypes["float64"],
-	"long": int64Type, "unsigned_long": uint64Type, "vtktypeint64": int64Type, "vtktypeuint64": uint64Type, "vtkidtype": plyTypes["int32"],
-	"vtktypeint32": plyTypes["int32"], "vtktypeuint32": plyTypes["uint32"],
-}
-
-var (
-	int64Type  = numberType{8, func(o binary.ByteOrder, b []byte) float64 { return float64(int64(o.Uint64(b))) }}
-	uint64Type = numberType{8, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint64(b)) }}
 )
 
 // readVTK reads a legacy VTK file of PolyData (versions 1 to 5.1), ASCII or BINARY: its points with the polygons, triangle
@@ -98,11 +84,10 @@ func (v *vtkReader) word(what string) string {
 // count reads a number of things.
 func (v *vtkReader) count(what string) int { return v.Count(what, v.word("the number of "+what)) }
 
-func (v *vtkReader) kind() numberType {
+func (v *vtkReader) kind() (t numberType) {
 	word := v.word("a type")
-	t, ok := vtkTypes[strings.ToLower(word)]
-	if !ok {
-		v.Refuse(again, "the type %s is unknown", text.Clip(word))
+	if err := try.Run(func() { t = typeCalled(word, "vtktype") }); err != nil {
+		try.Do(v.Errorf("%w", err))
 	}
 	return t
 }
@@ -153,9 +138,7 @@ func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x
 
 func (v *vtkReader) points(b *builder) {
 	n := v.count("POINTS")
-	v.Spend(input.Numbers, 3*n)
-	var flat []float64
-	v.numbers("POINTS", 3*n, v.kind(), func(_ int, x float64) { flat = append(flat, x) })
+	flat := vtkArray(v, "POINTS", 3*n, v.kind(), asIs)
 	b.vertices = nil
 	for i := range n {
 		b.vertices = append(b.vertices, flat[3*i:3*i+3:3*i+3])
@@ -173,7 +156,7 @@ func (v *vtkReader) cells(section string, b *builder) {
 			if err != nil || strings.ToUpper(word) != head {
 				v.Refuse(again, "%s: %s where %s belongs", section, text.Clip(word), head)
 			}
-			arrays[k] = v.ints(section+" "+head, []int{n, size}[k], v.kind())
+			arrays[k] = vtkArray(v, section+" "+head, []int{n, size}[k], v.kind(), vertexNumber)
 		}
 		if n == 0 {
 			return
@@ -186,7 +169,7 @@ func (v *vtkReader) cells(section string, b *builder) {
 		}
 		return
 	}
-	flat := v.ints(section, size, plyTypes["int32"])
+	flat := vtkArray(v, section, size, numberTypes["int"], vertexNumber)
 	for i := range n {
 		if len(flat) == 0 || flat[0] < 0 || flat[0] >= len(flat) {
 			v.Refuse(again, "cell %d of %d of %s does not fit into its %d numbers", i, n, section, size)
@@ -199,18 +182,19 @@ func (v *vtkReader) cells(section string, b *builder) {
 	}
 }
 
-func (v *vtkReader) ints(what string, n int, t numberType) []int {
+// vtkArray reads n converted numbers; the first that is none is refused behind the last.
+func vtkArray[T any](v *vtkReader, what string, n int, t numberType, convert func(float64) (T, error)) (out []T) {
 	v.Spend(input.Numbers, n)
-	var out []int
-	bad := -1
+	var wrong error
 	v.numbers(what, n, t, func(i int, x float64) {
-		if bad < 0 && (x != math.Trunc(x) || x < 0 || x > math.MaxInt32) {
-			bad = i
+		y, err := convert(x)
+		if err != nil && wrong == nil {
+			wrong = fmt.Errorf("number %d of %s: %w", i, what, err)
 		}
-		out = append(out, int(x))
+		out = append(out, y)
 	})
-	if bad >= 0 {
-		v.Refuse(again, "number %d of %s is no number of a vertex or cell", bad, what)
+	if wrong != nil {
+		try.Do(v.Errorf("%w", wrong))
 	}
 	return out
 }
@@ -284,39 +268,15 @@ func (v *vtkReader) strings(n int) {
 	}
 }
 
-// writeVTK writes a legacy VTK file, version 3.0, as ASCII or BigEndian (BINARY); the vertices of a curve in the plane get z = 0.
-func writeVTK(w io.Writer, m *Mesh, e Encoding) error {
-	if err := m.wellFormed(); err != nil {
-		return err
+// writeVTK writes a legacy VTK file, version 3.0, BINARY; the vertices of a curve in the plane get z = 0.
+func writeVTK(out *bufio.Writer, m *Mesh) {
+	fmt.Fprintf(out, "# vtk DataFile Version 3.0\nmesh\nBINARY\nDATASET POLYDATA\nPOINTS %d double\n", len(m.Vertices))
+	for _, x := range spatial(m.Vertices) {
+		out.Write(appendFloats(binary.BigEndian, nil, x))
 	}
-	kind := "ASCII"
-	switch e {
-	case ASCII:
-	case BigEndian:
-		kind = "BINARY"
-	default:
-		return text.Advise("choose another encoding", "a legacy VTK file has no encoding %v", e)
-	}
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "# vtk DataFile Version 3.0\nmesh\n%s\nDATASET POLYDATA\nPOINTS %d double\n", kind, len(m.Vertices))
-	for _, x := range m.Vertices {
-		y := inSpace(x)
-		if e == ASCII {
-			writeFloats(out, y[:])
-		} else {
-			out.Write(appendFloats(binary.BigEndian, nil, y[:]))
-		}
-	}
-	section := map[int]string{2: "LINES", 3: "POLYGONS"}[m.order()]
-	fmt.Fprintf(out, "\n%s %d %d\n", section, len(m.Cells), len(m.Cells)*(1+m.order()))
+	fmt.Fprintf(out, "\n%s %d %d\n", map[int]string{2: "LINES", 3: "POLYGONS"}[m.order()], len(m.Cells), len(m.Cells)*(1+m.order()))
 	for _, c := range m.Cells {
-		row := append([]int{len(c)}, c...)
-		if e == ASCII {
-			writeInts(out, row)
-		} else {
-			out.Write(appendInts(binary.BigEndian, nil, row))
-		}
+		out.Write(appendInts(binary.BigEndian, nil, append([]int{len(c)}, c...)))
 	}
 	fmt.Fprintln(out)
-	return out.Flush()
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,13 +19,6 @@ import (
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
-
-// vtpTypes are the element types of XML VTK files.
-var vtpTypes = map[string]numberType{
-	"Int8": plyTypes["int8"], "UInt8": plyTypes["uint8"], "Int16": plyTypes["int16"], "UInt16": plyTypes["uint16"],
-	"Int32": plyTypes["int32"], "UInt32": plyTypes["uint32"], "Float32": plyTypes["float32"], "Float64": plyTypes["float64"],
-	"Int64": int64Type, "UInt64": uint64Type,
-}
 
 // vtpFile is what of a file applies to all its arrays.
 type vtpFile struct {
@@ -78,7 +72,7 @@ func readVTP(r io.Reader, name string) (_ *Mesh, err error) {
 // parseVTP reads points and cells, and on request the data of points.
 func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 	all, within := wholeFile(r, name)
-	f := &vtpFile{numbers: within, header: plyTypes["uint32"]}
+	f := &vtpFile{numbers: within}
 	// Raw appended data are no XML: the parser gets what stands before them.
 	xmlPart := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
@@ -103,25 +97,13 @@ func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 	if doc.Type != "PolyData" {
 		text.Refuse("save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	}
-	switch doc.ByteOrder {
-	case "", "LittleEndian":
-	case "BigEndian":
-		f.order = binary.BigEndian
-	default:
-		text.Refuse(again, "%s: byte_order %s is unknown", name, text.Clip(doc.ByteOrder))
-	}
-	switch doc.HeaderType {
-	case "", "UInt32":
-	case "UInt64":
-		f.header = uint64Type
-	default:
+	try.Do(try.Name(try.Run(func() { f.order = byteOrder("byte_order", doc.ByteOrder) }), "%s", name))
+	f.header = numberTypes[map[string]string{"": "uint32", "UInt32": "uint32", "UInt64": "uint64"}[doc.HeaderType]]
+	f.compressed = doc.Compressor != ""
+	switch {
+	case f.header.size == 0:
 		text.Refuse(again, "%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
-	}
-	switch doc.Compressor {
-	case "":
-	case "vtkZLibDataCompressor":
-		f.compressed = true
-	default:
+	case f.compressed && doc.Compressor != "vtkZLibDataCompressor":
 		text.Refuse("save the file with it or uncompressed", "%s: compressor %s: only vtkZLibDataCompressor is read", name, text.Clip(doc.Compressor))
 	}
 	b := builder{in: f}
@@ -234,10 +216,7 @@ func array[T any](f *vtpFile, a *vtpArray, what string, convert func(float64) (T
 }
 
 func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) []T {
-	t, ok := vtpTypes[a.Type]
-	if !ok {
-		text.Refuse(again, "the type %s is unknown", text.Clip(a.Type))
-	}
+	t := typeCalled(a.Type, "")
 	var r io.Reader
 	switch a.Format {
 	case "ascii":
@@ -335,38 +314,44 @@ func (u *unpacker) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writeVTP writes an XML VTK file of PolyData: ASCII, Base64, AppendedBase64 or AppendedRaw, the latter three also with Zlib.
-// The vertices of a curve in the plane get z = 0. Fields become its PointData.
-func writeVTP(w io.Writer, m *Mesh, e Encoding, fields ...Field) error {
-	if err := m.wellFormed(); err != nil {
-		return err
-	}
+// writeVTP writes an XML VTK file of PolyData with compressed arrays behind it in base64. The vertices of a curve in the plane get z = 0. Fields become
+// its PointData.
+func writeVTP(out *bufio.Writer, m *Mesh, fields ...Field) {
 	section := "Lines"
 	if m.order() == 3 {
 		section = "Polys"
 	}
-	return writePolyData(w, m.Vertices, section, m.Cells, e, fields)
+	writePolyData(out, m.Vertices, section, m.Cells, fields)
 }
 
-// writePolyData writes points with the cells of one section: Verts, Lines or Polys.
-func writePolyData(w io.Writer, points [][]float64, section string, cells [][]int, e Encoding, fields []Field) (err error) {
+// writePolyData writes points with the cells of one section: Verts, Lines or Polys. It ends with an error if a field is not one of these points.
+func writePolyData(out *bufio.Writer, points [][]float64, section string, cells [][]int, fields []Field) {
 	for _, f := range fields {
-		if err := f.check(len(points)); err != nil {
-			return err
+		try.Do(f.check(len(points)))
+	}
+	var appended strings.Builder
+	array := func(attributes string, data []byte) {
+		fmt.Fprintf(out, "<DataArray %s format=\"appended\" offset=\"%d\"/>\n", attributes, appended.Len())
+		var packed bytes.Buffer
+		z := zlib.NewWriter(&packed)
+		z.Write(data)
+		try.Do(z.Close())
+		var sizes []byte // of a single block
+		for _, v := range []int{1, len(data), len(data), packed.Len()} {
+			sizes = binary.LittleEndian.AppendUint64(sizes, uint64(v))
 		}
+		appended.WriteString(base64.StdEncoding.EncodeToString(sizes) + base64.StdEncoding.EncodeToString(packed.Bytes()))
 	}
-	kind, compressed := e&^Zlib, e&Zlib != 0
-	if kind == LittleEndian || kind == BigEndian || kind > AppendedRaw || kind == ASCII && compressed {
-		return text.Advise("choose another encoding", "an XML VTK file has no encoding %v", e)
+	floats := func(name string, rows [][]float64) {
+		var escaped bytes.Buffer
+		try.Do(xml.EscapeText(&escaped, []byte(name)))
+		if len(rows[0]) == 2 { // a vector
+			rows = spatial(rows)
+		}
+		array(fmt.Sprintf(`type="Float64" Name="%s" NumberOfComponents="%d"`, escaped.String(), len(rows[0])),
+			appendFloats(binary.LittleEndian, nil, slices.Concat(rows...)))
 	}
-	defer try.Catch(&err)
-	out := &vtpWriter{Writer: bufio.NewWriter(w), kind: kind, compressed: compressed}
-	compressor := ""
-	if compressed {
-		compressor = ` compressor="vtkZLibDataCompressor"`
-	}
-	fmt.Fprintf(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\"%s>\n<PolyData>\n", compressor)
-	fmt.Fprintf(out, "<Piece NumberOfPoints=\"%d\"", len(points))
+	fmt.Fprintf(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n<PolyData>\n<Piece NumberOfPoints=\"%d\"", len(points))
 	for _, name := range []string{"Verts", "Lines", "Strips", "Polys"} {
 		n := 0
 		if name == section {
@@ -378,98 +363,23 @@ func writePolyData(w io.Writer, points [][]float64, section string, cells [][]in
 	if len(fields) > 0 {
 		fmt.Fprintln(out, "<PointData>")
 		for _, f := range fields {
-			values := f.Values
-			if len(values[0]) == 2 { // a vector
-				values = spatial(values)
-			}
-			out.floats(f.Name, values)
+			floats(f.Name, f.Values)
 		}
 		fmt.Fprintln(out, "</PointData>")
 	}
 	fmt.Fprintln(out, "<Points>")
-	out.floats("Points", spatial(points))
+	floats("Points", points)
 	fmt.Fprintf(out, "</Points>\n<%s>\n", section)
-	var connectivity, offsets []int
+	var connectivity, offsets []byte
+	end := 0
 	for _, c := range cells {
-		connectivity = append(connectivity, c...)
-		offsets = append(offsets, len(connectivity))
-	}
-	out.ints("connectivity", connectivity)
-	out.ints("offsets", offsets)
-	fmt.Fprintf(out, "</%s>\n</Piece>\n</PolyData>\n", section)
-	if encoding := map[Encoding]string{AppendedBase64: "base64", AppendedRaw: "raw"}[kind]; encoding != "" {
-		fmt.Fprintf(out, "<AppendedData encoding=\"%s\">\n_%s\n</AppendedData>\n", encoding, out.appended.Bytes())
-	}
-	fmt.Fprintln(out, "</VTKFile>")
-	return out.Flush()
-}
-
-// vtpWriter writes arrays in an encoding. Appended ones are collected.
-type vtpWriter struct {
-	*bufio.Writer
-	kind       Encoding
-	compressed bool
-	appended   bytes.Buffer
-}
-
-// floats writes rows of coordinates.
-func (w *vtpWriter) floats(name string, rows [][]float64) {
-	var escaped, ascii bytes.Buffer
-	try.Do(xml.EscapeText(&escaped, []byte(name)))
-	var data []byte
-	for _, row := range rows {
-		data = appendFloats(binary.LittleEndian, data, row)
-		if w.kind == ASCII {
-			writeFloats(&ascii, row)
+		for _, v := range c {
+			connectivity = binary.LittleEndian.AppendUint64(connectivity, uint64(v))
 		}
+		end += len(c)
+		offsets = binary.LittleEndian.AppendUint64(offsets, uint64(end))
 	}
-	w.array(fmt.Sprintf(`type="Float64" Name="%s" NumberOfComponents="%d"`, escaped.String(), len(rows[0])), ascii.String(), data)
-}
-
-func (w *vtpWriter) ints(name string, values []int) {
-	var data []byte
-	for _, v := range values {
-		data = binary.LittleEndian.AppendUint64(data, uint64(v))
-	}
-	ascii := ""
-	if w.kind == ASCII {
-		ascii = strings.Trim(fmt.Sprint(values), "[]") + "\n"
-	}
-	w.array(fmt.Sprintf(`type="Int64" Name="%s"`, name), ascii, data)
-}
-
-// array writes an array: its text, or its bytes behind their number; of compressed ones behind the numbers of a single block.
-func (w *vtpWriter) array(attributes, ascii string, data []byte) {
-	if w.kind == ASCII {
-		fmt.Fprintf(w, "<DataArray %s format=\"ascii\">\n%s</DataArray>\n", attributes, ascii)
-		return
-	}
-	sizes, body := []int{len(data)}, data
-	if w.compressed {
-		var packed bytes.Buffer
-		z := zlib.NewWriter(&packed)
-		z.Write(data)
-		try.Do(z.Close())
-		sizes, body = []int{1, len(data), len(data), packed.Len()}, packed.Bytes()
-	}
-	var header []byte
-	for _, v := range sizes {
-		header = binary.LittleEndian.AppendUint64(header, uint64(v))
-	}
-	if w.kind != AppendedRaw {
-		// The sizes of compressed blocks are encoded by themselves, those of plain data with them.
-		encode := func(b []byte) []byte { return base64.StdEncoding.AppendEncode(nil, b) }
-		if w.compressed {
-			header, body = encode(header), encode(body)
-		} else {
-			header, body = nil, encode(append(header, body...))
-		}
-	}
-	if w.kind == Base64 {
-		fmt.Fprintf(w, "<DataArray %s format=\"binary\">%s%s</DataArray>\n", attributes, header, body)
-		return
-	}
-	fmt.Fprintf(w, "<DataArray %s format=\"appended\" offset=\"%d\"/>\n", attributes, w.appended.Len())
-	w.appended.Write(header)
-	w.appended.Write(body)
+	array(`type="Int64" Name="connectivity"`, connectivity)
+	array(`type="Int64" Name="offsets"`, offsets)
+	fmt.Fprintf(out, "</%s>\n</Piece>\n</PolyData>\n<AppendedData encoding=\"base64\">\n_%s\n</AppendedData>\n</VTKFile>\n", section, appended.String())
 }

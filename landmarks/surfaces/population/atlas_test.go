@@ -70,7 +70,7 @@ func generator() known {
 		}
 		n := 40 + r.IntN(25)
 		g := expect.Must(space.Shoot(k.controls, p))
-		path := expect.Must(space.Carry(g, outline(n, r.Float64())))
+		path := expect.Must(space.Transform(g, outline(n, r.Float64())))
 		k.subjects = append(k.subjects, []*mesh.Mesh{mesh.Curve(path[len(path)-1], true)})
 	}
 	k.model = population.Model{Space: space, Objects: []population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.3)}, Noise: 0.3}}}
@@ -103,7 +103,7 @@ func TestAtlasRecovers(t *testing.T) {
 	t.Parallel()
 	k := generator()
 	var found []*population.Atlas
-	var first [][][]float64
+	var first []geom.Shape
 	for _, run := range []struct {
 		start     int
 		tolerance float64

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"anatomy/geom"
 	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/text"
@@ -131,7 +132,7 @@ func (m Model) checkNormBounds(name string, s, other []*mesh.Mesh) {
 }
 
 // checkBounds returns an error if the sums of a kernel hold in a box only in which points are not.
-func checkBounds(k kernels.Kernel, points ...[][]float64) error {
+func checkBounds(k kernels.Kernel, points ...geom.Shape) error {
 	if k, bounded := k.(kernels.Bounded); bounded {
 		return k.Fits(slices.Concat(points...))
 	}

@@ -145,18 +145,16 @@ func (c *carrier) priors(points [][]float64, pulls *mat.Dense, reach float64) []
 				part.Product(own.T(), p.vertices, own)
 				signal.Add(signal, &part)
 			}
-			var eigen mat.EigenSym
-			eigen.Factorize(symmetric(signal), true)
-			var axes, along mat.Dense
-			eigen.VectorsTo(&axes)
-			along.Mul(data, &axes)
+			signals, axes := eigen(symmetric(signal))
+			var along mat.Dense
+			along.Mul(data, axes)
 			squares := make([]float64, observed)
 			for i := range n {
 				for j, t := range along.RawRowView(i) {
 					squares[j] += t * t
 				}
 			}
-			p.variance, p.noise, p.logarithm = likeliest(eigen.Values(nil), squares, float64(n))
+			p.variance, p.noise, p.logarithm = likeliest(signals, squares, float64(n))
 		}
 		top = math.Max(top, p.logarithm)
 		out = append(out, p)
@@ -200,14 +198,11 @@ func (c *carrier) observed(pulls *mat.Dense, reach, least float64) (data, functi
 	// With K = L Lᵀ and the eigenvectors q of L⁻¹ H L⁻ᵀ, φ = L⁻ᵀ q.
 	var lower mat.TriDense
 	factorKernel(c.hessian.kernel.SliceSym(0, m), 1e-6*c.hessian.kernel.At(0, 0)).LTo(&lower)
-	var half, whole, axes, directions mat.Dense
+	var half, whole, directions mat.Dense
 	try.Do(conditioned(half.Solve(&lower, &own)))
 	try.Do(conditioned(whole.Solve(&lower, half.T())))
-	var eigen mat.EigenSym
-	eigen.Factorize(symmetric(&whole), true)
-	eigen.VectorsTo(&axes)
+	values, axes := eigen(symmetric(&whole))
 	first := 0
-	values := eigen.Values(nil)
 	for first < m && values[first]/(1+values[first]) < least {
 		first++
 	}

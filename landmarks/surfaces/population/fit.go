@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -138,7 +138,7 @@ func (f *fit) dataTermsGraph(in []*Node) []*Node {
 	q, p, z, precision, subjects := in[0], in[1], in[2], in[3], in[4:]
 	batch := p.Shape().Dim(0)
 	qs, zs := BroadcastPrefix(q, batch), BroadcastPrefix(z, batch)
-	end := f.Space.CarryOnGraph(qs, p, zs)
+	end := f.Space.TransformOnGraph(qs, p, zs)
 	all := f.mismatches(end, subjects)
 	by := []*Node{p, zs}
 	if f.Free {
@@ -278,7 +278,7 @@ func (f *fit) split(x []float64) (vertices []float64, coefficients [][]float64, 
 		x = x[k:]
 	}
 	if !f.Free {
-		x = geom.Numbers(geom.Shape(f.controls))
+		x = shape.Flat(f.controls)
 	}
 	return vertices, coefficients, x
 }

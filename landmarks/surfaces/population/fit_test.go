@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -71,9 +72,9 @@ func somewhere(f *fit) []float64 {
 	for i := range x {
 		x[i] = 0.1 * r.NormFloat64()
 	}
-	floats.Add(x[:f.blocks()[0][1]], geom.Numbers(geom.Shape(mesh.Vertices(f.start))))
+	floats.Add(x[:f.blocks()[0][1]], shape.Flat(mesh.Vertices(f.start)))
 	if f.Free {
-		floats.Add(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(f.controls)))
+		floats.Add(x[f.blocks()[2][0]:], shape.Flat(f.controls))
 	}
 	return x
 }
@@ -95,7 +96,7 @@ func TestObjective(t *testing.T) {
 		want := 0.0
 		for i, s := range subjects {
 			T := mesh.WithVertices(template, m.Space.Point(append([]float64{}, z...)))
-			c := m.Space.Point(append([]float64{}, geom.Numbers(geom.Shape(controls))...))
+			c := m.Space.Point(append([]float64{}, shape.Flat(controls)...))
 			p := m.Space.Point(append([]float64{}, momenta[i]...))
 			k := func(x, y []float64, width float64) float64 {
 				return math.Exp(-math.Pow(floats.Distance(x, y, 2)/width, 2) / 2)
@@ -126,7 +127,7 @@ func TestObjective(t *testing.T) {
 					}
 					return v
 				}
-				moved, pulled := m.Space.Point(geom.Numbers(geom.Shape(c))), m.Space.Point(geom.Numbers(geom.Shape(p)))
+				moved, pulled := m.Space.Point(shape.Flat(c)), m.Space.Point(shape.Flat(p))
 				for a := range c {
 					moved[a], pulled[a] = flow(c[a]), append([]float64{}, p[a]...)
 					for b := range c {

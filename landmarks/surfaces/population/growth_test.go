@@ -34,7 +34,7 @@ func TestGrowthOfOutlines(t *testing.T) {
 		g := expect.Must(space.Shoot(k.controls, p))
 		own := expect.Must(space.Transport(g, growth))[0]
 		velocity := own[len(own)-1]
-		carried := expect.Must(space.Carry(g, k.template.Vertices))
+		carried := expect.Must(space.Transform(g, k.template.Vertices))
 		start := k.template.With(carried[len(carried)-1])
 		momentum := expect.Must(space.Exp(g.End, velocity)).Momentum
 		times := []float64{-0.7, -0.1, 0.8}
@@ -44,7 +44,7 @@ func TestGrowthOfOutlines(t *testing.T) {
 			for a, row := range momentum {
 				scaled[a] = floats.ScaleTo(make([]float64, 2), when, row)
 			}
-			path := expect.Must(space.Carry(expect.Must(space.Shoot(g.End, scaled)), start.Vertices))
+			path := expect.Must(space.Transform(expect.Must(space.Shoot(g.End, scaled)), start.Vertices))
 			shapes = append(shapes, mesh.Curve(path[len(path)-1], true))
 		}
 		r := expect.Must(k.model.Regress([]*mesh.Mesh{start}, g.End, population.Single(shapes), linear.Terms{linear.Covariate("time", times...)}))
@@ -54,7 +54,7 @@ func TestGrowthOfOutlines(t *testing.T) {
 		slopes = append(slopes, []geom.Shape{expect.Must(space.Shoot(r.Atlas.Controls, r.Momenta[0])).Velocity})
 		mean.Momenta = append(mean.Momenta, p)
 	}
-	gathered := expect.Must(stats.Gather(space, mean, slopes))
+	gathered := expect.Must(stats.TransportToMean(space, mean, slopes))
 	for i, v := range gathered {
 		p := expect.Must(space.Exp(k.controls, v[0])).Momentum
 		speed := expect.Must(space.Shoot(k.controls, p)).Length / expect.Must(space.Shoot(k.controls, k.mode)).Length

@@ -132,18 +132,14 @@ func outwards(template []*mesh.Mesh) (all []*mat.Dense) {
 			sizes[v] = 0
 		}
 		for v, square := range squares {
-			root := mat.NewDense(d, d, slices.Concat(identity(d)...))
+			root := dense(identity(d))
 			if sizes[v] > 0 {
 				square.ScaleSym(1/sizes[v], square)
-				var eigen mat.EigenSym
-				eigen.Factorize(square, true)
-				var axes mat.Dense
-				eigen.VectorsTo(&axes)
-				roots := eigen.Values(nil)
+				roots, axes := eigen(square)
 				for k, value := range roots {
 					roots[k] = math.Sqrt(math.Max(0, value))
 				}
-				root.Product(&axes, mat.NewDiagDense(d, roots), axes.T())
+				root.Product(axes, mat.NewDiagDense(d, roots), axes.T())
 			}
 			all = append(all, root)
 		}

@@ -1,7 +1,6 @@
 package population
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -40,15 +39,11 @@ func (f *fit) stiffens() bool { return f.Hypertemplate && f.Space.Manifold.Dim()
 func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 	const free = 0.01 // ε
 	size, n := f.Space.Manifold.Dim(), len(f.design[0])
-	design := mat.NewDense(len(f.design), n, slices.Concat(f.design...))
+	design := dense(f.design)
 	var products mat.Dense
 	products.Mul(design.T(), design)
-	var eigen mat.EigenSym
-	if !eigen.Factorize(symmetric(&products), true) {
-		try.Do(errors.New("the eigenvalues of the design do not converge"))
-	}
-	s := &stiffness{sigma: slices.Clone(f.sigma), turn: &mat.Dense{}}
-	eigen.VectorsTo(s.turn)
+	_, turn := eigen(symmetric(&products))
+	s := &stiffness{sigma: slices.Clone(f.sigma), turn: turn}
 	design.Mul(design, s.turn)
 	var held []*mat.SymDense // H_i
 	for _, own := range resistance {
@@ -82,9 +77,7 @@ func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 		var lower mat.TriDense
 		var half mat.Dense // of B_k (K + …)⁻¹ B_k
 		factor.LTo(&lower)
-		if err := half.Solve(&lower, coupling); err != nil && !errors.As(err, new(mat.Condition)) {
-			panic(err) // the shapes are right
-		}
+		try.Do(conditioned(half.Solve(&lower, coupling)))
 		rest.SymRankK(rest, -1, half.T())
 		s.factors, s.coupling = append(s.factors, factor), append(s.coupling, coupling)
 	}
@@ -228,14 +221,9 @@ func (f *fit) averaged(numbers []float64) []float64 {
 func (f *fit) blocksOf(numbers []float64) (blocks []*mat.SymDense) {
 	d := f.Space.Manifold.D
 	for row := range slices.Chunk(numbers, d*d) {
-		var eigen mat.EigenSym
-		if !eigen.Factorize(symmetric(mat.NewDense(d, d, row)), true) {
-			try.Do(errors.New("the eigenvalues of the second derivatives by a vertex do not converge"))
-		}
-		var vectors mat.Dense
-		eigen.VectorsTo(&vectors)
+		values, vectors := eigen(symmetric(mat.NewDense(d, d, row)))
 		b := mat.NewSymDense(d, nil)
-		for k, l := range eigen.Values(nil) {
+		for k, l := range values {
 			b.SymRankOne(b, math.Max(0, l), vectors.ColView(k))
 		}
 		blocks = append(blocks, b)

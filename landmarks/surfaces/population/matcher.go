@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/landmarks/surfaces/mesh"
@@ -44,7 +45,7 @@ func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects 
 	c.fit = compileFit(m, template, controls, subjects, identity(len(subjects)))
 	c.terms = engine.Compile(c.termsGraph, engine.Name("match"))
 	c.measureSubjects(subjects, 1)
-	z := geom.Numbers(geom.Shape(c.vertices))
+	z := shape.Flat(c.vertices)
 	motions := make([][]float64, c.pose.size())
 	for _, y := range c.vertices {
 		for k, v := range c.pose.derivatives(y) {
@@ -78,7 +79,7 @@ func (c *matcher) termsGraph(in []*Node) []*Node {
 	q, p, z, precision, theta, subject := in[0], in[1], in[2], in[3], in[4], in[5:]
 	turn, shift := c.pose.graph(theta)
 	centre := Const(z.Graph(), [][]float64{c.pose.centre})
-	end := c.Space.CarryOnGraph(q, p, z)
+	end := c.Space.TransformOnGraph(q, p, z)
 	end = Add(Add(linalg.MatMul(Sub(end, centre), linalg.T(turn)), shift), centre)
 	mismatch := Reshape(c.mismatches(BroadcastPrefix(end, 1), subject), -1)
 	return append([]*Node{mismatch}, Gradient(ReduceAllSum(Mul(mismatch, precision)), p, theta)...)
@@ -97,7 +98,7 @@ func (c *matcher) solve(b *mat.Dense) *mat.Dense {
 // evaluate computes the objective of subject k with its gradient.
 func (c *matcher) evaluate(k int, x []float64) *matched {
 	n := len(x) - c.pose.size()
-	out := try.Get(c.terms.Call(append([]any{geom.Numbers(geom.Shape(c.controls)), x[:n], c.vertices, c.precision(), x[n:]}, c.chunks[k].measures...)...))
+	out := try.Get(c.terms.Call(append([]any{shape.Flat(c.controls), x[:n], c.vertices, c.precision(), x[n:]}, c.chunks[k].measures...)...))
 	var motion mat.VecDense
 	motion.MulVec(c.hessian.kernel, mat.NewVecDense(len(x), x))
 	e := &matched{mismatch: slices.Clone(out.Flat(0)), energy: mat.Dot(&motion, mat.NewVecDense(len(x), x)) / 2}

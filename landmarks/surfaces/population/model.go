@@ -60,7 +60,7 @@ func Single(meshes []*mesh.Mesh) [][]*mesh.Mesh {
 type Atlas struct {
 	Template []*mesh.Mesh   // of every object
 	Controls [][]float64    // the control points c, [N][D]
-	Momenta  [][][]float64  // p_i of every subject, [N][D]
+	Momenta  []geom.Shape   // p_i of every subject, [N][D]
 	Deformed [][]*mesh.Mesh // φ_i(T) of every subject, by objects
 
 	Before    [][]float64 // ‖T_o − S_io‖² of every subject and object for the template at the start
@@ -182,6 +182,26 @@ func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option)
 	return out, nil
 }
 
+// Assess returns what a template with control points and momenta is as an atlas of subjects, without a search: its objective, flows and residuals.
+// Template and momenta may be those of another program. Before is that of momenta 0. Status is Converged if Imbalance and Unsettled are at most 0.03.
+// Every object must have a Noise.
+func (m Model) Assess(template []*mesh.Mesh, controls [][]float64, momenta []geom.Shape, subjects [][]*mesh.Mesh) (_ *Atlas, err error) {
+	defer try.Named(&err, "assess")
+	m.check(template, controls, subjects)
+	if len(momenta) != len(subjects) || m.estimatesNoise() {
+		text.Refuse("give one for each, and Noise", "%d momenta of %d subjects, with the noise %s", len(momenta), len(subjects), map[bool]string{true: "open", false: "given"}[m.estimatesNoise()])
+	}
+	f := newFit(m, template, controls, subjects, identity(len(subjects)))
+	defer f.free()
+	a := &Atlas{Noise: f.sigma, Reach: 1, Status: geom.IterationLimit}
+	a.Before = f.evaluate(f.begin(start{template: template, controls: controls})).mismatch
+	f.finish(a, f.at(f.begin(start{template: template, controls: controls, coefficients: momenta})), subjects)
+	if a.Imbalance <= 0.03 && a.Unsettled <= 0.03 {
+		a.Status = geom.Converged
+	}
+	return a, nil
+}
+
 // identity is the design of an atlas of n subjects.
 func identity(n int) [][]float64 {
 	design := make([][]float64, n)
@@ -195,10 +215,10 @@ func identity(n int) [][]float64 {
 // Regression is a template T at the mean of covariates and momenta p_k of deformations with them: the subject whose columns of a linear.Design
 // are c_i is close to T_{c_i}, with T_c = φ_{Σ_k (c_k − c̄_k) p_k}(T).
 type Regression struct {
-	Atlas   *Atlas        // Momenta are p_i = Σ_k (c_ik − c̄_k) p_k, Deformed T_{c_i}, and Objective is Σ_io Mismatch_io/2σ_o² + Σ_i ½ p_iᵀ K p_i/Nρ²
-	Columns []string      // [K], such as "age" and "sex male"
-	Origin  []float64     // [K], c̄_k, the means of the columns
-	Momenta [][][]float64 // [K][N][D], p_k, per unit of the column
+	Atlas   *Atlas       // Momenta are p_i = Σ_k (c_ik − c̄_k) p_k, Deformed T_{c_i}, and Objective is Σ_io Mismatch_io/2σ_o² + Σ_i ½ p_iᵀ K p_i/Nρ²
+	Columns []string     // [K], such as "age" and "sex male"
+	Origin  []float64    // [K], c̄_k, the means of the columns
+	Momenta []geom.Shape // [K][N][D], p_k, per unit of the column
 }
 
 // Regress returns the template and the momenta p_k that minimise Σ_io ‖T_io − S_io‖²/2σ_o² + Σ_i ½ p_iᵀ K(c, c) p_i/N. Here the momentum p_i of
@@ -250,7 +270,7 @@ func (r *Regression) Err() error { return solve.NotNil(r).Atlas.Status.Err(r) }
 func (a *Atlas) Shape(m Model, momentum [][]float64) (_ []*mesh.Mesh, err error) {
 	defer try.Catch(&err)
 	solve.NotNil(a)
-	path := try.Get(m.Space.Carry(try.Get(m.Space.Shoot(a.Controls, momentum)), mesh.Vertices(a.Template)))
+	path := try.Get(m.Space.Transform(try.Get(m.Space.Shoot(a.Controls, momentum)), mesh.Vertices(a.Template)))
 	return mesh.WithVertices(a.Template, path[len(path)-1]), nil
 }
 
@@ -258,7 +278,7 @@ func (a *Atlas) Shape(m Model, momentum [][]float64) (_ []*mesh.Mesh, err error)
 func (a *Atlas) Flow(m Model, momentum [][]float64) (out [][]*mesh.Mesh, err error) {
 	defer try.Catch(&err)
 	solve.NotNil(a)
-	for _, x := range try.Get(m.Space.Carry(try.Get(m.Space.With(geom.Inexact).Shoot(a.Controls, momentum)), mesh.Vertices(a.Template))) {
+	for _, x := range try.Get(m.Space.Transform(try.Get(m.Space.With(geom.FixedSteps).Shoot(a.Controls, momentum)), mesh.Vertices(a.Template))) {
 		out = append(out, mesh.WithVertices(a.Template, x))
 	}
 	return out, nil

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/shape"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -26,7 +26,7 @@ func TestBend(t *testing.T) {
 		f := newFit(m, template, controls, subjects, identity(3))
 		defer f.free()
 		points := mesh.Vertices(template)
-		x := geom.Numbers(geom.Shape(points))
+		x := shape.Flat(points)
 		o := f.dataHessianAt(x)
 
 		// G by single vertices, and J by kernels in plain Go.

@@ -193,8 +193,8 @@ func (c *matcher) compete(poses []Pose, first int) {
 func (c *matcher) back(k int) *Aligned {
 	momenta := len(c.x[k]) - c.pose.size()
 	h := c.pose.at(c.x[k][momenta:])
-	g := try.Get(c.Space.With(geom.Inexact).Shoot(c.controls, c.Space.Point(c.x[k][:momenta])))
-	path := try.Get(c.Space.Carry(g, c.vertices))
+	g := try.Get(c.Space.With(geom.FixedSteps).Shoot(c.controls, c.Space.Point(c.x[k][:momenta])))
+	path := try.Get(c.Space.Transform(g, c.vertices))
 	ends := path[len(path)-1]
 	for i, x := range ends {
 		ends[i] = h.Move(x)

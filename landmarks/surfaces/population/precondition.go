@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/text"
@@ -84,7 +84,7 @@ func (m *metric) squaredNorm(r []float64) float64 {
 
 // commonWeights returns w with Σ_k design_ik w_k = 1 for all i, nil where there is none.
 func commonWeights(rows [][]float64) []float64 {
-	design := mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
+	design := dense(rows)
 	ones := mat.NewVecDense(len(rows), slices.Repeat([]float64{1}, len(rows)))
 	var w, left mat.VecDense
 	if err := w.SolveVec(design, ones); err != nil {
@@ -233,7 +233,7 @@ func (f *fit) curvatures(start *evaluation, wanted func(kind int) bool) (expecte
 			copy(way, smooth)
 			length = floats.Norm(way, math.Inf(1))
 		case b == objects:
-			out := try.Get(f.energy.Call(geom.Numbers(geom.Shape(f.controls)), engine.Unflatten(way, size)))
+			out := try.Get(f.energy.Call(shape.Flat(f.controls), engine.Unflatten(way, size)))
 			length, expected[b] = floats.Norm(out.Flat(1), math.Inf(1)), 2*floats.Sum(out.Vector(0))
 		}
 		t := 1e-3 * spacing / length

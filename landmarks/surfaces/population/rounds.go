@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
@@ -116,7 +117,7 @@ func (r *Rounds) First() (_ *AtlasRound, err error) {
 	first := &AtlasRound{From: -1, Template: start, Controls: r.fit.controls, Sigma: slices.Clone(r.fit.sigma)}
 	stage := annealing{}
 	if r.model.estimatesNoise() {
-		guess := r.fit.initialNoise(geom.Numbers(geom.Shape(start)))
+		guess := r.fit.initialNoise(shape.Flat(start))
 		for o, object := range r.model.Objects {
 			first.Sigma[o] = cmp.Or(object.Noise, guess[o])
 		}
@@ -131,9 +132,9 @@ func (r *Rounds) First() (_ *AtlasRound, err error) {
 
 // variables are those of the search: the template of a round, and its control points if they are free.
 func (r *Rounds) variables(now *AtlasRound) []float64 {
-	x := geom.Numbers(geom.Shape(now.Template))
+	x := shape.Flat(now.Template)
 	if r.fit.Free {
-		x = slices.Concat(x, geom.Numbers(geom.Shape(now.Controls)))
+		x = slices.Concat(x, shape.Flat(now.Controls))
 	}
 	return x
 }
@@ -175,11 +176,11 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error
 	part := &Part{Round: now.Number, Subject: i, Scale: 1, Square: f.squares}
 	p := make([]float64, f.Space.Manifold.Dim())
 	if before != nil {
-		p, part.Scale, part.Before = f.Space.Vector(before.Momentum), before.Scale, before.Before
+		p, part.Scale, part.Before = shape.Flat(before.Momentum), before.Scale, before.Before
 	}
-	x := slices.Concat(geom.Numbers(geom.Shape(now.Template)), p)
+	x := slices.Concat(shape.Flat(now.Template), p)
 	if f.Free {
-		x = append(x, geom.Numbers(geom.Shape(now.Controls))...)
+		x = append(x, shape.Flat(now.Controls)...)
 	}
 	first := f.at(x)
 	if before == nil {
@@ -241,7 +242,7 @@ func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64) {
 	if out.Infinite {
 		return out, nil
 	}
-	z := geom.Numbers(geom.Shape(now.Template))
+	z := shape.Flat(now.Template)
 	gradient := make([]float64, len(r.variables(now)))
 	apart, mismatch, missed, energy := make([]float64, len(f.Objects)), make([]float64, len(f.Objects)), 0.0, 0.0
 	clear(f.squares)
@@ -308,7 +309,7 @@ func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 	case status == geom.Stalled && now.Goal > 2e-3*r.limits.Tolerance:
 		done, next.Goal = false, now.Goal/10 // what the momenta miss may hide that a step leads down
 	case status == geom.Converged && next.Estimate != nil:
-		e := &evaluation{x: geom.Numbers(geom.Shape(best.Template))}
+		e := &evaluation{x: shape.Flat(best.Template)}
 		for _, p := range own {
 			e.mismatch, e.energy = append(e.mismatch, p.Mismatch), append(e.energy, p.Energy)
 		}
@@ -381,14 +382,14 @@ func (r *Rounds) end(best, next *AtlasRound, parts []*Part, status geom.Status) 
 	f := *r.fit
 	f.sigma, f.last, f.evaluations = best.Sigma, nil, 0
 	f.measureSubjects(r.subjects, 1)
-	x := slices.Clone(geom.Numbers(geom.Shape(best.Template)))
+	x := slices.Clone(shape.Flat(best.Template))
 	a := &Atlas{Noise: best.Sigma, Reach: 1, Iterations: next.Number, Status: status}
 	for _, p := range parts {
-		x = append(x, f.Space.Vector(p.Momentum)...)
+		x = append(x, shape.Flat(p.Momentum)...)
 		a.Before = append(a.Before, p.Before)
 	}
 	if f.Free {
-		x = append(x, geom.Numbers(geom.Shape(best.Controls))...)
+		x = append(x, shape.Flat(best.Controls)...)
 	}
 	if next.Estimate != nil {
 		a.Noise, a.Reach, a.Parts = next.Estimate.Noise, next.Estimate.Reach, next.Estimate.Parts

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -170,7 +171,7 @@ func TestRounds(t *testing.T) {
 		now.Goal = 1e-9
 		at := func(h float64) (*Outcome, []float64) {
 			moved := now
-			moved.Template = r.fit.Space.Point(slices.Clone(geom.Numbers(geom.Shape(now.Template))))
+			moved.Template = r.fit.Space.Point(slices.Clone(shape.Flat(now.Template)))
 			for k, x := range moved.Template {
 				x[0] += h * math.Sin(float64(2*k))
 				x[1] += h * math.Cos(float64(3*k))

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
@@ -40,13 +41,13 @@ func bounded(value float64, gradient []float64) (float64, []float64, error) {
 type start struct {
 	template     []*mesh.Mesh
 	controls     [][]float64
-	coefficients [][][]float64 // nil: they are 0
-	noise        []float64     // of objects whose noise is estimated; nil: see initialNoise
-	flowing      bool          // the template moves in flows only at first
+	coefficients []geom.Shape // nil: they are 0
+	noise        []float64    // of objects whose noise is estimated; nil: see initialNoise
+	flowing      bool         // the template moves in flows only at first
 }
 
 // estimate minimises the objective, and returns what it found with the coefficients.
-func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, [][][]float64) {
+func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, []geom.Shape) {
 	m.check(from.template, from.controls, subjects)
 	for i, p := range from.coefficients {
 		try.Do(m.Space.CheckNumbers(fmt.Sprintf("momentum %d", i), p))
@@ -74,12 +75,12 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 // begin returns the variables at the start, and sets the noise.
 func (f *fit) begin(from start) []float64 {
 	x := make([]float64, f.blocks()[2][1])
-	at := copy(x, geom.Numbers(geom.Shape(mesh.Vertices(from.template))))
+	at := copy(x, shape.Flat(mesh.Vertices(from.template)))
 	for _, p := range from.coefficients {
-		at += copy(x[at:], f.Space.Vector(p))
+		at += copy(x[at:], shape.Flat(p))
 	}
 	if f.Free {
-		copy(x[f.blocks()[2][0]:], geom.Numbers(geom.Shape(from.controls)))
+		copy(x[f.blocks()[2][0]:], shape.Flat(from.controls))
 	}
 	if !f.estimatesNoise() {
 		return x
@@ -209,7 +210,7 @@ func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*
 	}
 	f := newFit(m, template, controls, subjects, identity(1))
 	defer f.free()
-	x := append(slices.Clone(geom.Numbers(geom.Shape(mesh.Vertices(template)))), make([]float64, m.Space.Manifold.Dim())...)
+	x := append(slices.Clone(shape.Flat(mesh.Vertices(template))), make([]float64, m.Space.Manifold.Dim())...)
 	before := f.at(x)
 	f.calibrate(x)
 	found, end := f.match(name, x, 0.003, nil, opts)
@@ -239,7 +240,7 @@ func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) {
 	a.countFolds(a.Template, f.start)
 	f.checkAtlasBounds(a, subjects)
 	for _, p := range a.Momenta {
-		a.Drift = math.Max(a.Drift, try.Get(f.Space.With(geom.Inexact).Shoot(a.Controls, p)).Drift)
+		a.Drift = math.Max(a.Drift, try.Get(f.Space.With(geom.FixedSteps).Shoot(a.Controls, p)).Drift)
 	}
 	if a.Drift > geom.MaxDrift && a.Status == geom.Converged {
 		a.Status = geom.Stalled

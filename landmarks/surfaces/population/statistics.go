@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
@@ -26,37 +27,35 @@ func (a *Atlas) PCA(m Model) (_ *stats.PCA[geom.Shape], err error) {
 	solve.NotNil(a)
 	space := m.Space
 	mean := &stats.Mean[geom.Shape]{Point: a.Controls, Status: a.Status}
-	centre := geom.Numbers(geom.Shape(a.MeanMomentum()))
-	centred := make([][]float64, len(a.Momenta))
-	for i, p := range a.Momenta {
-		mean.Weights = append(mean.Weights, 1/float64(len(a.Momenta)))
-		centred[i] = floats.SubTo(make([]float64, len(centre)), space.Vector(p), centre)
+	centre := a.MeanMomentum()
+	for _, p := range a.Momenta {
+		mean.Weights, mean.Momenta = append(mean.Weights, 1/float64(len(a.Momenta))), append(mean.Momenta, p.Sub(centre))
 	}
 	out := try.Get(engine.Run(func(in []*Node) []*Node {
-		return []*Node{space.Manifold.Sharp(BroadcastPrefix(in[0], len(centred)), in[1])}
-	}, space.Vector(a.Controls), centred))
-	mean.Momenta, mean.Velocities = space.Points(centred), space.Points(out.Matrix(0))
+		return []*Node{space.Manifold.Sharp(BroadcastPrefix(in[0], len(a.Momenta)), in[1])}
+	}, shape.Flat(a.Controls), shape.FlatAll(mean.Momenta)))
+	mean.Velocities = space.Points(out.Matrix(0))
 	return stats.TangentPCA(mean)
 }
 
 // MeanMomentum is p̄ = Σ p_i/N. It is small, not 0: the template is balanced by its smooth displacements, not by momenta.
-func (a *Atlas) MeanMomentum() [][]float64 {
+func (a *Atlas) MeanMomentum() geom.Shape {
 	solve.NotNil(a)
-	centre := make([]float64, len(geom.Numbers(geom.Shape(a.Controls))))
+	sum := geom.Shape(a.Controls).Scale(0)
 	for _, p := range a.Momenta {
-		floats.AddScaled(centre, 1/float64(len(a.Momenta)), geom.Numbers(geom.Shape(p)))
+		sum = sum.Add(p)
 	}
-	return geom.Like(geom.Shape(a.Controls), centre)
+	return sum.Scale(1 / float64(len(a.Momenta)))
 }
 
 // scored is the momentum p̄ + Σ_k s_k u_k.
-func (a *Atlas) momentumOf(modes *stats.PCA[geom.Shape], scores []float64) geom.Vec {
+func (a *Atlas) momentumOf(modes *stats.PCA[geom.Shape], scores []float64) geom.Shape {
 	if len(scores) > len(modes.Momenta) {
 		text.Refuse("give one for each", "%d scores for %d modes", len(scores), len(modes.Momenta))
 	}
-	p := append([]float64{}, geom.Numbers(geom.Shape(a.MeanMomentum()))...)
+	p := a.MeanMomentum()
 	for k, s := range scores {
-		floats.AddScaled(p, s, geom.Numbers(modes.Momenta[k]))
+		p = p.Add(modes.Momenta[k].Scale(s))
 	}
 	return p
 }
@@ -65,7 +64,7 @@ func (a *Atlas) momentumOf(modes *stats.PCA[geom.Shape], scores []float64) geom.
 func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) (_ []*mesh.Mesh, err error) {
 	defer try.Catch(&err)
 	solve.NotNil(a)
-	return a.Shape(m, m.Space.Point(a.momentumOf(modes, scores)))
+	return a.Shape(m, a.momentumOf(modes, scores))
 }
 
 // Mode returns At along mode k, counted from 0, for each number of standard deviations of its scores.
@@ -100,9 +99,9 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 	defer f.free()
 	f.sigma = a.Noise
 	for k := range len(modes.Modes) + 1 {
-		x := append([]float64{}, geom.Numbers(geom.Shape(mesh.Vertices(a.Template)))...)
+		x := append([]float64{}, shape.Flat(mesh.Vertices(a.Template))...)
 		for i := range subjects {
-			x = append(x, a.momentumOf(modes, modes.Scores[i][:k])...)
+			x = append(x, a.momentumOf(modes, modes.Scores[i][:k]).Flat()...)
 		}
 		mean := sums(f.evaluate(x).mismatch)
 		floats.Scale(1/float64(len(subjects)), mean)
@@ -113,12 +112,12 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 
 // Difference is where on the template two groups of subjects differ, at every vertex of every object.
 type Difference struct {
-	Groups       []string      // the two groups, in the order of their first subjects
-	Statistic    [][]float64   // Hotelling's T² of the displacements φ_i(x) − x
-	P            [][]float64   // its p-value, corrected for all vertices: (1 + n)/(1 + N), where n of N permutations have a largest T² that is at least this one
-	Shift        [][][]float64 // the mean displacement of the first group minus that of the second
-	Least        float64       // the least P: that of the hypothesis that the groups differ nowhere
-	Permutations int           // how many were drawn
+	Groups       []string     // the two groups, in the order of their first subjects
+	Statistic    [][]float64  // Hotelling's T² of the displacements φ_i(x) − x
+	P            [][]float64  // its p-value, corrected for all vertices: (1 + n)/(1 + N), where n of N permutations have a largest T² that is at least this one
+	Shift        []geom.Shape // the mean displacement of the first group minus that of the second
+	Least        float64      // the least P: that of the hypothesis that the groups differ nowhere
+	Permutations int          // how many were drawn
 }
 
 // Compare tests at every vertex of the template whether the displacements of two groups of subjects, at least D + 2 in all and
@@ -139,7 +138,7 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Differenc
 		text.Refuse("give at least 2 subjects in each, and more than coordinates in all", "groups of %d and %d, where %d are needed in all", count, n-count, d+2)
 	}
 	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
-	deformed := make([][][]float64, n)
+	deformed := make([]geom.Shape, n)
 	for i, s := range a.Deformed {
 		deformed[i] = mesh.Vertices(s)
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,10 +23,17 @@ import (
 type Template struct {
 	Deformation float64 // width of the deformations, in sizes of the first subject
 	Detail      float64 // width in which shapes are compared, in the same unit
+	Noise       float64 // of the shapes, in multiples of the usual one; 0 means 1
 	Similarity  bool    // subjects are also scaled
 	Tolerance   float64 // of both residuals of population.Atlas
 	Unit        string  // of the coordinates
 	Folder      string  // for files that ParaView shows, if it is not empty
+	Tree        string  // a file with a phylogeny, or several, of the subjects or of values of a column, for the Question
+	Sensitivity bool    // other poses and widths are tried, and what they change is a table
+
+	// Question is what is asked about the momenta at the template: a model, a tree, measurements. Without one, and without covariates of the study, the
+	// document has the template and its modes alone.
+	Question supplement.Question
 }
 
 // atlas is a document as it grows.
@@ -44,11 +52,25 @@ const foldedLimit = 1e-3
 // noMinimum is what a report says about a template whose search has not converged.
 const noMinimum = "The search did not find a minimum. Draw no conclusion from the template, the modes and the deformations below."
 
-// Atlas estimates the template of a study, or its registration or regression, and returns the document about it. It has the errors of Study.Start,
+const finishedStudy = "Template, control points and momenta are those of a finished study of Deformetrica: nothing was searched for."
+
+// Atlas estimates the template of a study, or its registration or regression, and returns the document about it, and what was found. It has the errors of Study.Start,
 // Estimate and Write, and of population.Atlas.PCA and Mode.
-func Atlas(own *study.Study, t Template) (_ *supplement.Document, err error) {
+func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.Atlas, err error) {
 	defer try.Catch(&err)
+	t.check(own)
+	before := *own
+	before.Subjects = slices.Clone(own.Subjects)
 	try.Do(own.Start(t.Deformation, t.Detail, t.Similarity))
+	if t.Noise != 0 && t.Noise != 1 {
+		if !(t.Noise > 0) || math.IsInf(t.Noise, 1) {
+			try.Fail("noise of %g times the usual one: give a positive number", t.Noise)
+		}
+		for o := range own.Model.Objects {
+			own.Model.Objects[o].Noise *= t.Noise
+		}
+		own.Notes = append(own.Notes, fmt.Sprintf("noise=%g multiplies each σ by this number", t.Noise))
+	}
 	a := &atlas{Template: t, own: own, found: try.Get(own.Estimate(solve.Tolerance(t.Tolerance)))}
 	if t.Folder != "" {
 		try.Do(own.Write(t.Folder, a.found))
@@ -57,16 +79,34 @@ func Atlas(own *study.Study, t Template) (_ *supplement.Document, err error) {
 		a.objects = append(a.objects, o.ID)
 	}
 	a.before, a.mismatch = make([]float64, len(a.objects)), make([]float64, len(a.objects))
-	for i := range own.Names {
+	for i, mismatch := range a.found.Mismatch {
 		floats.Add(a.before, a.found.Before[i])
-		floats.Add(a.mismatch, a.found.Mismatch[i])
+		floats.Add(a.mismatch, mismatch)
 	}
-	document := &supplement.Document{Title: "A population", Sections: []supplement.Section{*a.summary(), *a.template()}}
+	document := &supplement.Document{Title: "A population"}
+	if a.asked() {
+		document = a.statistics()
+	}
+	first := ""
+	if len(document.Sections) > 0 {
+		first = document.Sections[0].Title
+	}
+	if a.found.Mismatch == nil { // of a finished study without the meshes of its subjects
+		s := &supplement.Section{Title: "The atlas"}
+		add(s, finishedStudy+" The meshes of the subjects are not there, so how well it fits them is not known.")
+		s.Parts = append(s.Parts, supplement.List(own.Notes))
+		document.Insert(first, *s)
+		return document, a.found, nil
+	}
+	document.Insert(first, *a.summary(), *a.template())
 	if own.Kind == study.Atlas && len(own.Names) > 2 {
-		document.Insert("", *a.modes())
+		document.Insert(first, *a.modes())
+	}
+	if t.Sensitivity {
+		document.Insert(first, *a.sensitivity(&before))
 	}
 	document.Insert("", *a.subjects(), *a.methods())
-	return document, nil
+	return document, a.found, nil
 }
 
 // of is the name of an object after a comma, if it has one.
@@ -80,6 +120,9 @@ func of(object string) string {
 // summary says what was estimated, and whether it can be used.
 func (a *atlas) summary() *supplement.Section {
 	s := &supplement.Section{Title: "Summary"}
+	if a.asked() {
+		s.Title = "The atlas"
+	}
 	switch a.own.Kind {
 	case study.Atlas:
 		add(s, "A template of %d subjects was estimated.", len(a.own.Names))
@@ -93,6 +136,10 @@ func (a *atlas) summary() *supplement.Section {
 			100*a.mismatch[o]/a.before[o], of(object))
 	}
 	f := a.found
+	if a.own.Finished() {
+		add(s, finishedStudy+" Its functional is %.6g. Two residuals are 0 at a minimum: %.3f for the template, in its standard errors, and %.3f for the momenta, relative to them.", f.Objective, f.Imbalance, f.Unsettled)
+		return s
+	}
 	add(s, "The search ended after %d evaluations: %s. Two residuals are 0 at a minimum. The first, %.3f, estimates the distance of the template from the minimum in standard errors of the template. The second, %.3f, is the gradient with respect to the momenta, divided by the momenta.",
 		f.Evaluations, f.Status, f.Imbalance, f.Unsettled)
 	if f.Status == geom.Converged {
@@ -124,8 +171,8 @@ func (a *atlas) template() *supplement.Section {
 		}
 	}
 	figure(s, supplement.Figure{Name: "template", Caption: "(a) The first subject. (b) The template, coloured by the mean displacement of its vertices over the subjects.",
-		Drawing: viz.Row(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]),
-			supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template"))})
+		Drawing: viz.Row(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]).Pose(a.own.Subjects[0][0].Vertices).Camera(-90, 20),
+			supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template").Pose(template[0].Vertices).Camera(-90, 20))})
 	return s
 }
 
@@ -139,11 +186,13 @@ func (a *atlas) modes() *supplement.Section {
 		add(s, "The modes cannot be shown: %s.", err)
 		return s
 	}
-	left := try.Get(a.found.Reconstruction(a.own.Model, modes, a.own.Subjects)) // squared distances that remain after k modes
+	shown := *modes // each takes a flow to every subject
+	shown.Modes = modes.Modes[:min(3, len(modes.Modes))]
+	left := try.Get(a.found.Reconstruction(a.own.Model, &shown, a.own.Subjects)) // squared distances that remain after k modes
 	add(s, "The modes are the principal components of the deformations. The first mode explains %.0f %% of the variance.", 100*modes.Explained[0])
 	figure(s, supplement.Figure{Name: "mode", Caption: "The first mode, from c = −2 to 2 standard deviations. Colours are distances from the mean shape, c = 0.",
 		Drawing: viz.Slider("c", c, func(k int) *viz.Figure {
-			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", distances(mode[k], mode[slices.Index(c, 0)]))
+			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", distances(mode[k], mode[slices.Index(c, 0)])).Pose(mode[slices.Index(c, 0)][0].Vertices).Camera(-90, 20)
 		})})
 	for o, object := range a.objects {
 		var shares []string
@@ -178,7 +227,7 @@ func (a *atlas) subjects() *supplement.Section {
 	}
 	s.Parts = append(s.Parts, t)
 	if a.Folder != "" {
-		add(s, "The folder %s contains the template, the momenta and the flows.", a.Folder)
+		add(s, "The folder %s contains the template, the momenta and the flows.", filepath.Base(a.Folder))
 	}
 	return s
 }
@@ -186,6 +235,9 @@ func (a *atlas) subjects() *supplement.Section {
 // methods says what was chosen, and holds the claims about the template.
 func (a *atlas) methods() *supplement.Section {
 	s := &supplement.Section{Title: "Methods"}
+	if a.asked() {
+		s.Title = "Methods of the atlas"
+	}
 	add(s, "The template and the momenta minimise the sum of two terms: the energy of the deformations, and the squared distance of the deformed template from the subjects in the norm of varifolds. The deformations are geodesic flows of control points. Computed by %s. Choices and repairs:", supplement.Software())
 	sources := supplement.List{"S. Durrleman et al., Morphometry of anatomical shape complexes with dense deformations and sparse parameters, NeuroImage 101, 2014",
 		"N. Charon and A. Trouvé, The varifold representation of nonoriented shapes for diffeomorphic registration, SIAM J. Imaging Sciences 6, 2013"}
@@ -201,10 +253,22 @@ func (a *atlas) methods() *supplement.Section {
 }
 
 // Outlines is a study of closed outlines, one a specimen.
-func Outlines(names []string, outlines [][][]float64) *study.Study {
+func Outlines(names []string, outlines []geom.Shape) *study.Study {
 	s := &study.Study{Names: names}
 	for _, x := range outlines {
 		s.Subjects = append(s.Subjects, []*mesh.Mesh{mesh.Curve(x, true)})
 	}
 	return s
+}
+
+// distances are those of the vertices of two shapes, by objects.
+func distances(a, b []*mesh.Mesh) (all [][]float64) {
+	for o := range a {
+		far := make([]float64, len(a[o].Vertices))
+		for i, x := range a[o].Vertices {
+			far[i] = floats.Distance(x, b[o].Vertices[i], 2)
+		}
+		all = append(all, far)
+	}
+	return all
 }

@@ -22,39 +22,33 @@ import (
 	"anatomy/viz"
 )
 
-// Deformations says how landmarks are deformed, and which deformation is drawn.
-type Deformations struct {
-	Width    float64 // of the Gaussian kernel, relative to the distance between neighbouring landmarks
-	Mismatch float64 // in centroid sizes: such a miss of all landmarks costs as much as a deformation of length 1; 0: exact matches
-	From, To string  // a deformation is drawn between these specimens or groups; empty: chosen by the groups
-}
-
 const sizes = "centroid sizes" // the unit of aligned shapes
 
 // deformed is a sample of landmarks with their mean by deformations.
 type deformed struct {
-	Deformations
+	supplement.Deformations
 	question supplement.Question
 	document *supplement.Document
 	data     *morpho.Dataset
 	grouped  *morpho.Dataset // with the groups of the model if the data have none
 	spacing  float64         // of neighbouring landmarks
 	space    *landmarks.Space
-	mean     *stats.Mean[[][]float64]
-	modes    *stats.PCA[[][]float64]
+	mean     *stats.Mean[geom.Shape]
+	modes    *stats.PCA[geom.Shape]
 	terms    linear.Terms
 }
 
 // Landmarks returns the document of supplement.New, and in it the Fréchet mean of the aligned shapes by deformations with its modes and uncertainty,
 // the model of the question fitted to deformations, and a deformation between groups or specimens. It has the errors of supplement.New, of
 // stats.FrechetMean, stats.TangentPCA and of shapestats.FitRows.
-func Landmarks(d *morpho.Dataset, q supplement.Question, o Deformations) (_ *supplement.Document, err error) {
+func Landmarks(d *morpho.Dataset, q supplement.Question, o supplement.Deformations) (_ *supplement.Document, err error) {
 	defer try.Catch(&err)
 	r := &deformed{Deformations: o, question: q, document: try.Get(supplement.New(d, q))}
 	r.data, r.document.LeftOut = r.document.Data.Distinct(), ""
+	try.Do(o.Check(r.data))
 	aligned := r.document.Aligned
 	if aligned == nil || len(aligned.Mean) > len(r.data.Specimens[0].Points) { // there specimens weigh by their errors, and landmarks may coincide
-		aligned = try.Get(morpho.Procrustes(r.data.Shapes()))
+		aligned = try.Get(r.data.Align())
 	}
 	if r.spacing = morpho.NearestSpacing(aligned.Mean); r.data.Closed {
 		r.spacing = morpho.MeanSpacing(aligned.Mean, true)
@@ -62,7 +56,7 @@ func Landmarks(d *morpho.Dataset, q supplement.Question, o Deformations) (_ *sup
 	r.space = landmarks.New(len(aligned.Mean), len(aligned.Mean[0]), kernels.Gaussian(r.Width*r.spacing), geom.Integrator(ode.RK4, 10))
 	var near []stats.MeanOption
 	if r.Mismatch != 0 {
-		near = append(near, stats.Mismatch(r.Mismatch))
+		near = append(near, stats.RelativeNoise(r.Mismatch))
 	}
 	r.mean = try.Get(stats.FrechetMean(r.space, aligned.Shapes, near...))
 	r.modes = try.Get(stats.TangentPCA(r.mean))
@@ -97,9 +91,9 @@ func (r *deformed) describe(found bool) *supplement.Section {
 	if !found {
 		add(s, "The search for the Fréchet mean ended as %s. Therefore this report shows neither modes nor tests of deformations.", r.mean.Status)
 	}
-	if len(r.mean.Lost) > 0 {
+	if len(r.mean.Unmatched) > 0 {
 		var lost []string
-		for _, i := range r.mean.Lost {
+		for _, i := range r.mean.Unmatched {
 			lost = append(lost, r.data.Names()[i])
 		}
 		add(s, "No smooth deformation was found from the mean to %s. Please look at the order of the landmarks of these specimens. SET=\"without='%s'\" leaves the specimens out.",
@@ -125,9 +119,18 @@ func (r *deformed) variation() supplement.Figure {
 	var panels []*viz.Figure
 	for k := range min(2, len(r.modes.Variances)) {
 		ends := try.Get(r.modes.Mode(r.space, k, -2, 2))
-		panels = append(panels, viz.Fig(r.draw(r.mean.Point).Color(viz.Grey).Label("mean"),
+		layers := []*viz.Layer{r.draw(r.mean.Point).Color(viz.Grey).Label("mean"),
 			r.draw(ends[0]).Color(viz.Blue).Label("−2 standard deviations"),
-			r.draw(ends[1]).Color(viz.Vermilion).Label("2 standard deviations")).
+			r.draw(ends[1]).Color(viz.Vermilion).Label("2 standard deviations")}
+		if !r.data.Closed {
+			way := make([][]float64, len(ends[0])) // dots of three shapes could not be told apart
+			for i := range way {
+				way[i] = floats.SubTo(make([]float64, len(ends[0][i])), ends[1][i], ends[0][i])
+			}
+			layers = []*viz.Layer{viz.Wireframe(ends[0], r.data.Links).Color(viz.Blue).Label("−2 standard deviations"),
+				viz.Arrows(ends[0], way).Color(viz.Vermilion).Label("to 2 standard deviations")}
+		}
+		panels = append(panels, viz.Fig(layers...).
 			NoAxes().Unit(sizes).Title(fmt.Sprintf("(%c) mode %d: %.0f %%", 'a'+k, k+1, 100*r.modes.Explained[k])))
 	}
 	return supplement.Figure{Name: "modes", Drawing: viz.Row(panels...).SharedAxes(), Caption: fmt.Sprintf(
@@ -152,14 +155,21 @@ func (r *deformed) uncertainty() supplement.Figure {
 	f := supplement.Figure{Name: "mean-uncertainty"}
 	about := "coloured by the standard error of each landmark"
 	if dim == 2 {
+		label := "95 % region"
 		about = "with a 95 % confidence region for each landmark, not corrected for their number"
 		factor := try.Get(u.Factor(0.95, dim))
 		times := math.Max(1, math.Round(0.3*r.spacing/(factor*slices.Max(deviations))))
 		if times > 1 {
-			about += fmt.Sprintf(", drawn %g times as large", times)
+			about, label = about+fmt.Sprintf(", drawn %g times as large", times), fmt.Sprintf("95 %% region, ×%g", times)
+		}
+		regions := make([][][]float64, len(blocks))
+		for k, block := range blocks {
+			for _, row := range block {
+				regions[k] = append(regions[k], floats.ScaleTo(make([]float64, dim), times*times*factor*factor, row))
+			}
 		}
 		f.Drawing = viz.Fig(r.draw(r.mean.Point).Color(viz.Grey).Width(1), viz.Points(r.mean.Point).Color(viz.Blue).Label("mean"),
-			viz.Ellipses(r.mean.Point, blocks).Color(viz.Vermilion).Scale(times*factor).Label("95 %")).NoAxes().Unit(sizes)
+			viz.Ellipses(r.mean.Point, regions).Color(viz.Vermilion).Label(label)).NoAxes().Unit(sizes)
 	} else {
 		f.Drawing = viz.Fig(viz.Points(r.mean.Point).ColorBy("standard error (centroid sizes)", deviations...)).NoAxes().Unit(sizes)
 	}
@@ -199,16 +209,15 @@ func (r *deformed) compare() *supplement.Section {
 
 // velocity is the initial velocity that leads from the mean to a specimen, or its average over the specimens of a group. For the empty name, which
 // stands for the mean, it is 0.
-func (r *deformed) velocity(name string) []float64 {
-	total, n := make([]float64, len(r.mean.Point)*len(r.mean.Point[0])), 0.0
+func (r *deformed) velocity(name string) geom.Shape {
+	total, n := r.mean.Point.Scale(0), 0.0
 	for i, s := range r.grouped.Specimens {
 		if s.Group == name && slices.Contains(r.grouped.Groups(), name) || s.Name == name {
-			floats.Add(total, geom.Numbers(r.mean.Velocities[i]))
+			total = total.Add(r.mean.Velocities[i])
 			n++
 		}
 	}
-	floats.Scale(1/math.Max(1, n), total)
-	return total
+	return total.Scale(1 / math.Max(1, n))
 }
 
 // ends are the specimens or groups between which a deformation is drawn, and why.
@@ -240,13 +249,12 @@ func (r *deformed) change() *supplement.Section {
 		towards += ", minus that towards " + from
 	}
 	add(s, "%s", why)
-	change := floats.SubTo(r.velocity(to), r.velocity(to), r.velocity(from))
-	g := try.Get(r.space.Exp(r.mean.Point, geom.Like(r.mean.Point, change)))
+	g := try.Get(r.space.Exp(r.mean.Point, r.velocity(to).Sub(r.velocity(from))))
 	left := viz.Fig(viz.Arrows(g.Start, g.Velocity).Label("initial velocity"), r.draw(g.Start).Color(viz.Blue).Label("mean"))
 	right := viz.Fig(viz.Trajectories(g.Path), r.draw(g.End).Color(viz.Vermilion))
 	flat := len(g.Start[0]) == 2
 	if flat {
-		grid := try.Get(r.space.CarryLines(g, viz.Lattice(30, g.Start, g.End)))
+		grid := try.Get(r.space.TransformLines(g, viz.Lattice(30, g.Start, g.End)))
 		right = viz.Fig(viz.Grid(grid...), r.draw(g.End).Color(viz.Vermilion))
 	}
 	figure(s, supplement.Figure{Name: "change", Cover: true, Caption: fmt.Sprintf("(a) The Fréchet mean with the initial velocity towards %s. (b) The deformation with this velocity; its length is %.3g.", towards, g.Length),

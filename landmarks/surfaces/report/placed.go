@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
@@ -85,8 +86,8 @@ func (p *placed) summary() *supplement.Section {
 	}
 	if slices.Sort(known); len(known) > 0 {
 		typical := slices.Index(p.errors, known[len(known)/2])
-		figure(s, supplement.Figure{Name: "placed", Drawing: viz.Row(p.draw(p.found.Templates[0], "(a) "), p.draw(typical, "(b) ")),
-			Caption: "(a) A template with its digitised landmarks. (b) The subject whose standard error is the median, with the placed landmarks. Each ellipse is computed to contain the true landmark with a probability of 95 %."})
+		figure(s, supplement.Figure{Name: "placed", Drawing: viz.Tiles(2, slices.Concat(p.draw(p.found.Templates[0], "(a) "), p.draw(typical, "(b) "))...),
+			Caption: "(a) A template with its digitised landmarks. (b) The subject whose standard error is the median, with the placed landmarks. Bodies are seen along their shortest main axis, and from above. Each ellipse is computed to contain the true landmark with a probability of 95 %."})
 	}
 	t := &supplement.Table{Name: "subjects", Caption: "The standard error of a subject is the root mean square of those of its landmarks, per direction of the surface.",
 		Header: []string{"subject", "landmarks", supplement.WithUnit("standard error", p.Unit, ""), "places to look at"}}
@@ -102,21 +103,21 @@ func (p *placed) summary() *supplement.Section {
 	return s
 }
 
-// draw draws a subject with its landmarks, and the ellipses of those that were placed.
-func (p *placed) draw(i int, title string) *viz.Figure {
+// draw draws a subject from its sides, with its landmarks, and the ellipses of those that were placed.
+func (p *placed) draw(i int, title string) []*viz.Figure {
 	var layers []*viz.Layer
 	points := viz.Points(p.table.Specimens[i].Points)
 	if slices.Contains(p.found.Templates, i) {
 		layers = append(layers, points.Color(viz.Black).Label("digitised"))
 	} else if p.found.Placed[i] != nil {
-		var rings [][][]float64
+		var rings []geom.Shape
 		for _, mark := range p.found.Placed[i] {
 			ring := mark.Ellipse(0.95, 48)
 			rings = append(rings, append(ring, ring[0]))
 		}
 		layers = append(layers, points.Color(viz.Vermilion).Label("placed"), viz.Lines(rings...).Color(viz.Black).Width(1.5).Label("95 % ellipse"))
 	}
-	return supplement.Bodies(supplement.Drawn(p.meshes[i], p.Unit, "", nil, layers...), p.meshes[i]).Title(title + p.own.Names[i])
+	return supplement.Drawn(p.meshes[i], p.Unit, "", nil, layers...).Title(title + p.own.Names[i]).Sides(p.meshes[i][0].Vertices)
 }
 
 // label is the name of a landmark, or its number.

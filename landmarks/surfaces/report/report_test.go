@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -8,10 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/study"
 )
 
 // words are all paragraphs, warnings and lists of a document.
@@ -37,7 +41,7 @@ func words(d *supplement.Document) string {
 func TestLandmarks(t *testing.T) {
 	heads, q := morpho.Plethodon(), supplement.Question{Model: "species*site", Permutations: 99, Seed: 1}
 	plain := expect.Must(supplement.New(heads, q))
-	d := expect.Must(Landmarks(heads, q, Deformations{Width: 3, Mismatch: 0.1}))
+	d := expect.Must(Landmarks(heads, q, supplement.Deformations{Width: 3, Mismatch: 0.1}))
 	if plain.LeftOut == "" || d.LeftOut != "" || len(d.Figures()) <= len(plain.Figures()) {
 		t.Error(plain.LeftOut, d.LeftOut)
 	}
@@ -66,7 +70,7 @@ func TestLandmarksThatCoincide(t *testing.T) {
 	for i := range heads.Specimens {
 		heads.Specimens[i].Points[6] = slices.Clone(heads.Specimens[i].Points[2])
 	}
-	d := expect.Must(Landmarks(heads, supplement.Question{Permutations: 9, Seed: 1}, Deformations{Width: 3}))
+	d := expect.Must(Landmarks(heads, supplement.Question{Permutations: 9, Seed: 1}, supplement.Deformations{Width: 3}))
 	if n := len(d.Data.Specimens[0].Points); n != 12 {
 		t.Error(n, "landmarks")
 	}
@@ -82,17 +86,105 @@ func TestVerdictsAreNumbers(t *testing.T) {
 	}
 }
 
-// A surface with a border has no ellipsoid; a closed one has, and comes closer to it.
-func TestMesh(t *testing.T) {
-	whole := mesh.Ellipsoid(1.2, 0.75, 0.7, 9, 16).Map(func(x []float64) []float64 { return []float64{x[0], x[1], x[2] * (1 + 0.3*math.Exp(-x[0]*x[0]/0.2))} })
-	d := expect.Must(Mesh(whole, "mm"))
-	rows := expect.Must(d.Table("ellipsoid")).Rows
-	if rows[1][1].Value() >= rows[0][1].Value() || d.LeftOut != "" {
-		t.Error(rows, d.LeftOut)
+// ellipses writes outlines of two diets, whose lengths grow with their sizes, and a table of them, and reads both.
+func ellipses(t *testing.T) *study.Study {
+	t.Helper()
+	folder := t.TempDir()
+	table := "specimen,diet\n"
+	for i := range 8 {
+		size, fat := 10*math.Exp(0.05*float64(i)), 0.2*float64(i%2)
+		var x [][]float64
+		for k := range 14 + i%3 {
+			s, c := math.Sincos(2 * math.Pi * float64(k) / float64(14+i%3))
+			x = append(x, []float64{size * (1.6 + 0.02*float64(i)) * c, size * (0.8 + fat + 0.1*c) * s})
+		}
+		name := string(rune('a' + i))
+		if err := mesh.Write(filepath.Join(folder, name+".ply"), mesh.Curve(x, true)); err != nil {
+			t.Fatal(err)
+		}
+		table += name + "," + []string{"plants", "fish"}[i%2] + "\n"
 	}
-	cut := whole.Copy()
-	cut.Cells = cut.Cells[:len(cut.Cells)/2]
-	if d := expect.Must(Mesh(cut, "")); !strings.Contains(words(d), "Only closed surfaces are compared with an ellipsoid.") {
-		t.Error(words(d))
+	path := filepath.Join(t.TempDir(), "table.csv")
+	if err := os.WriteFile(path, []byte(table), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return expect.Must(expect.Must(study.Read(folder)).ReadCovariates(path))
+}
+
+// The atlas of a folder with a table and a tree gets the chapters of landmarks. The coordinates of subjects have the distances of their momenta, sizes are
+// those of the files, bodies are those that the atlas deforms, and the table of decisions has a row for each.
+func TestAtlasStatistics(t *testing.T) {
+	own := ellipses(t)
+	question := supplement.Question{Model: "size + diet", Tree: "((a:1,b:1):1,((c:1,d:1):1,((e:1,f:1):1,(g:1,h:1):1):1):1);", Permutations: 99, Seed: 1}
+	folder := t.TempDir()
+	d, _, err := Atlas(own, Template{Deformation: 0.8, Detail: 0.4, Similarity: true, Tolerance: 0.05, Folder: folder, Question: question, Sensitivity: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"anova", "signal", "ancestors", "rates", "scores", "distances", "momenta", "subjects"} {
+		expect.Must(d.Table(name))
+	}
+	terms := d.ANOVA.Rows
+	if terms[0].Term != "log size" || terms[1].Term != "diet" || !(terms[1].R2 > 0.3) {
+		t.Errorf("%+v", terms)
+	}
+	decisions := expect.Must(d.Table("sensitivity"))
+	if len(decisions.Rows) != 6 || decisions.Rows[0][3].Value() != terms[0].R2 || decisions.Rows[1][5].Value() == terms[1].R2 {
+		t.Errorf("%v\n%v", decisions.Header, decisions.Rows)
+	}
+	sizes := expect.Must(d.Data.LogSizes())
+	expect.Abs(t, "the ratio of the sizes of e and a", sizes[4]-sizes[0], 0.25, 0.03)
+	for _, name := range []string{"mean_diet_fish.vtp", "component_1_highest.vtp", "template.vtp"} {
+		expect.Must(os.Stat(filepath.Join(folder, name)))
+	}
+	if w := words(d); strings.Contains(w, "Procrustes") || !strings.Contains(w, "lengths of deformations") {
+		t.Error(w)
+	}
+	expect.Refused(t, expect.Error(own.ReadCovariates(filepath.Join(folder, "no.csv"))), "no.csv")
+}
+
+// A finished study of Deformetrica has the statistics of its momenta, with the meshes of its subjects or without them. Their squared distances are those of
+// plain numbers: (p − r)ᵀ K (p − r).
+func TestFinishedStudy(t *testing.T) {
+	folder := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("model.xml", `<model><model-type>DeterministicAtlas</model-type><template><object id="ring"><deformable-object-type>PolyLine</deformable-object-type>
+		<filename>ring.vtk</filename><noise-std>0.3</noise-std><attachment-type>Varifold</attachment-type><kernel-width>1</kernel-width></object></template>
+		<deformation-parameters><kernel-width>2</kernel-width></deformation-parameters></model>`)
+	data, momenta := "<data-set>", "5 2 2\n"
+	p := [][]float64{{0.1, 0, 0, 0.2}, {0, 0.1, 0.1, 0}, {0.3, 0, 0, 0}, {0, 0, 0.1, 0.1}, {0.05, -0.1, 0, 0}}
+	for i, x := range p {
+		data += `<subject id="` + string(rune('a'+i)) + `"><visit id="0"><filename object_id="ring">` + string(rune('a'+i)) + `.vtk</filename></visit></subject>`
+		momenta += fmt.Sprintf("\n%g %g\n%g %g\n", x[0], x[1], x[2], x[3])
+	}
+	put("data_set.xml", data+"</data-set>")
+	put("Atlas_Momentas.txt", momenta)
+	put("Atlas_ControlPoints.txt", "0 0\n1 0\n")
+	if err := mesh.Write(filepath.Join(folder, "ring.vtk"), mesh.Curve([][]float64{{0, 0}, {2, 0}, {2, 1}, {0, 1}}, true)); err != nil {
+		t.Fatal(err)
+	}
+	put("table.csv", "id,diet\na,x\nb,y\nc,x\nd,y\ne,x\n")
+	for _, with := range []bool{false, true} {
+		for i := range p {
+			if m := mesh.Curve([][]float64{{0, 0}, {2, 0.1 * float64(i)}, {2, 1}, {0, 1}}, true); with && mesh.Write(filepath.Join(folder, string(rune('a'+i))+".vtk"), m) != nil {
+				t.Fatal("not written")
+			}
+		}
+		own := expect.Must(expect.Must(study.Read(folder)).ReadCovariates(filepath.Join(folder, "table.csv")))
+		d, _, err := Atlas(own, Template{Deformation: 1, Detail: 1, Tolerance: 0.05, Question: supplement.Question{Model: "diet", Permutations: 9, Seed: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, k := floats.SubTo(make([]float64, 4), p[0], p[3]), math.Exp(-0.25)
+		want := floats.Dot(off, off) + 2*k*(off[0]*off[2]+off[1]*off[3])
+		expect.Rel(t, "squared distance", math.Pow(expect.Must(d.Table("distances")).Rows[0][4].Value(), 2), want, 1e-9)
+		if d.ANOVA == nil || strings.Contains(words(d), "Its functional is") != with {
+			t.Error(words(d))
+		}
 	}
 }

@@ -1,12 +1,14 @@
 package study
 
 import (
+	"cmp"
 	"encoding/xml"
+	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,9 +133,9 @@ const parallelTransport = "paralleltransport" // a model type in lower case
 var unsupported = map[string]string{
 	"affineatlas":               "take population.Align",
 	"principalgeodesicanalysis": "take DeterministicAtlas, then Atlas.PCA",
-	"longitudinalatlas":         "take a Regression of every subject, then stats.Gather: see stats.Grow",
-	"longitudinalregistration":  "take a Regression of every subject, then stats.Gather: see stats.Grow",
-	"shooting":                  "take Space.Shoot and Space.Carry with the momenta",
+	"longitudinalatlas":         "take a Regression of every subject, then stats.TransportToMean: see stats.Grow",
+	"longitudinalregistration":  "take a Regression of every subject, then stats.TransportToMean: see stats.Grow",
+	"shooting":                  "take Space.Shoot and Space.Transform with the momenta",
 	parallelTransport:           "read it by study.ReadParallelTransport, or run `study transport -data FOLDER -out RESULTS`",
 }
 
@@ -148,6 +150,9 @@ var unsupported = map[string]string{
 // or, with use-rk2, of Heun. Control points that are not given stand on its grid over the box of the template, initial-cp-spacing or
 // a kernel-width apart. The gradient of the template is smoothed by the deformation kernel's width times sobolev-kernel-width-ratio.
 // What has no counterpart here, such as step sizes, is passed over and named in Notes. Meshes are cleaned as by Read.
+//
+// Where the momenta and the control points of a finished atlas lie beside model.xml or in its folder output, Estimate returns these with their
+// templates, and searches for nothing. Meshes of subjects may then be missing.
 // ReadParallelTransport reads a study of that model type.
 func readDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
 	if err := try.Run(func() { s = parseDeformetrica(model, dataSet, optimization) }); err != nil {
@@ -165,27 +170,21 @@ func parseDeformetrica(model, dataSet, optimization string) *Study {
 	s := &Study{}
 	kind := strings.ToLower(top.first("model-type"))
 	const bayesian = "bayesianatlas"
-	switch kind {
-	case "registration":
-		s.Kind = Registration
-	case "deterministicatlas", bayesian:
-		s.Kind = Atlas
-	case "regression":
-		s.Kind = Regression
-	case "":
+	var known bool
+	if s.Kind, known = map[string]Kind{"registration": Registration, "deterministicatlas": Atlas, bayesian: Atlas, "regression": Regression}[kind]; kind == "" {
 		refuse("%s: no model-type", model)
-	default:
-		advice := "there are Registration, DeterministicAtlas, BayesianAtlas and Regression"
-		if a, ok := unsupported[kind]; ok {
-			advice = a
-		}
-		refuse("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")), advice)
+	} else if !known {
+		refuse("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")),
+			cmp.Or(unsupported[kind], "there are Registration, DeterministicAtlas, BayesianAtlas and Regression"))
 	}
 	if dataSet == "" {
 		refuse("%s: a study of Deformetrica of the type %s needs data_set.xml beside it", model, s.Kind)
 	}
 	d := readXML(dataSet, "data-set")
 	objects, flow := top.parts(m)
+	if s.Kind == Atlas {
+		s.results = resultsOf(filepath.Dir(model))
+	}
 	all := []*settings{top, flow, options}
 	for _, e := range objects {
 		object := settingsOf(model, e.Inner)
@@ -194,6 +193,9 @@ func parseDeformetrica(model, dataSet, optimization string) *Study {
 	}
 	s.visits(dataSet, d)
 	s.space(top, flow, options)
+	if s.results != nil {
+		s.momenta = readMomenta(s.results["momenta"], s.Controls, len(s.Names))
+	}
 	s.search(options, flow.positive("the deformation", "kernel-width"))
 	s.passedOver(all)
 	return s
@@ -254,7 +256,9 @@ func (s *Study) space(top, flow, options *settings) {
 	}
 	options.first("use-rk2-for-flow")
 	dimension := len(s.Template[0].Vertices[0])
-	if file := top.first("initial-control-points"); file != "" {
+	if file := top.first("initial-control-points"); s.results != nil {
+		s.Controls = readPoints(s.results["controlpoints"], dimension)
+	} else if file != "" {
 		s.Controls = readPoints(beside(top.file, file), dimension)
 	} else {
 		var err error
@@ -308,8 +312,6 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 	name := strings.TrimSpace("the object " + text.Clip(id))
 	what := strings.ToLower(e.first("deformable-object-type"))
 	kind := strings.ToLower(e.first("attachment-type"))
-	order := 3
-	var norm attachment.Norm
 	for _, side := range []struct{ tag, norm string }{{"nonoriented", "varifold"}, {"oriented", "current"}} { // of version 3
 		if strings.HasPrefix(what, side.tag) {
 			what = what[len(side.tag):]
@@ -318,30 +320,23 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 			}
 		}
 	}
-	switch what {
-	case "surfacemesh":
-	case "polyline":
-		order = 2
-	case "landmark", "pointcloud":
+	order := map[string]int{"polyline": 2, "surfacemesh": 3}[what]
+	switch {
+	case what == "landmark" || what == "pointcloud":
 		refuse("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.Mismatch", e.file, text.Clip(what))
-	default:
+	case order == 0:
 		refuse("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", e.file, text.Clip(what))
-	}
-	switch kind {
-	case "current":
-	case "varifold":
-		norm.Varifold = true
-	default:
+	case kind != "current" && kind != "varifold":
 		refuse("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(kind))
 	}
-	norm.Kernel = deformetricaGaussian(e.positive(name, "kernel-width"))
+	norm := attachment.Norm{Kernel: deformetricaGaussian(e.positive(name, "kernel-width")), Varifold: kind == "varifold"}
 	noise := 0.0
 	if e.first("noise-std", "data-sigma") != "" {
 		noise = e.positive(name, "noise-std", "data-sigma")
 	} else if !estimatesNoise {
 		refuse("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
 	}
-	template := s.template(e, name)
+	template := s.template(e, id, name)
 	if got := len(template.Cells[0]); got != order {
 		refuse("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(e.first("filename")), what)
 	}
@@ -350,12 +345,20 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 }
 
 // template reads the mesh of an object with a name.
-func (s *Study) template(e *settings, name string) *mesh.Mesh {
+func (s *Study) template(e *settings, id, name string) *mesh.Mesh {
 	file := e.first("filename")
 	if file == "" {
 		refuse("%s: %s has no filename", e.file, name)
 	}
-	m := try.Get(mesh.Read(beside(e.file, file)))
+	path := beside(e.file, file)
+	if result := s.results["template "+id]; result != "" {
+		path = result
+	} else if result := s.results["template"]; result != "" {
+		path = result
+	} else if s.results != nil {
+		s.note("%s: no estimated template: the initial one is taken, and meshes in figures are deformed from it", cmp.Or(name, "the object"))
+	}
+	m := try.Get(mesh.Read(path))
 	if err := s.clean(file, m); err != nil {
 		refuse("%s: %w", e.file, err)
 	}
@@ -365,6 +368,7 @@ func (s *Study) template(e *settings, name string) *mesh.Mesh {
 // visits reads the subjects: one visit of each, or for a regression the visits of one subject with their ages.
 func (s *Study) visits(dataSet string, d *element) {
 	subjects := 0
+	var absent []string
 	for _, subject := range d.Inner {
 		if subject.name() != "subject" {
 			continue
@@ -383,11 +387,10 @@ func (s *Study) visits(dataSet string, d *element) {
 			for _, e := range visit.Inner {
 				switch e.name() {
 				case "age":
-					v, err := strconv.ParseFloat(e.value(), 64)
-					if err != nil || math.IsInf(v, 0) {
+					var err error
+					if age, err = strconv.ParseFloat(e.value(), 64); err != nil || math.IsInf(age, 0) {
 						refuse("%s: subject %s: the age %s is no number", dataSet, text.Clip(subject.ID), text.Clip(e.value()))
 					}
-					age = v
 				case "filename":
 					files[e.Object] = e.value()
 				}
@@ -402,6 +405,10 @@ func (s *Study) visits(dataSet string, d *element) {
 					refuse("%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID), text.Clip(object.ID))
 				}
 				m, err := mesh.Read(beside(dataSet, file))
+				if s.results != nil && errors.Is(err, os.ErrNotExist) {
+					absent = append(absent, file)
+					continue
+				}
 				if err == nil {
 					err = s.clean(file, m)
 				}
@@ -419,11 +426,12 @@ func (s *Study) visits(dataSet string, d *element) {
 			refuse("%s: subject %s has %d visits, want 1", dataSet, text.Clip(subject.ID), visits)
 		}
 	}
-	if s.Kind == Regression && subjects != 1 {
-		refuse("%s: %d subjects, a Regression has 1: make a study of each", dataSet, subjects)
+	if absent != nil {
+		s.note("%s not there, such as %s: what the subjects look like is not known, and how well the template fits them", text.Counted(len(absent), "meshes are"), absent[0])
+		s.Subjects = make([][]*mesh.Mesh, len(s.Names))
 	}
-	if s.Kind == Registration && subjects != 1 {
-		refuse("%s: %d subjects, a Registration has 1", dataSet, subjects)
+	if s.Kind != Atlas && subjects != 1 {
+		refuse("%s: %d subjects, a %s has 1: make a study of each", dataSet, subjects, s.Kind)
 	}
 }
 
@@ -444,14 +452,7 @@ func readPoints(path string, d int, header ...float64) [][]float64 {
 	defer f.Close()
 	in := text.NewReader(f, path)
 	var points [][]float64
-	for {
-		line, err := in.Line()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			try.Do(in.Broken(err, "points"))
-		}
+	for line := range in.Lines() {
 		var x []float64
 		for _, w := range strings.Fields(line) {
 			v, err := text.Number(w)
@@ -463,7 +464,7 @@ func readPoints(path string, d int, header ...float64) [][]float64 {
 		switch {
 		case len(x) == 0:
 			continue
-		case points == nil && header != nil && slices.Equal(x, header):
+		case points == nil && slices.Equal(x, header):
 			points = [][]float64{}
 			continue
 		case len(x) != d:
@@ -490,7 +491,7 @@ func Grid(points [][]float64, spacing float64) ([][]float64, error) {
 	for axis := range points[0] {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, x := range points {
-			low, high = math.Min(low, x[axis]), math.Max(high, x[axis])
+			low, high = min(low, x[axis]), max(high, x[axis])
 		}
 		steps := math.Floor((high - low) / spacing)
 		if (steps+1)*float64(len(grid)) > maxGrid {
@@ -505,6 +506,38 @@ func Grid(points [][]float64, spacing float64) ([][]float64, error) {
 		grid = next
 	}
 	return grid, nil
+}
+
+// resultFile matches the results of a finished atlas: those of Deformetrica 3, such as Atlas_Momentas.txt, and 4, such as
+// DeterministicAtlas__EstimatedParameters__Template_skull.vtk.
+var resultFile = regexp.MustCompile(`(?i)_(momenta|controlpoints|template)s?(?:_(.*))?\.(?:txt|vtk|vtp|ply|obj)$`)
+
+// resultsOf returns the files of a finished atlas in a folder or in its folder output, by what they are; nil without momenta and control points.
+func resultsOf(folder string) map[string]string {
+	for _, folder := range []string{filepath.Join(folder, "output"), folder} {
+		entries, found := []os.DirEntry(nil), map[string]string{}
+		entries, _ = os.ReadDir(folder)
+		for _, e := range entries {
+			if match := resultFile.FindStringSubmatch(e.Name()); match != nil {
+				found[strings.TrimSpace(strings.ToLower(match[1])+" "+match[2])] = filepath.Join(folder, e.Name())
+			}
+		}
+		if found["momenta"] != "" && found["controlpoints"] != "" {
+			return found
+		}
+	}
+	return nil
+}
+
+// readMomenta reads the momenta of subjects as numbers, one control point per line, perhaps after a line with the numbers of subjects, of control
+// points and of coordinates.
+func readMomenta(path string, controls [][]float64, subjects int) []geom.Shape {
+	n, d := len(controls), len(controls[0])
+	p := readPoints(path, d, float64(subjects), float64(n), float64(d))
+	if len(p) != subjects*n {
+		refuse("%s: %d vectors, and there are %d control points of %s", path, len(p), n, text.Counted(subjects, "subjects"))
+	}
+	return slices.Collect(slices.Chunk(geom.Shape(p), n))
 }
 
 // names of the files of a study, as its documentation and its users spell them.

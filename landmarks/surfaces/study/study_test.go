@@ -200,7 +200,7 @@ func TestDeformetrica(t *testing.T) {
 	}
 
 	for what, c := range map[string][]string{
-		"LongitudinalAtlas: stats.Gather":          {"DeterministicAtlas", "LongitudinalAtlas"},
+		"LongitudinalAtlas: stats.TransportToMean": {"DeterministicAtlas", "LongitudinalAtlas"},
 		"Mystery: there are Registration":          {"DeterministicAtlas", "Mystery"},
 		"no model-type":                            {"<model-type>DeterministicAtlas</model-type>", ""},
 		"two objects have the id: mandible":        {"</object>", "</object><object id=\"mandible\"></object>"},
@@ -220,8 +220,8 @@ func TestDeformetrica(t *testing.T) {
 		"subject: no filename of the object":       {"object_id=\"mandible\">data/a", "object_id=\"x\">data/a"},
 		"no filename of the object: suture":        both[:2],
 		"suture: has no noise-std":                 {both[0], strings.Replace(both[1], "noise-std", "noise", 2)},
-		"2 subjects: a Registration has 1":         {"DeterministicAtlas", "Registration"},
-		"2 subjects: a Regression has 1":           {"DeterministicAtlas", "Regression", "<age>1</age>", "<age>1</age>", "data/b.vtk</filename>", "data/b.vtk</filename><age>2</age>"},
+		"2 subjects, a registration has 1":         {"DeterministicAtlas", "Registration"},
+		"2 subjects, a regression has 1":           {"DeterministicAtlas", "Regression", "<age>1</age>", "<age>1</age>", "data/b.vtk</filename>", "data/b.vtk</filename><age>2</age>"},
 		"no age: Regression needs":                 {"DeterministicAtlas", "Regression"},
 		"a spacing of 0: positive":                 {"<dimension>3</dimension>", "<initial-cp-spacing>0</initial-cp-spacing>"},
 		"more than 20000 points: spacing":          {"<dimension>3</dimension>", "<initial-cp-spacing>0.001</initial-cp-spacing>"},

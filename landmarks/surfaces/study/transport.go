@@ -1,10 +1,8 @@
 package study
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,10 +91,10 @@ func (t *ParallelTransport) until(end float64) (out []Prediction, err error) {
 	space := t.Space.With(geom.Integrator(t.Space.Method(), steps))
 	path := try.Get(space.Shoot(t.Controls, scaled(t.Momentum, duration)))
 	moved := try.Get(space.Transport(path, t.Velocity))[0]
-	shapes := try.Get(space.Carry(path, mesh.Vertices(t.Template)))
+	shapes := try.Get(space.Transform(path, mesh.Vertices(t.Template)))
 	for k, controls := range path.Path {
 		to := try.Get(t.Space.Exp(controls, moved[k]))
-		subject := try.Get(t.Space.Carry(to, shapes[k]))
+		subject := try.Get(t.Space.Transform(to, shapes[k]))
 		out = append(out, Prediction{
 			Time:     t.At + duration*float64(k)/float64(steps),
 			Template: mesh.WithVertices(t.Template, shapes[k]), Subject: mesh.WithVertices(t.Template, subject[len(subject)-1]),
@@ -110,32 +108,24 @@ func (t *ParallelTransport) until(end float64) (out []Prediction, err error) {
 // Write writes predictions for ParaView into a folder, which it makes: the template and the subject in time as the sequences template.pvd and
 // subject.pvd, of an object with a name template_NAME.pvd and subject_NAME.pvd, and the control points with both momenta at each time as
 // controls_0000.vtp, controls_0001.vtp, and so on. Files of these names are replaced, others stay.
-func (t *ParallelTransport) Write(folder string, predictions []Prediction) error {
-	files, err := Files([]string{"template", "subject"}, t.Objects)
-	if err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	if err := os.Mkdir(folder, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
+func (t *ParallelTransport) Write(folder string, predictions []Prediction) (err error) {
+	defer try.Named(&err, "write")
+	files := try.Get(Files([]string{"template", "subject"}, t.Objects))
+	makeFolder(folder)
 	for o := range t.Template {
-		var template, subject []mesh.Moment
+		var moments [2][]mesh.Moment
 		for _, p := range predictions {
-			template = append(template, mesh.Moment{Time: p.Time, Mesh: p.Template[o]})
-			subject = append(subject, mesh.Moment{Time: p.Time, Mesh: p.Subject[o]})
-		}
-		for k, moments := range [][]mesh.Moment{template, subject} {
-			if err := mesh.WriteSequence(filepath.Join(folder, files[k][o]+".pvd"), moments); err != nil {
-				return err
+			for k, shape := range [][]*mesh.Mesh{p.Template, p.Subject} {
+				moments[k] = append(moments[k], mesh.Moment{Time: p.Time, Mesh: shape[o]})
 			}
+		}
+		for k := range moments {
+			try.Do(mesh.WriteSequence(filepath.Join(folder, files[k][o]+".pvd"), moments[k]))
 		}
 	}
 	for k, p := range predictions {
-		path := filepath.Join(folder, fmt.Sprintf("controls_%04d.vtp", k))
-		momenta := []mesh.Field{{Name: "momentum", Values: p.Momentum}, {Name: "momentum to the subject", Values: p.Deforming}}
-		if err := mesh.WritePoints(path, p.Controls, momenta...); err != nil {
-			return err
-		}
+		try.Do(mesh.WritePoints(filepath.Join(folder, fmt.Sprintf("controls_%04d.vtp", k)), p.Controls,
+			mesh.Field{Name: "momentum", Values: p.Momentum}, mesh.Field{Name: "momentum to the subject", Values: p.Deforming}))
 	}
 	return nil
 }
@@ -165,7 +155,7 @@ func readTransport(model string) *ParallelTransport {
 		if all = append(all, object); slices.Contains(t.Objects, e.ID) {
 			refuse("%s: two objects have the id %s", model, text.Clip(e.ID))
 		}
-		t.Objects, t.Template = append(t.Objects, e.ID), append(t.Template, s.template(object, "the object "+text.Clip(e.ID)))
+		t.Objects, t.Template = append(t.Objects, e.ID), append(t.Template, s.template(object, e.ID, "the object "+text.Clip(e.ID)))
 	}
 	for _, name := range []string{"initial-control-points", "initial-momenta", "initial-momenta-to-transport"} {
 		if top.values[name] == "" {
@@ -175,13 +165,13 @@ func readTransport(model string) *ParallelTransport {
 	file := func(name string) string { return beside(model, top.first(name)) }
 	d := len(t.Template[0].Vertices[0])
 	t.Controls = readPoints(file("initial-control-points"), d)
-	t.Momentum = readMomentum(file("initial-momenta"), t.Controls)
+	t.Momentum = readMomenta(file("initial-momenta"), t.Controls, 1)[0]
 	from := t.Controls
 	if top.first("initial-control-points-to-transport") != "" {
 		from = readPoints(file("initial-control-points-to-transport"), d)
 	}
 	width := flow.positive("the deformation", "kernel-width")
-	t.Velocity = gaussianField(width, from, readMomentum(file("initial-momenta-to-transport"), from), t.Controls)
+	t.Velocity = gaussianField(width, from, readMomenta(file("initial-momenta-to-transport"), from, 1)[0], t.Controls)
 	t.Space = landmarks.New(len(t.Controls), d, deformetricaGaussian(width), geom.Integrator(ode.Heun, flow.steps(flow.number(10, "number-of-timepoints"))))
 	for _, name := range []string{"tmin", "tmax"} {
 		if flow.values[name] == "" {
@@ -193,16 +183,6 @@ func readTransport(model string) *ParallelTransport {
 	s.passedOver(all)
 	t.Notes = s.Notes
 	return t
-}
-
-// readMomentum reads a momentum as numbers, one control point per line, perhaps after a line with the numbers of momenta, which must be 1, of control
-// points and of coordinates.
-func readMomentum(path string, controls [][]float64) [][]float64 {
-	p := readPoints(path, len(controls[0]), 1, float64(len(controls)), float64(len(controls[0])))
-	if len(p) != len(controls) {
-		refuse("%s: %d vectors, and there are %d control points", path, len(p), len(controls))
-	}
-	return p
 }
 
 // gaussianField returns the vectors Σ_j exp(−|x − c_j|²/w²) p_j at points x.

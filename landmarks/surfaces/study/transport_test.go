@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/surfaces/mesh"
@@ -101,7 +102,7 @@ func TestParallelTransportOfDeformetrica(t *testing.T) {
 
 	first := expect.Must(task.Space.Shoot(task.Controls, [][]float64{{0, 0.3, 0}, {0.1, 0.1, 0}, {0, 0, 0.2}}))
 	expect.Abs(t, "velocity at the same control points", task.Velocity, first.Velocity, 1e-12)
-	carried := expect.Must(task.Space.Carry(first, ball(1).Vertices))
+	carried := expect.Must(task.Space.Transform(first, ball(1).Vertices))
 	expect.Abs(t, "the subject at the time of the template", predicted[0].Subject[0].Vertices, carried[len(carried)-1], 1e-12)
 
 	fine := task.Space.With(geom.Integrator(ode.RK4, 4))
@@ -112,21 +113,21 @@ func TestParallelTransportOfDeformetrica(t *testing.T) {
 			own := expect.Must(fine.Exp(x, w)).Momentum
 			ends := make([][]float64, 2)
 			for side, sign := range []float64{1, -1} {
-				p := task.Space.Point(floats.ScaleTo(make([]float64, 9), h, geom.Numbers(geom.Shape(momentum))))
+				p := task.Space.Point(floats.ScaleTo(make([]float64, 9), h, shape.Flat(momentum)))
 				for i := range p {
 					floats.AddScaled(p[i], sign*h*small, own[i])
 				}
-				ends[side] = geom.Numbers(expect.Must(fine.Shoot(x, p)).End)
+				ends[side] = shape.Flat(expect.Must(fine.Shoot(x, p)).End)
 			}
 			w = task.Space.Point(floats.ScaleTo(ends[0], 1/(2*small*h), floats.SubTo(ends[0], ends[0], ends[1])))
-			g := expect.Must(fine.Shoot(x, task.Space.Point(floats.ScaleTo(make([]float64, 9), h, geom.Numbers(geom.Shape(momentum))))))
-			x, momentum = g.End, task.Space.Point(floats.ScaleTo(make([]float64, 9), 1/h, geom.Numbers(g.Momenta[len(g.Momenta)-1])))
+			g := expect.Must(fine.Shoot(x, task.Space.Point(floats.ScaleTo(make([]float64, 9), h, shape.Flat(momentum)))))
+			x, momentum = g.End, task.Space.Point(floats.ScaleTo(make([]float64, 9), 1/h, shape.Flat(g.Momenta[len(g.Momenta)-1])))
 		}
-		return floats.Distance(geom.Numbers(geom.Shape(expect.Must(fine.Exp(x, w)).Momentum)), geom.Numbers(geom.Shape(end.Deforming)), 2)
+		return floats.Distance(shape.Flat(geom.Shape(expect.Must(fine.Exp(x, w)).Momentum)), shape.Flat(end.Deforming), 2)
 	}
 	a, b := off(20), off(40)
 	t.Logf("finite differences are off by %.3g and %.3g with twice as many steps, the prediction with 8 steps by %.3g", a, b,
-		floats.Distance(geom.Numbers(geom.Shape(last.Deforming)), geom.Numbers(geom.Shape(end.Deforming)), 2))
+		floats.Distance(shape.Flat(last.Deforming), shape.Flat(end.Deforming), 2))
 	expect.Abs(t, "order of the finite differences", math.Log2(a/b), 1, 0.1)
 
 	// There and back.

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
 )
@@ -62,20 +63,13 @@ func stems(names []string, objects []population.Object) ([][]string, error) {
 // mean of the cells at a vertex. There are no such maps, with a note, of a template that has cells without size. Of an object with an ID these
 // are template_ID.vtp and flow_NAME_ID.pvd. Of the study it takes the names of the subjects, of which no two may make one file name, and
 // the model. Files of these names are replaced, others stay.
-func (s *Study) Write(folder string, a *population.Atlas) error {
-	if len(s.Names) != len(a.Momenta) {
-		return fmt.Errorf("write: %d names for %d subjects", len(s.Names), len(a.Momenta))
+func (s *Study) Write(folder string, a *population.Atlas) (err error) {
+	defer try.Named(&err, "write")
+	if len(s.Names) != len(a.Momenta) || len(s.Model.Objects) != len(a.Template) {
+		try.Fail("%d names for %d subjects, and the model has %d objects, the atlas %d", len(s.Names), len(a.Momenta), len(s.Model.Objects), len(a.Template))
 	}
-	if len(s.Model.Objects) != len(a.Template) {
-		return fmt.Errorf("write: the model has %d objects, the atlas %d", len(s.Model.Objects), len(a.Template))
-	}
-	files, err := stems(s.Names, s.Model.Objects)
-	if err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	if err := os.Mkdir(folder, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
+	files := try.Get(stems(s.Names, s.Model.Objects))
+	makeFolder(folder)
 	mean := make([][]mesh.Field, len(a.Template))
 	for o, t := range a.Template {
 		strain, err := strainFields(t, t)
@@ -87,26 +81,23 @@ func (s *Study) Write(folder string, a *population.Atlas) error {
 	fields := make([]mesh.Field, len(s.Names))
 	for i, p := range a.Momenta {
 		fields[i] = mesh.Field{Name: s.Names[i], Values: p}
-		path, err := a.Flow(s.Model, p)
-		if err != nil {
-			return fmt.Errorf("write: %s: %w", s.Names[i], err)
-		}
-		if err := s.writeFlow(folder, files[i+1], a.Template, path, mean); err != nil {
-			return fmt.Errorf("write: %s: %w", s.Names[i], err)
-		}
+		try.Do(try.Name(try.Run(func() { s.writeFlow(folder, files[i+1], a.Template, try.Get(a.Flow(s.Model, p)), mean) }), "%s", s.Names[i]))
 	}
-	if err := mesh.WritePoints(filepath.Join(folder, "momenta.vtp"), a.Controls, fields...); err != nil {
-		return err
-	}
+	try.Do(mesh.WritePoints(filepath.Join(folder, "momenta.vtp"), a.Controls, fields...))
 	for o, t := range a.Template {
 		for f := range mean[o] {
 			mean[o][f].Name = "mean " + mean[o][f].Name
 		}
-		if err := mesh.WriteFields(filepath.Join(folder, files[0][o]+".vtp"), t, mean[o]...); err != nil {
-			return err
-		}
+		try.Do(mesh.WriteFields(filepath.Join(folder, files[0][o]+".vtp"), t, mean[o]...))
 	}
 	return nil
+}
+
+// makeFolder makes a folder, unless it is there.
+func makeFolder(folder string) {
+	if err := os.Mkdir(folder, 0o777); !errors.Is(err, os.ErrExist) {
+		try.Do(err)
+	}
 }
 
 // shifts are the vectors from the vertices of a mesh to those of another.
@@ -119,17 +110,13 @@ func shifts(from, to *mesh.Mesh) [][]float64 {
 }
 
 // writeFlow writes the flow of a template to a subject, a file for each object, and adds its last fields to the means over the subjects.
-func (s *Study) writeFlow(folder string, files []string, template []*mesh.Mesh, path [][]*mesh.Mesh, mean [][]mesh.Field) error {
+func (s *Study) writeFlow(folder string, files []string, template []*mesh.Mesh, path [][]*mesh.Mesh, mean [][]mesh.Field) {
 	for o, t := range template {
 		var moments []mesh.Moment
 		for k, now := range path {
 			fields := []mesh.Field{{Name: "displacement", Values: shifts(t, now[o])}}
 			if len(mean[o]) > 1 {
-				strain, err := strainFields(t, now[o])
-				if err != nil {
-					return err
-				}
-				fields = append(fields, strain...)
+				fields = append(fields, try.Get(strainFields(t, now[o]))...)
 			}
 			moments = append(moments, mesh.Moment{Time: float64(k) / float64(len(path)-1), Mesh: now[o], Fields: fields})
 		}
@@ -138,11 +125,8 @@ func (s *Study) writeFlow(folder string, files []string, template []*mesh.Mesh, 
 				floats.AddScaled(mean[o][f].Values[v], 1/float64(len(s.Names)), d)
 			}
 		}
-		if err := mesh.WriteSequence(filepath.Join(folder, files[o]+".pvd"), moments); err != nil {
-			return err
-		}
+		try.Do(mesh.WriteSequence(filepath.Join(folder, files[o]+".pvd"), moments))
 	}
-	return nil
 }
 
 // strainFields are maps of the strain at vertices between two positions of a mesh: see Write.

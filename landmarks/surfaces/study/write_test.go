@@ -22,7 +22,7 @@ func TestWrite(t *testing.T) {
 	controls := [][]float64{{-0.5, 0, 0}, {0.5, 0, 0}, {0, 0.7, 0}}
 	m := population.Model{Space: landmarks.New(3, 3, kernels.Gaussian(0.8), geom.Integrator(ode.Heun, 4)), Objects: make([]population.Object, 1)}
 	a := &population.Atlas{Template: []*mesh.Mesh{ball(1)}, Controls: controls,
-		Momenta: [][][]float64{{{0.1, 0, 0}, {0, 0.2, 0}, {0, 0, -0.1}}, {{0, 0, 0.3}, {0.1, 0.1, 0}, {0, 0, 0}}}}
+		Momenta: []geom.Shape{{{0.1, 0, 0}, {0, 0.2, 0}, {0, 0, -0.1}}, {{0, 0, 0.3}, {0.1, 0.1, 0}, {0, 0, 0}}}}
 	dir := filepath.Join(t.TempDir(), "out")
 	for range 2 {
 		if err := (&study.Study{Model: m, Names: []string{"a/1.ply", "b"}}).Write(dir, a); err != nil {

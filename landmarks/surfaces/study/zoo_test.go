@@ -34,37 +34,108 @@ func encoded[E any](write func(b *bytes.Buffer, m *mesh.Mesh, e E) error, e E) f
 }
 
 // saved is what mesh.Write writes.
-func saved(extension string, e mesh.Encoding) func(*bytes.Buffer, *mesh.Mesh) error {
-	return func(b *bytes.Buffer, m *mesh.Mesh) error {
-		folder, err := os.MkdirTemp("", "zoo")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(folder)
-		path := filepath.Join(folder, "mesh"+extension)
-		if err := mesh.Write(path, m, e); err != nil {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		b.Write(text)
+func saved(b *bytes.Buffer, m *mesh.Mesh, extension string) error {
+	folder, err := os.MkdirTemp("", "zoo")
+	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "mesh"+extension)
+	if err := mesh.Write(path, m); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	b.Write(text)
+	return err
+}
+
+// rows are lines of numbers, each behind some words.
+func rows[T any](all [][]T, before string) string {
+	var b strings.Builder
+	for _, row := range all {
+		fmt.Fprintln(&b, before+strings.Trim(fmt.Sprint(row), "[]"))
+	}
+	return b.String()
+}
+
+// ply is what other programs write: text, or big-endian numbers.
+func ply(b *bytes.Buffer, m *mesh.Mesh, format string) error {
+	k := len(m.Cells[0])
+	cells := map[int]string{2: "edge %d\nproperty int vertex1\nproperty int vertex2\n", 3: "face %d\nproperty list uchar int vertex_indices\n"}[k]
+	fmt.Fprintf(b, "ply\nformat %s 1.0\nelement vertex %d\nproperty double x\nproperty double y\nproperty double z\nelement "+cells+"end_header\n", format, len(m.Vertices), len(m.Cells))
+	if format == "ascii" {
+		b.WriteString(rows(m.Vertices, "") + rows(m.Cells, map[int]string{2: "", 3: "3 "}[k]))
+		return nil
+	}
+	binary.Write(b, binary.BigEndian, slices.Concat(m.Vertices...))
+	for _, c := range m.Cells {
+		if k == 3 {
+			b.WriteByte(3)
+		}
+		for _, v := range c {
+			binary.Write(b, binary.BigEndian, int32(v))
+		}
+	}
+	return nil
+}
+
+func vtkText(b *bytes.Buffer, m *mesh.Mesh) error {
+	k := len(m.Cells[0])
+	fmt.Fprintf(b, "# vtk DataFile Version 3.0\nmesh\nASCII\nDATASET POLYDATA\nPOINTS %d double\n%s\n%s %d %d\n%s\n", len(m.Vertices), rows(m.Vertices, ""),
+		map[int]string{2: "LINES", 3: "POLYGONS"}[k], len(m.Cells), len(m.Cells)*(1+k), rows(m.Cells, fmt.Sprint(k, " ")))
+	return nil
+}
+
+// vtp has arrays as text, in base64 in their places, or as they are behind all.
+func vtp(b *bytes.Buffer, m *mesh.Mesh, format string) error {
+	var appended bytes.Buffer
+	array := func(attributes, text string, numbers any) string {
+		var data, all bytes.Buffer
+		binary.Write(&data, binary.LittleEndian, numbers)
+		binary.Write(&all, binary.LittleEndian, uint64(data.Len()))
+		all.Write(data.Bytes())
+		switch format {
+		case "ascii":
+			return fmt.Sprintf("<DataArray %s format=\"ascii\">\n%s</DataArray>\n", attributes, text)
+		case "binary":
+			return fmt.Sprintf("<DataArray %s format=\"binary\">%s</DataArray>\n", attributes, base64.StdEncoding.EncodeToString(all.Bytes()))
+		}
+		at := appended.Len()
+		appended.Write(all.Bytes())
+		return fmt.Sprintf("<DataArray %s format=\"appended\" offset=\"%d\"/>\n", attributes, at)
+	}
+	var connectivity, offsets []int64
+	for _, c := range m.Cells {
+		for _, v := range c {
+			connectivity = append(connectivity, int64(v))
+		}
+		offsets = append(offsets, int64(len(connectivity)))
+	}
+	section := map[int]string{2: "Lines", 3: "Polys"}[len(m.Cells[0])]
+	fmt.Fprintf(b, "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n<PolyData>\n<Piece NumberOfPoints=\"%d\">\n<Points>\n%s</Points>\n<%s>\n%s%s</%s>\n</Piece>\n</PolyData>\n",
+		len(m.Vertices), array(`type="Float64" NumberOfComponents="3"`, rows(m.Vertices, ""), slices.Concat(m.Vertices...)), section,
+		array(`type="Int64" Name="connectivity"`, rows(m.Cells, ""), connectivity), array(`type="Int64" Name="offsets"`, rows([][]int64{offsets}, ""), offsets), section)
+	if format == "raw" {
+		fmt.Fprintf(b, "<AppendedData encoding=\"raw\">\n_%s\n</AppendedData>\n", appended.Bytes())
+	}
+	fmt.Fprintln(b, "</VTKFile>")
+	return nil
 }
 
 func zooFormats() []zooFormat {
 	const points = `(?:element vertex |POINTS |NumberOfPoints=")(\d+)`
 	return []zooFormat{
-		{"PLY, text", ".ply", saved(".ply", mesh.ASCII), true, points},
-		{"PLY, little-endian", ".ply", saved(".ply", mesh.LittleEndian), false, points},
-		{"PLY, big-endian", ".ply", saved(".ply", mesh.BigEndian), false, points},
-		{"OBJ", ".obj", saved(".obj", mesh.ASCII), true, ""},
-		{"OFF", ".off", saved(".off", mesh.ASCII), true, `OFF\s+(\d+)`},
-		{"VTK, text", ".vtk", saved(".vtk", mesh.ASCII), true, points},
-		{"VTK, binary", ".vtk", saved(".vtk", mesh.BigEndian), false, points},
-		{"VTP, text", ".vtp", saved(".vtp", mesh.ASCII), true, points},
-		{"VTP, base64", ".vtp", saved(".vtp", mesh.Base64), false, points},
-		{"VTP, raw", ".vtp", saved(".vtp", mesh.AppendedRaw), false, points},
-		{"VTP, compressed", ".vtp", saved(".vtp", mesh.AppendedBase64|mesh.Zlib), false, points},
+		{"PLY, text", ".ply", encoded(ply, "ascii"), true, points},
+		{"PLY, little-endian", ".ply", encoded(saved, ".ply"), false, points},
+		{"PLY, big-endian", ".ply", encoded(ply, "binary_big_endian"), false, points},
+		{"OBJ", ".obj", encoded(saved, ".obj"), true, ""},
+		{"OFF", ".off", encoded(saved, ".off"), true, `OFF\s+(\d+)`},
+		{"VTK, text", ".vtk", vtkText, true, points},
+		{"VTK, binary", ".vtk", encoded(saved, ".vtk"), false, points},
+		{"VTP, text", ".vtp", encoded(vtp, "ascii"), true, points},
+		{"VTP, base64", ".vtp", encoded(vtp, "binary"), false, points},
+		{"VTP, raw", ".vtp", encoded(vtp, "raw"), false, points},
+		{"VTP, compressed", ".vtp", encoded(saved, ".vtp"), false, points},
 		{"STL, text", ".stl", stlText, true, ""},
 		{"STL, binary", ".stl", stlBinary, false, ""},
 		{"GIfTI, text", ".gii", encoded(gifti, "ASCII"), true, `Dim0="(\d+)"`},

@@ -7,6 +7,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/guided"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
@@ -25,11 +26,11 @@ func cohorts(b *bench) {
 	source := rand.NewPCG(b.seed, 6)
 	rng := rand.New(source)
 	about := func(x geom.Shape, by float64) geom.Shape {
-		y := slices.Clone(geom.Numbers(x))
+		y := slices.Clone(shape.Flat(x))
 		for a := range y {
 			y[a] += by * rng.NormFloat64()
 		}
-		return geom.Like(x, y)
+		return shape.Like(x, y)
 	}
 	data, truths := make([]guided.Observations[geom.Shape], b.cohorts), make([][]float64, b.cohorts)
 	for k := range data {

@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/manifold"
+	"anatomy/geom/shape"
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/stochastic"
@@ -116,9 +117,9 @@ func frechet[P geom.Point](on geom.Of[P], point P, spread float64, weights []flo
 	basis := try.Get(stochastic.Orthonormal(on, point))
 	samples := make([]P, observations)
 	for i := range samples {
-		v := make([]float64, len(s.Vector(point)))
+		v := make([]float64, len(shape.Flat(point)))
 		for _, e := range basis {
-			floats.AddScaled(v, spread*random.NormFloat64(), s.Vector(e))
+			floats.AddScaled(v, spread*random.NormFloat64(), shape.Flat(e))
 		}
 		samples[i] = try.Get(s.Exp(point, s.Point(v))).End
 	}
@@ -131,7 +132,7 @@ func frechet[P geom.Point](on geom.Of[P], point P, spread float64, weights []flo
 	off := try.Get(s.Log(mean.Point, point))
 	square := 0.0
 	for k, c := range u.Covectors {
-		square += math.Pow(floats.Dot(s.Vector(c), s.Vector(off.Velocity))/radii[k], 2)
+		square += math.Pow(floats.Dot(shape.Flat(c), shape.Flat(off.Velocity))/radii[k], 2)
 	}
 	return []estimate{{off.Length, square <= 1}, {value: u.StandardError*u.StandardError - off.Length*off.Length}}, off.Status
 }

@@ -251,7 +251,7 @@ func pooled(b *bench) {
 		for range group {
 			samples = append(samples, pentagon(random))
 		}
-		c := try.Get(stats.PermutationTest(s, samples, linear.Factor("group", group...), stats.TangentMeanDistance, b.drawing(k), stats.Mismatch(0.3)))
+		c := try.Get(stats.PermutationTest(s, samples, linear.Factor("group", group...), stats.TangentMeanDistance, b.drawing(k), stats.RelativeNoise(0.3)))
 		return []float64{c.P}, c.Status
 	}, fmt.Sprintf("%s, Mismatch 0.3 | 5 landmarks | %d/%d", stats.TangentMeanDistance, n[0], n[1]))
 }
@@ -308,7 +308,7 @@ func maps(b *bench) {
 		var rows [][]float64
 		var x []float64
 		for range subjects {
-			g := try.Get(s.With(geom.Inexact).Shoot(mean, s.Point(normal(random, 18))))
+			g := try.Get(s.With(geom.FixedSteps).Shoot(mean, s.Point(normal(random, 18))))
 			rows, x = append(rows, try.Get(try.Get(s.Deform(g, places)).LogJacobians())), append(x, random.NormFloat64())
 		}
 		least := func(t linear.Term) float64 {

@@ -27,7 +27,7 @@ import (
 // volume that is turned anew and decimated, so that the vertices do not correspond, and lies in any pose and in 0.8 to 1.2 times the size.
 type Family struct {
 	Subjects  []*mesh.Mesh
-	Landmarks [][][]float64 // of every subject where they truly are, [L][D]
+	Landmarks []geom.Shape // of every subject where they truly are, [L][D]
 }
 
 // Kin is what families are drawn from. The body is 1.8 long.
@@ -114,11 +114,11 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 			return nil, err
 		}
 		surface = surface.Map(func(x []float64) []float64 { return times(turn, x) })
-		g, err := space.With(geom.Inexact).Shoot(controls, momenta)
+		g, err := space.With(geom.FixedSteps).Shoot(controls, momenta)
 		if err != nil {
 			return nil, err
 		}
-		path, err := space.Carry(g, append(append([][]float64{}, surface.Vertices...), marks...))
+		path, err := space.Transform(g, append(append([][]float64{}, surface.Vertices...), marks...))
 		if err != nil {
 			return nil, err
 		}

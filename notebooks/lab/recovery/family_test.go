@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/combin"
 
+	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/solve"
 	"anatomy/landmarks/surfaces/mesh"
@@ -84,7 +85,7 @@ func TestPlacementInAnyPose(t *testing.T) {
 	s := bodies(t, ball, ball.Copy(), bent, bent.Map(move))
 	s.Model.Objects[0].Noise = 0.1
 	marks := ball.Vertices[10:60:60]
-	p := expect.Must(s.Model.Landmarks(s.Controls, s.Subjects, [][][]float64{marks, nil, nil, nil}, solve.Tolerance(1e-5)))
+	p := expect.Must(s.Model.Landmarks(s.Controls, s.Subjects, []geom.Shape{marks, nil, nil, nil}, solve.Tolerance(1e-5)))
 	if p.Placed[0] != nil {
 		t.Error("the only template has landmarks that it placed on itself")
 	}
@@ -126,7 +127,7 @@ func TestPosesOfRoughBodies(t *testing.T) {
 	for seed, body := range map[uint64]int{6: 1, 1: 3} {
 		family := expect.Must(recovery.Kin{Width: 0.45, Deviation: 0.05, Side: 0.16}.Draw(body+1, 20, seed))
 		s := &study.Study{Subjects: population.Single([]*mesh.Mesh{family.Subjects[0], family.Subjects[body]}), Names: []string{"a", "b"},
-			Landmarks: [][][]float64{slices.Clone(family.Landmarks[0]), slices.Clone(family.Landmarks[body])}}
+			Landmarks: []geom.Shape{slices.Clone(family.Landmarks[0]), slices.Clone(family.Landmarks[body])}}
 		if err := s.Start(0.8, 0.3, true); err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +204,7 @@ func TestPlacementOfCurves(t *testing.T) {
 	for o := range s.Model.Objects {
 		s.Model.Objects[o].Noise = 0
 	}
-	p := expect.Must(s.Model.Landmarks(s.Controls, s.Subjects, [][][]float64{marks, nil}))
+	p := expect.Must(s.Model.Landmarks(s.Controls, s.Subjects, []geom.Shape{marks, nil}))
 	for l, m := range p.Placed[1] {
 		locator := expect.Must(s.Subjects[1][l/3].Locator())
 		if on, _ := locator.Nearest(m.Point); floats.Distance(on, m.Point, 2) > 1e-12 {
@@ -222,7 +223,7 @@ func TestPlacementOfCurves(t *testing.T) {
 // A tolerance ten times smaller moves landmarks by little of their standard errors, and a bad subject does not stop the others.
 func TestPlacementSettles(t *testing.T) {
 	family := expect.Must(recovery.Kin{Width: 0.7, Deviation: 0.06, Side: 0.25}.Draw(5, 10, 2))
-	s := &study.Study{Subjects: population.Single(family.Subjects), Landmarks: make([][][]float64, 5), Names: strings.Split("abcde", "")}
+	s := &study.Study{Subjects: population.Single(family.Subjects), Landmarks: make([]geom.Shape, 5), Names: strings.Split("abcde", "")}
 	copy(s.Landmarks, family.Landmarks[:2])
 	if err := s.Start(0.8, 0.3, true); err != nil {
 		t.Fatal(err)

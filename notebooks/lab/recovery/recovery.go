@@ -14,6 +14,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -139,7 +140,7 @@ func (p Population) draw(subjects int, seed uint64, scores func(subject int, ran
 		}
 		velocities := try.Get(engine.Run(func(in []*Node) []*Node {
 			return []*Node{space.Manifold.Sharp(BroadcastPrefix(in[0], m+1), in[1])}
-		}, space.Vector(p.Controls), s.modes[:m+1]))
+		}, shape.Flat(p.Controls), s.modes[:m+1]))
 		square := floats.Dot(s.modes[m], velocities.Matrix(0)[m])
 		for k, earlier := range s.modes[:m] {
 			share := floats.Dot(s.modes[m], velocities.Matrix(0)[k]) / 4
@@ -167,7 +168,7 @@ func (p Population) draw(subjects int, seed uint64, scores func(subject int, ran
 		g := try.Get(space.Shoot(p.Controls, space.Point(momentum)))
 		var clean []*mesh.Mesh
 		for _, m := range p.Truth {
-			path := try.Get(space.Carry(g, m.Vertices))
+			path := try.Get(space.Transform(g, m.Vertices))
 			clean = append(clean, m.With(path[len(path)-1]))
 		}
 		// What two noisy copies have in common, as the varifold that roughness adds, is no noise.

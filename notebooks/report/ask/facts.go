@@ -11,32 +11,31 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"anatomy/landmarks/morpho/supplement"
 )
 
 // facts are what the code cells of a notebook say of themselves:
 //
 //	readers   of the calls nb.Data(standard, reader), as written: "morpho.Read"
-//	standards of these calls, where they are calls without arguments: "morpho.CorpusCallosum"
 //	params    what the calls nb.Param("name", standard, allowed...) say, by name: the kind of the parameter, such as "int", if it is
-//	          plain, and "file" of nb.File("name"); the allowed values that are strings; methods of the data that return allowed values: "Groups"
+//	          plain, and "file" of nb.File("name"); "answer" or "file" of supplement.Questions, which nb.Answers answers; the allowed values, where all are literals
 //	seeds     of the random numbers: "PCG(1, 2)", "seed 7"
 //	data      whether they use the package landmarks, and so maybe its data sets
 //	cells     one entry a code cell: how many things its main function shows in any case, and whether it prints
 //
 // A cell that is no Go has no facts: it fails when it is executed.
 type facts struct {
-	Readers   []string             `json:"readers"`
-	Standards []string             `json:"standards"`
-	Params    map[string]parameter `json:"params"`
-	Seeds     []string             `json:"seeds"`
-	Data      bool                 `json:"data"`
-	Cells     []cell               `json:"cells"`
+	Readers []string             `json:"readers"`
+	Params  map[string]parameter `json:"params"`
+	Seeds   []string             `json:"seeds"`
+	Data    bool                 `json:"data"`
+	Cells   []cell               `json:"cells"`
 }
 
 type parameter struct {
-	Kind    string   `json:"kind"`
-	Values  []string `json:"values"`
-	Methods []string `json:"methods"`
+	Kind   string   `json:"kind"`
+	Values []string `json:"values"`
 }
 
 type cell struct {
@@ -70,7 +69,7 @@ func factsOf(paths []string) ([]facts, error) {
 }
 
 func read(path string) (facts, error) {
-	f := facts{Readers: []string{}, Standards: []string{}, Params: map[string]parameter{}, Seeds: []string{}, Cells: []cell{}}
+	f := facts{Readers: []string{}, Params: map[string]parameter{}, Seeds: []string{}, Cells: []cell{}}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return f, err
@@ -104,16 +103,19 @@ func (f *facts) add(text string) cell {
 			switch name, args := called(n), n.Args; {
 			case name == "nb.Data" && len(args) >= 2:
 				add(&f.Readers, written(args[1]))
-				if call, ok := args[0].(*ast.CallExpr); ok && len(call.Args) == 0 && called(call) != "" {
-					add(&f.Standards, called(call))
-				}
 			case name == "nb.Param" && len(args) >= 2:
 				if name, ok := literal(args[0]); ok {
 					f.Params[name] = declared(n)
 				}
 			case name == "nb.File" && len(args) == 1:
 				if name, ok := literal(args[0]); ok {
-					f.Params[name] = parameter{"file", []string{}, []string{}}
+					f.Params[name] = parameter{"file", []string{}}
+				}
+			case name == "nb.Answers":
+				for _, i := range supplement.Questions {
+					if supplement.Named(i.Name) != nil {
+						f.Params[i.Name] = parameter{map[bool]string{true: "file", false: "answer"}[i.Kind == "file"], []string{}}
+					}
 				}
 			case name == "rand.NewPCG" && len(args) == 2:
 				add(&f.Seeds, "PCG("+written(args[0])+", "+written(args[1])+")")
@@ -151,14 +153,15 @@ func (f *facts) add(text string) cell {
 
 // declared is what a call of nb.Param says of its parameter.
 func declared(call *ast.CallExpr) parameter {
-	p := parameter{Values: []string{}, Methods: []string{}}
-	switch standard := call.Args[1].(type) {
+	kinds := map[token.Token]string{token.INT: "int", token.FLOAT: "float64", token.STRING: "string"}
+	p := parameter{Values: []string{}}
+	standard := call.Args[1]
+	if signed, ok := standard.(*ast.UnaryExpr); ok {
+		standard = signed.X
+	}
+	switch standard := standard.(type) {
 	case *ast.BasicLit:
-		p.Kind = map[token.Token]string{token.INT: "int", token.FLOAT: "float64", token.STRING: "string"}[standard.Kind]
-	case *ast.UnaryExpr:
-		if number, ok := standard.X.(*ast.BasicLit); ok {
-			p.Kind = map[token.Token]string{token.INT: "int", token.FLOAT: "float64"}[number.Kind]
-		}
+		p.Kind = kinds[standard.Kind]
 	case *ast.Ident:
 		if standard.Name == "true" || standard.Name == "false" {
 			p.Kind = "bool"
@@ -167,41 +170,17 @@ func declared(call *ast.CallExpr) parameter {
 	if f, ok := call.Fun.(*ast.IndexExpr); ok {
 		p.Kind = written(f.Index)
 	}
-	allowed := call.Args[2:]
-	if len(allowed) == 1 {
-		if a, ok := allowed[0].(*ast.CallExpr); ok && written(a.Fun) == "append" {
-			allowed = a.Args
-		}
-	}
-	for _, a := range allowed {
+	for _, a := range call.Args[2:] {
 		value, plain := literal(a)
-		method := returned(a)
-		switch {
-		case plain:
-			add(&p.Values, value)
-		case method != "":
-			add(&p.Methods, method)
-		default: // what else is allowed is not known
-			return parameter{Kind: p.Kind, Values: []string{}, Methods: []string{}}
+		if !plain { // what else is allowed is not known
+			return parameter{p.Kind, []string{}}
 		}
-		p.Kind = "string"
+		add(&p.Values, value)
 	}
-	if standard, plain := literal(call.Args[1]); plain && len(allowed) > 0 {
+	if standard, plain := literal(standard); plain && len(p.Values) > 0 {
 		add(&p.Values, standard)
 	}
 	return p
-}
-
-// returned is the method of a call without arguments, or "".
-func returned(e ast.Expr) string {
-	call, ok := e.(*ast.CallExpr)
-	if !ok || len(call.Args) > 0 {
-		return ""
-	}
-	if s, ok := call.Fun.(*ast.SelectorExpr); ok {
-		return s.Sel.Name
-	}
-	return ""
 }
 
 // literal is the value of a string as it stands in the source.

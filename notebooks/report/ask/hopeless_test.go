@@ -70,7 +70,7 @@ func TestHopelessData(t *testing.T) {
 		if err := read("study.Read", "bones"); err != nil {
 			return err.Error()
 		}
-		document, err := report.Atlas(expect.Must(study.Read("bones")), report.Template{Deformation: 0.5, Detail: 0.2, Tolerance: 0.05})
+		document, _, err := report.Atlas(expect.Must(study.Read("bones")), report.Template{Deformation: 0.5, Detail: 0.2, Tolerance: 0.05})
 		if err != nil {
 			return err.Error()
 		}

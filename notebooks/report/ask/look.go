@@ -8,12 +8,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/study"
 	"anatomy/notebooks/internal/param"
@@ -21,18 +22,16 @@ import (
 
 // question is what look is asked, such as
 //
-//	{"reader": "morpho.Read", "path": "my.csv", "covariates": "table.csv", "set": {"from": "a"}, "notebooks": [{"name": "16.ipynb", …}]}
+//	{"reader": "morpho.Read", "path": "my.csv", "set": {"from": "a", "covariates": "table.csv"}, "notebooks": [{"name": "16.ipynb", …}]}
 //
-// Of a notebook it has the standards and params of its facts.
+// Of a notebook it has the params of its facts.
 type question struct {
-	Reader     string            `json:"reader"` // "" for the standard data
-	Path       string            `json:"path"`
-	Covariates string            `json:"covariates"` // a table, or ""
-	Set        map[string]string `json:"set"`
-	Notebooks  []struct {
-		Name      string               `json:"name"`
-		Standards []string             `json:"standards"`
-		Params    map[string]parameter `json:"params"`
+	Reader    string            `json:"reader"` // "" for the standard data
+	Path      string            `json:"path"`
+	Set       map[string]string `json:"set"`
+	Notebooks []struct {
+		Name   string               `json:"name"`
+		Params map[string]parameter `json:"params"`
 	} `json:"notebooks"`
 }
 
@@ -44,11 +43,6 @@ var readers = map[string]func(path string) (data, error){
 	"mesh.Read":      func(path string) (data, error) { return mesh.Read(path) },
 	"study.Read":     func(path string) (data, error) { return study.Read(path) },
 	"study.ReadEach": func(path string) (data, error) { return study.ReadEach(path) },
-}
-
-// standards are the standard data of the notebooks whose parameters may be names of the data.
-var standards = map[string]func() data{
-	"morpho.GorillaSkulls": func() data { return morpho.GorillaSkulls() },
 }
 
 // readersOf returns the readers that may read the data of a path, the likeliest first. A folder may hold a landmark file per specimen; where
@@ -90,7 +84,7 @@ func readersOf(path string) ([]string, error) {
 }
 
 // look reads the data of a question, and returns their notes, about what was passed over or repaired. The error says what is wrong with the data, or
-// else with each of the values. Values that are names of the data are checked against those of the reader's data, or else of the standard ones.
+// else with each of the values.
 func look(asked io.Reader) (notes []string, err error) {
 	var q question
 	if err := json.NewDecoder(asked).Decode(&q); err != nil {
@@ -109,116 +103,76 @@ func look(asked io.Reader) (notes []string, err error) {
 			notes = append(notes, "left out: "+reason)
 		}
 	}
-	return notes, q.values(own)
+	return notes, q.values()
 }
 
-// data reads the data with their covariates; nil without a path.
-func (q *question) data() (data, error) {
+// data reads the data as the answers say; nil without a path. Answers that are wrong are an error, with data and without.
+func (q *question) data() (own data, err error) {
+	defer try.Catch(&err)
+	answers, asked := map[string]string{}, supplement.Usual()
+	for name, value := range q.Set {
+		for _, n := range q.Notebooks {
+			if p := n.Params[name]; p.Kind == "answer" || p.Kind == "file" {
+				answers[name] = value
+			}
+		}
+	}
+	_, err = asked.Set(answers)
+	try.Do(try.Name(err, "SET"))
 	if q.Path == "" {
+		for name := range answers {
+			if supplement.Named(name).Step == supplement.ToRead {
+				try.Fail("SET: %s: it is about how data are read, and DATA names none", name)
+			}
+		}
 		return nil, nil
 	}
 	read, known := readers[q.Reader]
 	if !known {
 		return nil, fmt.Errorf("no data are read by %q", q.Reader)
 	}
-	own, err := read(q.Path)
-	if err != nil {
-		return nil, err
-	}
-	landmarks, are := own.(*morpho.Dataset)
-	checked := own
-	if are {
-		if checked, err = landmarks.Complete(); err != nil {
-			return nil, err
+	if q.Reader != "morpho.Read" {
+		own = try.Get(read(q.Path))
+		try.Do(own.Validate())
+		if meshes, are := own.(*study.Study); are && asked.Table != "" {
+			own = try.Get(meshes.ReadCovariates(asked.Table))
+			_, err = shapestats.Parse(asked.Model, own.(*study.Study).Columns())
+			try.Do(try.Name(err, "SET"))
 		}
+		return own, nil
 	}
-	if err := checked.Validate(); err != nil {
-		return nil, err
-	}
-	if q.Covariates != "" {
-		if !are {
-			return nil, errors.New("COVARIATES: they are columns of landmarks, which these data are not")
-		}
-		if landmarks, err = (morpho.Join{By: q.Set["join"], Unmatched: q.Set["unmatched"]}).Covariates(landmarks, q.Covariates); err != nil {
-			return nil, err
-		}
-		own = landmarks
-	}
-	if are {
-		_, err := landmarks.Corrected(morpho.Corrections{Without: q.Set["without"], Mirror: q.Set["mirror"], Exchange: q.Set["exchange"],
-			WithoutLandmarks: q.Set["without-landmarks"], Units: q.Set["unit"]})
-		if err != nil {
-			return nil, fmt.Errorf("SET: %w", err)
-		}
-		if _, err := shapestats.Parse(q.Set["model"], landmarks); err != nil {
-			return nil, fmt.Errorf("SET: %w", err)
-		}
-	}
-	return own, nil
+	landmarks := try.Get(asked.Read(q.Path))
+	try.Do(try.Get(landmarks.Complete()).Validate())
+	about := try.Get(asked.Asked())
+	try.Do(try.Name(try.Run(func() {
+		grouped := try.Get(about.Group(try.Get(landmarks.Corrected(about.Corrections))))
+		try.Do(asked.Check(grouped))
+		try.Get(shapestats.Parse(about.Model, grouped))
+	}), "SET"))
+	return landmarks, nil
 }
 
 // values checks those of parameters: the error has each problem once, with the notebooks that have it.
-func (q *question) values(own data) error {
-	var wrong []string
+func (q *question) values() (wrong error) {
 	with := map[string][]string{}
 	for _, n := range q.Notebooks {
-		about := own
-		for _, name := range n.Standards {
-			if f := standards[name]; f != nil && about == nil {
-				about = f()
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(q.Set)) {
-			p, known := n.Params[name]
-			if !known || p.Kind == "" || p.Kind == "file" {
+		for name, value := range q.Set {
+			p := n.Params[name]
+			if slices.Contains([]string{"", "file", "answer"}, p.Kind) {
 				continue
 			}
-			value := q.Set[name]
 			_, err := param.Parse(p.Kind, value)
-			if allowed, all := names(about, p.Methods, q.Set["by"], name); err == nil && all && len(allowed)+len(p.Values) > 0 {
-				err = param.Among(value, append(allowed, p.Values...))
+			if err == nil && len(p.Values) > 0 {
+				err = param.Among(value, p.Values)
 			}
 			if err != nil {
 				message := fmt.Sprintf("SET: %s=%s: %v", name, value, err)
-				if with[message] == nil {
-					wrong = append(wrong, message)
-				}
 				with[message] = append(with[message], n.Name)
 			}
 		}
 	}
-	for i, message := range wrong {
-		wrong[i] = fmt.Sprintf("%s (%s)", message, strings.Join(with[message], ", "))
+	for _, message := range slices.Sorted(maps.Keys(with)) {
+		wrong = errors.Join(wrong, fmt.Errorf("%s (%s)", message, strings.Join(with[message], ", ")))
 	}
-	if wrong == nil {
-		return nil
-	}
-	return errors.New(strings.Join(wrong, "\n"))
-}
-
-// names lists what methods of the data return, and says whether that is all: the data are known, and have the methods. The parameter
-// "by" names the covariate whose values are the groups.
-func names(d data, methods []string, by, parameter string) (all []string, known bool) {
-	landmarks, ok := d.(*morpho.Dataset)
-	if ok && by != "" && parameter != "by" {
-		if _, err := landmarks.Column(by); err != nil {
-			return nil, false // which is told of by
-		}
-		d = landmarks.GroupBy(by)
-	}
-	for _, name := range methods {
-		if d == nil {
-			return nil, false
-		}
-		method := reflect.ValueOf(d).MethodByName(name)
-		if !method.IsValid() {
-			return nil, false
-		}
-		list, ok := method.Interface().(func() []string)
-		if !ok {
-			return nil, false
-		}
-		all = append(all, list()...)
-	}
-	return all, true
+	return wrong
 }

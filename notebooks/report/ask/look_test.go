@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -26,7 +27,7 @@ func notebooks(t *testing.T) (all []map[string]any) {
 	return all
 }
 
-// The values of every parameter of the project's notebooks are looked at, also where they are names of the standard data.
+// The values of every parameter of the project's notebooks are looked at.
 func TestNotebooksSayWhatTheyTake(t *testing.T) {
 	count := 0
 	for _, n := range notebooks(t) {
@@ -34,12 +35,6 @@ func TestNotebooksSayWhatTheyTake(t *testing.T) {
 			count++
 			if p.(map[string]any)["kind"] == "" {
 				t.Errorf("%s: the kind of %s is not known: nb.Param[T] says it", n["name"], name)
-			}
-			if len(p.(map[string]any)["methods"].([]any)) == 0 {
-				continue
-			}
-			if !slices.ContainsFunc(n["standards"].([]any), func(s any) bool { return standards[s.(string)] != nil }) {
-				t.Errorf("%s: %s is a name of the standard data, which look does not have: %v", n["name"], name, n["standards"])
 			}
 		}
 		for _, r := range n["readers"].([]any) {
@@ -50,6 +45,23 @@ func TestNotebooksSayWhatTheyTake(t *testing.T) {
 	}
 	if count < 15 {
 		t.Errorf("%d parameters", count)
+	}
+}
+
+// The templates for one's own data take the questions that the table says of their reports; make report itself sees to titles and authors.
+func TestTemplatesAskTheQuestions(t *testing.T) {
+	for of, template := range map[string]string{"L": "16_own_landmarks", "M": "17_own_mesh", "P": "14_own_population", "D": "23_placed_landmarks"} {
+		asked := expect.Must(factsOf([]string{"../../" + template + ".ipynb"}))[0].Params
+		for _, i := range supplement.Questions {
+			if strings.Contains(i.Reports, of) && i.Step != supplement.ToWrite && asked[i.Name].Kind == "" {
+				t.Errorf("%s does not ask %s", template, i.Name)
+			}
+		}
+		for name := range asked {
+			if !slices.ContainsFunc(supplement.Questions, func(i supplement.Item) bool { return i.Name == name && strings.Contains(i.Reports, of) }) {
+				t.Errorf("%s asks %s, which the table of questions does not have of its report", template, name)
+			}
+		}
 	}
 }
 
@@ -80,18 +92,19 @@ func TestLook(t *testing.T) {
 
 		{"morpho.Read", table, map[string]string{"from": "a", "to": "h", "by": "", "model": "group", "closed": "true", "width": "1e-1", "strange": "x"}, nil},
 		{"morpho.Read", table, map[string]string{"by": "species", "from": "two", "to": "one"}, nil},
-		{"morpho.Read", table, map[string]string{"by": "species", "from": "g"}, []string{`SET: from=g: want one of "a", "b", "one", "two" (16_own_landmarks.ipynb)`}},
-		{"morpho.Read", table, map[string]string{"by": "sex", "from": "g"}, []string{`SET: by=sex: want one of "species", "group"`}},
-		{"morpho.Read", table, map[string]string{"from": "c"}, []string{`SET: from=c: want one of "a", "b", "g", "h" (16_own_landmarks.ipynb)`}},
+		{"morpho.Read", table, map[string]string{"by": "species", "from": "g"}, []string{`from="g": there is no such specimen or group; there are a, b, one and two`}},
+		{"morpho.Read", table, map[string]string{"by": "sex", "from": "g"}, []string{`SET: `, `no covariate "sex"`}},
+		{"morpho.Read", table, map[string]string{"from": "c"}, []string{`from="c": there is no such specimen or group; there are a, b, g and h`}},
 		{"morpho.Read", table, map[string]string{"model": "sex"}, []string{`SET: the model "sex": `}},
+		{"morpho.Read", table, map[string]string{"by": "group", "from": "g"}, nil},
+		{"morpho.Read", table, map[string]string{"covariates": write("ages.csv", "name,age\na,3\nb,4\n"), "model": "age"}, nil},
+		{"morpho.Read", table, map[string]string{"covariates": write("some.csv", "name,age\na,3\n")}, []string{"some.csv", `"b"`}},
 		{"morpho.Read", table, map[string]string{"mirror": "a", "exchange": "b=1,2", "unit": "mm; a=in"}, nil},
 		{"morpho.Read", table, map[string]string{"without": "nobody"}, []string{`SET: `, `no specimen "nobody"`}},
 		{"morpho.Read", table, map[string]string{"without-landmarks": "3"}, []string{`SET: `, "landmarks are 1 to 2"}},
-		{"morpho.Read", table, map[string]string{"join": "rows"}, []string{`SET: join=rows: want one of "names", "order"`}},
-		{"", "", map[string]string{"from": "female01", "to": "male"}, nil},
-		{"", "", map[string]string{"from": "a"}, []string{`SET: from=a: want one of "female01", `}},
-		{"", "", map[string]string{"closed": "ja", "permutations": "1.5"}, []string{
-			"SET: closed=ja: want true or false (16_own_landmarks.ipynb)\n", "SET: permutations=1.5: want a whole number (16_own_landmarks.ipynb)"}},
+		{"morpho.Read", table, map[string]string{"join": "rows"}, []string{`SET: join=rows: want names or order`}},
+		{"", "", map[string]string{"measured": "ja", "permutations": "1.5"}, []string{
+			"SET: measured=ja: want true or false\n", "permutations=1.5: want a whole number"}},
 	} {
 		text := expect.Must(json.Marshal(map[string]any{"reader": c.reader, "path": c.path, "set": c.set, "notebooks": known}))
 		if _, err := look(strings.NewReader(string(text))); c.said != nil {

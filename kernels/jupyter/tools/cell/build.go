@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -33,6 +34,7 @@ func (w *Workspace) Build(ctx context.Context, command *exec.Cmd, program string
 	w.mu.Lock()
 	w.index = x
 	cell, declares := w.cell, w.declares
+	inputs := slices.ContainsFunc(w.cells[cell], func(line string) bool { return strings.HasPrefix(line, "%with_") })
 	w.mu.Unlock()
 	var l *live
 	for source := []byte(nil); ; {
@@ -49,6 +51,9 @@ func (w *Workspace) Build(ctx context.Context, command *exec.Cmd, program string
 		form, err := l.program(source)
 		if err != nil {
 			return run() // which says what is wrong
+		}
+		if output := l.asks(filepath.Base(program)); output != nil && !inputs {
+			return output, errors.New(keyboard)
 		}
 		overlay, err := writeForm(program, form)
 		if err != nil {

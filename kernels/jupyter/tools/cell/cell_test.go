@@ -108,7 +108,7 @@ func TestExplain(t *testing.T) {
 		"undefined: viz.show":       "undefined: viz.show (did you mean viz.Show?)",
 		"undefined: viz.Fog":        "undefined: viz.Fog (did you mean viz.Fig?)",
 		"undefined: viz.Landscape":  "undefined: viz.Landscape",
-		"undefined: math.Sine":      "undefined: math.Sine",
+		"undefined: math.Sine":      "undefined: math.Sine (did you mean math.Sin?)",
 		"undefined: x":              "undefined: x",
 		"f.Titel undefined (type viz.Fig has no field or method Titel)":        "f.Titel undefined (type viz.Fig has no field or method Titel) (did you mean f.Title?)",
 		"f.Layer undefined (type *viz.Fig has no field or method Layer)":       "f.Layer undefined (type *viz.Fig has no field or method Layer) (did you mean f.Layers?)",
@@ -117,14 +117,90 @@ func TestExplain(t *testing.T) {
 		"cannot index d.Shapes (value of type func() [][]float64)":             "cannot index d.Shapes (value of type func() [][]float64): it is called by d.Shapes()",
 		"cannot use d.Len (value of type func() int) as int value in argument": "cannot use d.Len (value of type func() int) as int value in argument: it is called by d.Len()",
 	} {
-		if got := w.Explain(message); got != want {
+		if got := w.Explain(message, -1, 0); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 	t.Setenv("ANATOMY_REFUSED", "the module is another user's")
 	for _, message := range []string{"undefined: mine", "package their/mine is not in std (/usr/local/go/src/their/mine)"} {
-		if got, want := w.Explain(message), message+" (the module is another user's)"; got != want {
+		if got, want := w.Explain(message, -1, 0), message+" (the module is another user's)"; got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// Every hint has an example, which no hint before it takes.
+func TestHints(t *testing.T) {
+	w := workspace(t)
+	w.Open(2, []string{"sum = 3"}, nil, -1, 0, true)
+	t.Setenv("ANATOMY_REFUSED", "")
+	const wrong = "expected ';', found x"
+	used := map[int]bool{}
+	for _, c := range []struct{ message, line, want string }{
+		{"undefined: sum", "sum = 3", "`sum := …` assigns"},
+		{wrong, "import numpy as np", "floats and stat"}, {wrong, "from scipy import stats", "floats and stat"},
+		{wrong, "import matplotlib.pyplot as plt", "viz.Plot(x, y)"}, {wrong, "import pandas as pd", `nb.Table("my.csv")`},
+		{wrong, "from math import sqrt", "imported where a cell names it"}, {wrong, "import re", "imported where a cell names it"},
+		{wrong, "def f(x):", "in Go `func f(x float64)"}, {wrong, "for i in range(n):", "`for i := range n { … }`"},
+		{wrong, "for x in xs:", "`for _, x := range xs { … }`"}, {wrong, "    for x in xs: print(x)", "`for _, x := range xs { … }`"},
+		{wrong, "while x > 2:", "`for x > 2 { … }`"},
+		{wrong, "ys = [2 * x for x in xs]", "`for _, x := range xs { ys = append(ys, x) }`"}, {wrong, "[x for x in xs if x > 1]", "in Go a loop"},
+		{wrong, "sum(x for x in xs)", ""},
+		{wrong, "if x in xs:", "slices.Contains(xs, x)"}, {wrong, "if x == 3:", "stands in braces"}, {wrong, "if x == 3: print(1)", "stands in braces"},
+		{wrong, "else:", "stands in braces"}, {wrong, "if v := x[1:]; len(v > 2 {", ""}, {"illegal label declaration", "elif x:", "stands in braces"},
+		{wrong, "try:", "nb.Must(f())"}, {wrong, "except ValueError as e:", "nb.Must(f())"}, {wrong, `with open("x") as f:`, "nb.Must(f())"},
+		{wrong, "class Shape:", "type Shape struct"}, {wrong, "assert x == 2", `nb.True("what is claimed", x == 2)`}, {wrong, "del xs", "`%rm xs`"},
+		{wrong, "type(x)", `fmt.Printf("%T", x)`}, {wrong, "t := type(xs[0])", `fmt.Printf("%T", xs[0])`}, {wrong, "switch x.(type) {", ""},
+		{wrong, `print(f"{x:.2f}")`, "fmt.Sprintf("}, {wrong, `f'{x}'`, "fmt.Sprintf("}, {"undefined: f", `f"{x}"`, "fmt.Sprintf("},
+		{"undefined: input", `name := input("name?")`, "a cell has no keyboard"}, {wrong, "!pip install numpy", "go get"}, {wrong, "conda install x", "go get"},
+		{"undefined: np", "", "floats and stat"}, {"undefined: plt", "", "viz.Hist(x)"}, {"undefined: pd", "", "nb.Table"},
+		{"undefined: True", "", "`true`"}, {"undefined: False", "", "`false`"}, {"undefined: None", "", "`nil`"}, {"undefined: help", "help()", "%help"},
+		{"undefined: mean", "", "stat.Mean"}, {"undefined: sorted", "", "slices.Sort(x)"}, {"undefined: open", "", "os.ReadFile"}, {"undefined: list", "", "[]float64{…}"},
+		{"xs.append undefined (type []int has no field or method append)", "xs.append(2)", "`xs = append(xs, x)`"},
+		{"xs.mean undefined (type []float64 has no field or method mean)", "", "stat.Mean(x, nil)"},
+		{"invalid argument: index -1 (constant of type int) must not be negative", "xs[-1]", "`xs[len(xs)-1]`"},
+		{"invalid argument: index -2 (constant of type int) must not be negative", "xs[:-2]", "`xs[:len(xs)-2]`"},
+		{"illegal types for operand: print", "", "fmt.Println"}, {"invalid operation: operator + not defined on a (variable of type []float64)", "", "floats.AddConst"},
+		{"illegal rune literal", "x := 'abc'", `"abc"`}, {"illegal character U+0023 '#'", "# x", "a comment begins with //"}, {wrong, "x ** 2", "math.Pow(x, 2)"},
+		{"undefined: not", "not x", "`&&`, `||` and `!`"}, {wrong, "f := lambda x: 2", "func(x float64)"}, {wrong, "x := [1, 2]", "`[]float64{1, 2}`"},
+		{wrong, `d := {"a": 1}`, "map[string]float64"}, {"invalid operation: x + 1 (mismatched types string and int)", "", "fmt.Sprint("},
+		{`cannot use "red" (untyped string constant) as viz.Colour value in argument to viz.Points(q).Color`, "", "viz.Vermilion"},
+		{"no command %time", "", "Record timing"}, {"no command %%timeit", "", "Record timing"}, {"no command %who", "", "%ls"}, {"no command %whos", "", "%ls"},
+		{"no command %pip", "", "go get"}, {"no command %matplotlib", "", "pictures need no command"}, {"no command %run", "", "%help lists"},
+		{"undefined: viz.Vermillion", "", "(did you mean viz.Vermilion?)"}, {"undefined: fmt.Printn", "", "(did you mean fmt.Printf?)"},
+		{"f.Titel undefined (type viz.Fig has no field or method Titel)", "", "(did you mean f.Title?)"},
+		{"cannot index d.Shapes (value of type func() [][]float64)", "", "d.Shapes()"}, {"declared and not used: x", "", "`_ = x`"},
+		{"illegal character U+003F '?'", "x?", "Shift-Tab"}, {"assignment mismatch: 1 variable but f(1) returns 2 values", "", "nb.Must(f(…))"},
+		{"multiple-value f(x) (value of type (int, error)) in argument to g", "", "nb.Must(f(…))"},
+		{"undefined: vizz", "vizz.Show()", "(did you mean viz?)"}, {"undefined: frobnicate", "frobnicate.Do()", "no package has this name"}, {"undefined: x", "x + 1", ""},
+	} {
+		which, got := w.hint(c.message, c.line)
+		if used[which] = true; !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s, %s: got %q, want %q", c.message, c.line, got, c.want)
+		}
+	}
+	t.Setenv("ANATOMY_REFUSED", "the module is another user's")
+	which, _ := w.hint("package x is not in std (/go/src/x)", "")
+	used[which] = true
+	for k, h := range hints {
+		if !used[k] {
+			t.Errorf("no example of the hint about %v, %v", h.message, h.line)
+		}
+	}
+}
+
+// Shift-Tab among the arguments of a call is about the function.
+func TestCalled(t *testing.T) {
+	for cell, want := range map[string]string{ // | is the cursor, and ^ where it goes
+		"M.Log(|": "M.^Log()", "x := 1\nM.Log(a, |b)": "x := 1\nM.Log(a, ^b)", "M.Log(a, |)": "M.^Log(a, )", "M.Log(a,\n\t|)": "M.^Log(a,\n\t)",
+		"f(g(1), |": "^f(g(1), )", "f(g(|": "f(^g())", "f([]int{g(|": "f([]int{^g()})", "f([]int{1, |2})": "f([]int{1, ^2})", `morpho.Read("a|")`: `morpho.^Read("a")`, "// f(|": "// f(^",
+		"x + |1": "x + ^1", "f()|": "f()^", "Lo|g": "Lo^g", "σ.Log(|": "σ.^Log()", "%%\nM.Log(|": "%%\nM.^Log()",
+	} {
+		before, after, _ := strings.Cut(cell, "|")
+		lines, line, column := Called(strings.Split(before+after, "\n"), strings.Count(before, "\n"), len(before)-1-strings.LastIndex(before, "\n"))
+		lines[line] = lines[line][:column] + "^" + lines[line][column:]
+		if got := strings.Join(lines, "\n"); got != want {
+			t.Errorf("%q: got %q, want %q", cell, got, want)
 		}
 	}
 }

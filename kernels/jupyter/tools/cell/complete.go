@@ -4,6 +4,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -16,6 +17,45 @@ func UTF16(file string, line, column int) int {
 		return len(utf16.Encode([]rune(lines[line][:max(column, 0)])))
 	}
 	return column
+}
+
+// closing are the brackets that close others.
+var closing = map[token.Token]token.Token{token.LPAREN: token.RPAREN, token.LBRACK: token.RBRACK, token.LBRACE: token.RBRACE}
+
+// Called moves a cursor that is at no name, in the arguments of a call, to the name of the function, and closes what is open at the end.
+func Called(lines []string, line, column int) ([]string, int, int) {
+	source := strings.Join(lines, "\n")
+	at := len(strings.Join(append(slices.Clone(lines[:line]), ""), "\n")) + column
+	type bracket struct{ before, itself lexeme }
+	var open, here []bracket // those at the end, and at the cursor
+	before, on := lexeme{tok: token.EOF}, false
+	for _, l := range lexemes(source) {
+		if l.at < at && at < l.end && l.tok == token.COMMENT || l.tok == token.IDENT && l.at <= at && at <= l.end {
+			on = true
+		}
+		if closing[l.tok] != token.ILLEGAL {
+			open = append(open, bracket{before, l})
+		} else if len(open) > 0 && closing[open[len(open)-1].itself.tok] == l.tok {
+			open = open[:len(open)-1]
+		}
+		if l.end <= at {
+			here = slices.Clone(open)
+		}
+		before = l
+	}
+	lines = slices.Clone(lines)
+	for _, b := range slices.Backward(open) {
+		lines[len(lines)-1] += closing[b.itself.tok].String()
+	}
+	if on || len(here) == 0 {
+		return lines, line, column
+	}
+	inner := here[len(here)-1]
+	if inner.itself.tok != token.LPAREN || inner.before.tok != token.IDENT {
+		return lines, line, column
+	}
+	name := source[:inner.before.at]
+	return lines, strings.Count(name, "\n"), len(name) - 1 - strings.LastIndex(name, "\n")
 }
 
 // Status tells a console whether it may execute what was typed: "complete", "incomplete" (an open bracket, string or
@@ -41,7 +81,6 @@ func Status(code string) string {
 	var s scanner.Scanner
 	set := token.NewFileSet()
 	s.Init(set.AddFile("", set.Base(), len(src)), src, fail, 0)
-	closing := map[token.Token]token.Token{token.LPAREN: token.RPAREN, token.LBRACK: token.RBRACK, token.LBRACE: token.RBRACE}
 	var open []token.Token
 	last := token.SEMICOLON
 	for status == "complete" {

@@ -7,92 +7,128 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 var (
-	missing   = regexp.MustCompile(`^undefined: (\w+)\.(\w+)$`)
 	undefined = regexp.MustCompile(`^undefined: ([\pL_][\pL\pN_]*)$`)
-	unused    = regexp.MustCompile(`^declared and not used: ([\pL_][\pL\pN_]*)$`)
-	mismatch  = regexp.MustCompile(`^assignment mismatch: (\d) variables? but (.+) returns (\d) values$`)
-	multiple  = regexp.MustCompile(`^multiple-value (.+?)\(.*\) \(value of type \((.*)error\)\)`)
-	member    = regexp.MustCompile(`^(\S+)\.(\w+) undefined \(type \*?(\w+)\.(\w+)(?:\[.*\])? has no field or method \w+\)$`)
-	foreign   = regexp.MustCompile(`^package \S+ is not in std `)
-	uncalled  = regexp.MustCompile(`^cannot .*?(\w[\w.]*) \((?:value|variable) of type func\(\) `)
 	follows   = regexp.MustCompile(`^(?:not enough|too many) arguments in call|cannot infer`)
 	more      = regexp.MustCompile(` \(and \d+ more errors?\)$`)
 	place     = regexp.MustCompile(`^.*\.go:\d+(?::\d+)?: `)
 	row       = regexp.MustCompile(`^.*\.go:\d+`)
 )
 
-// Explain adds to a message of the compiler what to do: for an undefined name of a package or type the one that was probably
-// meant, for a variable that does not live on why, for an error that is not looked at nb.Must, for a function that is not called
-// its call, for a question mark the key that answers.
-func (w *Workspace) Explain(message string) string {
-	if m := missing.FindStringSubmatch(message); m != nil {
-		if name := closest(m[2], exported(w.source(m[1]))); name != "" {
-			return fmt.Sprintf("%s (did you mean %s.%s?)", message, m[1], name)
-		}
-	} else if m := member.FindStringSubmatch(message); m != nil {
-		if name := closest(m[2], w.members(m[3], m[4])); name != "" {
-			return fmt.Sprintf("%s (did you mean %s.%s?)", message, m[1], name)
-		}
-	} else if m := uncalled.FindStringSubmatch(message); m != nil {
-		return fmt.Sprintf("%s: it is called by %s()", message, m[1])
-	} else if m := undefined.FindStringSubmatch(message); m != nil {
-		return refused(w.explainVariable(message, m[1]))
-	} else if m := unused.FindStringSubmatch(message); m != nil {
-		return fmt.Sprintf("%s: Go wants what a function or block declares to be used: leave it out, or write `_ = %s`", message, m[1])
-	} else if foreign.MatchString(message) {
-		return refused(message)
-	} else if strings.HasPrefix(message, "illegal character U+003F '?'") {
-		return message + ": Shift-Tab says what a name is"
-	} else if m := mismatch.FindStringSubmatch(message); m != nil {
-		if must := map[string]string{"12": "nb.Must", "23": "nb.Must2"}[m[1]+m[3]]; must != "" {
-			return fmt.Sprintf("%s: if the last is an error, %s(%s) takes it", message, must, call(m[2]))
-		}
-	} else if m := multiple.FindStringSubmatch(message); m != nil && strings.Count(m[2], ",") == 1 {
-		return fmt.Sprintf("%s: nb.Must(%s(…)) takes the error", message, m[1])
+// Explain adds to a message of the compiler about a line of a cell what to do: by the first hint that fits.
+func (w *Workspace) Explain(message string, id, line int) string {
+	w.mu.Lock()
+	text := ""
+	if lines := w.cells[id]; line >= 0 && line < len(lines) {
+		text = lines[line]
 	}
-	return message
+	w.mu.Unlock()
+	_, found := w.hint(message, text)
+	return message + found
 }
 
-// explainVariable says why a name is not known as a variable of the notebook.
-func (w *Workspace) explainVariable(message, name string) string {
+// hint returns the number of the first hint that fits, and what it adds to a message about a line.
+func (w *Workspace) hint(message, line string) (which int, found string) {
+	for k, h := range hints {
+		said, here := h.message.FindStringSubmatchIndex(message), h.line.FindStringSubmatchIndex(line)
+		switch {
+		case said == nil || here == nil:
+		case h.find != nil:
+			if found := h.find(w, h.message.FindStringSubmatch(message), line); found != "" {
+				return k, found
+			}
+		case h.line.String() != "":
+			return k, ": " + string(h.line.ExpandString(nil, h.instead, line, here))
+		default:
+			return k, ": " + string(h.message.ExpandString(nil, h.instead, message, said))
+		}
+	}
+	return -1, ""
+}
+
+// Command says what to do in place of a command of the kernel that there is not, such as %time.
+func Command(name string) string { return new(Workspace).Explain("no command "+name, -1, 0) }
+
+// lost says why a name is not known as a variable of the notebook.
+func (w *Workspace) lost(m []string, _ string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	name := m[1]
 	var e *entry
 	if w.index != nil {
 		e = w.index.Variables[name]
 	}
 	switch {
 	case w.defined[name]:
-		return fmt.Sprintf("%s: a function does not see what the statements of its own cell assign: declare it in the next cell, or write `var %s = …` above", message, name)
+		return ": a function does not see what the statements of its own cell assign: declare it in the next cell, or write `var " + name + " = …` above"
 	case e == nil && w.assigned[name]:
-		return fmt.Sprintf("%s: `%s := …` assigns to a new variable", message, name)
+		return fmt.Sprintf(": `%s := …` assigns to a new variable", name)
 	case e == nil:
-		return message
+		return ""
 	case e.Why != "":
-		return fmt.Sprintf("%s: its value of cell [%d] does not live on: %s; make it again here", message, e.Cell, e.Why)
+		return fmt.Sprintf(": its value of cell [%d] does not live on: %s; make it again here", e.Cell, e.Why)
 	case w.without[name] != "":
-		return fmt.Sprintf("%s: its value of cell [%d] cannot be read: %s; run that cell again", message, e.Cell, w.without[name])
+		return fmt.Sprintf(": its value of cell [%d] cannot be read: %s; run that cell again", e.Cell, w.without[name])
 	}
 	l := live{x: w.index}
 	if other := l.stale(e); other != "" {
-		return fmt.Sprintf("%s: it is made by a statement of cell [%d] from %s, which has changed since: run that cell again", message, e.Cell, other)
+		return fmt.Sprintf(": a statement of cell [%d] makes it from %s, which has changed since: run that cell again", e.Cell, other)
 	}
-	return message
+	return ""
 }
 
-// refused adds why the module around the notebook is not used, if there is one: a name may be a package of it.
-func refused(message string) string {
+// refused says why the module around the notebook is not used, if there is one: a name may be a package of it.
+func refused(*Workspace, []string, string) string {
 	if why := os.Getenv("ANATOMY_REFUSED"); why != "" {
-		return fmt.Sprintf("%s (%s)", message, why)
+		return fmt.Sprintf(" (%s)", why)
 	}
-	return message
+	return ""
+}
+
+// meant is the one of some names that was probably meant, behind the same words.
+func meant(before, name string, names []string) string {
+	if best := closest(name, names); best != "" {
+		return fmt.Sprintf(" (did you mean %s%s?)", before, best)
+	}
+	return ""
+}
+
+// misspelt finds a name of a package or a type that was probably meant.
+func (w *Workspace) misspelt(m []string, _ string) string {
+	if len(m) > 3 {
+		return meant(m[1]+".", m[2], w.members(m[3], m[4]))
+	}
+	return meant(m[1]+".", m[2], exported(w.folder(m[1])))
+}
+
+// unlooked says how nb.Must takes an error that is not looked at.
+func unlooked(_ *Workspace, m []string, _ string) string {
+	name, _, _ := strings.Cut(m[2], "(")
+	if must := map[string]string{"12": "nb.Must", "23": "nb.Must2"}[m[1]+m[3]]; must != "" {
+		return fmt.Sprintf(": if the last is an error, %s(%s(…)) takes it", must, name)
+	}
+	return ""
+}
+
+// notPackage says of a name before a dot that it is no package.
+func (w *Workspace) notPackage(m []string, line string) string {
+	if !strings.Contains(line, m[1]+".") {
+		return ""
+	}
+	w.mu.Lock()
+	w.read()
+	names := append(slices.Collect(maps.Keys(w.own)), slices.Collect(maps.Keys(w.used))...)
+	w.mu.Unlock()
+	return cmp.Or(meant("", m[1], names), ": no variable and no package has this name; packages of Go, of this project and of the modules that it uses are "+
+		"found by their names, others after `!*go get path@version`")
 }
 
 // Part cuts what a program wrote before a place in a file of its source, file:line, that may go on with what it writes next, unless
@@ -134,12 +170,6 @@ func (w *Workspace) Context(id, line int, code string, column int) string {
 // Red is a text in red.
 func Red(text string) string { return "\x1b[31m" + text + "\x1b[0m" }
 
-// call shortens the arguments of a call.
-func call(name string) string {
-	name, _, _ = strings.Cut(name, "(")
-	return name + "(…)"
-}
-
 // Messages drops from the lines of a compiler's output those that say nothing of their own: the package's name, errors that
 // follow from others, and what a syntax error does to the rest.
 func Messages(lines []string) (kept []string) {
@@ -176,14 +206,6 @@ func Messages(lines []string) (kept []string) {
 	return kept
 }
 
-// source is the folder of a package of the modules, or "".
-func (w *Workspace) source(name string) string {
-	path := w.path(name)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.dirs[path]
-}
-
 // closest is the one of some names that is closest to a misspelt one, or "" if none is close.
 func closest(name string, names []string) string {
 	best, least := "", 1+len(name)/3
@@ -197,40 +219,30 @@ func closest(name string, names []string) string {
 
 // members lists the exported fields and methods of a type of a package, those of what it embeds among them.
 func (w *Workspace) members(from, name string) (names []string) {
-	for _, d := range declared(w.source(from)) {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil || len(d.Recv.List) == 0 || !d.Name.IsExported() {
-				continue
-			}
-			if _, receiver := typeName(d.Recv.List[0].Type); receiver == name {
-				names = append(names, d.Name.Name)
-			}
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				s, _ := s.(*ast.TypeSpec)
-				if s == nil || s.Name.Name != name {
-					continue
-				}
-				fields, _ := s.Type.(*ast.StructType)
-				if fields == nil {
-					continue
-				}
-				for _, f := range fields.Fields.List {
-					if len(f.Names) == 0 {
-						of, embedded := typeName(f.Type)
-						names = append(names, w.members(cmp.Or(of, from), embedded)...)
-					}
-					for _, id := range f.Names {
-						if id.IsExported() {
-							names = append(names, id.Name)
-						}
+	for _, d := range declared(w.folder(from)) {
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv != nil && len(n.Recv.List) > 0 {
+					if _, receiver := typeName(n.Recv.List[0].Type); receiver == name {
+						names = append(names, n.Name.Name)
 					}
 				}
+				return false
+			case *ast.TypeSpec:
+				return n.Name.Name == name
+			case *ast.Field:
+				if n.Names == nil {
+					of, embedded := typeName(n.Type)
+					names = append(names, w.members(cmp.Or(of, from), embedded)...)
+				}
+				names = append(names, idents(n.Names)...)
+				return false
 			}
-		}
+			return true
+		})
 	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
 }
 
 // typeName is the name of a type, without its parameters, and that of its package where it is another one.
@@ -254,31 +266,10 @@ func typeName(t ast.Expr) (from, name string) {
 
 // exported lists the exported names of a package.
 func exported(dir string) (names []string) {
-	add := func(id *ast.Ident) {
-		if id.IsExported() {
-			names = append(names, id.Name)
-		}
-	}
 	for _, d := range declared(dir) {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil {
-				add(d.Name)
-			}
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				switch s := s.(type) {
-				case *ast.TypeSpec:
-					add(s.Name)
-				case *ast.ValueSpec:
-					for _, id := range s.Names {
-						add(id)
-					}
-				}
-			}
-		}
+		names = append(names, declaredBy(d)...)
 	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
 }
 
 // declared lists the declarations of a package.

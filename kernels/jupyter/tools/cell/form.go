@@ -89,46 +89,26 @@ func (l *live) parse() error {
 	l.file, l.main = file, nil
 	l.declared, l.named, l.methods = map[*ast.Object]ast.Node{}, map[string]ast.Node{}, map[string][]*ast.FuncDecl{}
 	l.imports, l.dots = map[string]string{}, nil
-	note := func(id *ast.Ident, n ast.Node) {
-		if id.Name != "_" {
-			l.declared[id.Obj], l.named[id.Name] = n, n
-		}
-	}
 	for _, d := range file.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			switch {
-			case d.Recv != nil:
-				if _, receiver := typeName(d.Recv.List[0].Type); receiver != "" {
-					l.methods[receiver] = append(l.methods[receiver], d)
-				}
-			case d.Name.Name == "main":
-				l.main = d
-			default:
-				note(d.Name, d)
-			}
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				switch s := s.(type) {
-				case *ast.ValueSpec:
-					for _, id := range s.Names {
-						if d.Tok == token.CONST { // iota and repeated values
-							note(id, d)
-						} else {
-							note(id, s)
-						}
-					}
-				case *ast.TypeSpec:
-					note(s.Name, s)
-				case *ast.ImportSpec:
-					name, path := imported(s)
-					if name == "." {
-						l.dots = append(l.dots, path)
-					}
-					l.imports[name] = path
-				}
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+			if _, receiver := typeName(f.Recv.List[0].Type); receiver != "" {
+				l.methods[receiver] = append(l.methods[receiver], f)
 			}
 		}
+		declarations(d, func(id *ast.Ident, n ast.Node) {
+			if id.Name == "main" {
+				l.main, _ = n.(*ast.FuncDecl)
+			} else if id.Name != "_" {
+				l.declared[id.Obj], l.named[id.Name] = n, n
+			}
+		})
+	}
+	for _, s := range file.Imports {
+		name, path := imported(s)
+		if name == "." {
+			l.dots = append(l.dots, path)
+		}
+		l.imports[name] = path
 	}
 	delete(l.declared, nil)
 	return nil
@@ -164,33 +144,24 @@ func (l *live) program(src []byte) ([]byte, error) {
 	}
 	// What was declared before a variable of the same name has gone.
 	gone := bytes.Clone(l.src)
-	changed := false
-	for name, n := range l.named {
-		if l.x.Variables[name] == nil || l.own[name] {
-			continue
-		}
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			l.blank(gone, n)
-			changed = true
-		case *ast.TypeSpec:
-			copy(gone[l.offset(n.Name.Pos()):], "_"+strings.Repeat(" ", len(name)-1))
-			for _, m := range l.methods[name] {
-				l.blank(gone, m)
+	for _, d := range l.file.Decls {
+		declarations(d, func(id *ast.Ident, n ast.Node) {
+			if l.x.Variables[id.Name] == nil || l.own[id.Name] || isVar(n) {
+				return
 			}
-			changed = true
-		case *ast.GenDecl:
-			for _, s := range n.Specs {
-				for _, id := range s.(*ast.ValueSpec).Names {
-					if id.Name == name {
-						copy(gone[l.offset(id.Pos()):], "_"+strings.Repeat(" ", len(name)-1))
-					}
+			if _, function := n.(*ast.FuncDecl); function {
+				l.blank(gone, n)
+				return
+			}
+			copy(gone[l.offset(id.Pos()):], "_"+strings.Repeat(" ", len(id.Name)-1))
+			if _, is := n.(*ast.TypeSpec); is {
+				for _, m := range l.methods[id.Name] {
+					l.blank(gone, m)
 				}
 			}
-			changed = true
-		}
+		})
 	}
-	if changed {
+	if !bytes.Equal(gone, l.src) {
 		l.src = gone
 		if err := l.parse(); err != nil {
 			return nil, err
@@ -216,25 +187,11 @@ func (l *live) reach() {
 	l.reached, l.needed, l.recipes = map[ast.Node]bool{}, map[string]bool{}, map[string]bool{}
 	l.queue = nil
 	for _, d := range l.file.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d == l.main || d.Name.Name == "init" || d.Recv == nil && l.own[d.Name.Name] {
-				l.visit(d)
+		declarations(d, func(id *ast.Ident, n ast.Node) {
+			if isVar(n) || id.Name == "main" || id.Name == "init" || l.own[id.Name] {
+				l.visit(n)
 			}
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				switch s := s.(type) {
-				case *ast.ValueSpec:
-					if d.Tok == token.VAR {
-						l.visit(s)
-					}
-				case *ast.TypeSpec:
-					if l.own[s.Name.Name] {
-						l.visit(s)
-					}
-				}
-			}
-		}
+		})
 	}
 	only := map[*ast.Ident]bool{} // set, not read
 	for _, s := range l.body() {
@@ -252,7 +209,7 @@ func (l *live) reach() {
 				l.visit(m)
 			}
 		}
-		l.names(n, func(id *ast.Ident) {
+		identifiers(n, func(id *ast.Ident) {
 			if id.Obj != nil {
 				l.visit(l.declared[id.Obj])
 			} else {
@@ -291,7 +248,7 @@ func (l *live) need(name string, read bool) {
 	}
 	for _, t := range of {
 		if t, err := parser.ParseExpr(t); err == nil {
-			l.names(t, func(id *ast.Ident) { l.visit(l.named[id.Name]) })
+			identifiers(t, func(id *ast.Ident) { l.visit(l.named[id.Name]) })
 		}
 	}
 	if read {
@@ -308,7 +265,7 @@ func (l *live) needRecipe(id string) {
 	l.recipes[id] = true
 	file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+l.making(id), 0)
 	if err == nil {
-		l.names(file, func(id *ast.Ident) {
+		identifiers(file, func(id *ast.Ident) {
 			if id.Obj == nil {
 				l.visit(l.named[id.Name])
 				l.need(id.Name, true)
@@ -320,12 +277,12 @@ func (l *live) needRecipe(id string) {
 	}
 }
 
-// names passes on the identifiers of a piece of source but for those behind a dot.
-func (l *live) names(n ast.Node, see func(id *ast.Ident)) {
+// identifiers passes on those of a piece of source, but for what stands behind a dot.
+func identifiers(n ast.Node, see func(id *ast.Ident)) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			l.names(n.X, see)
+			identifiers(n.X, see)
 			return false
 		case *ast.Ident:
 			see(n)
@@ -353,7 +310,7 @@ func (l *live) prune() {
 				continue
 			}
 		}
-		l.names(d, func(id *ast.Ident) {
+		identifiers(d, func(id *ast.Ident) {
 			if _, variable := l.needed[id.Name]; id.Obj == nil && !variable {
 				used[id.Name] = true
 				bare = bare || id.IsExported()
@@ -374,7 +331,7 @@ func (l *live) prune() {
 func (l *live) head() {
 	imports := map[string]string{displayAlias: displayPath}
 	// Go sets variables in the order of their declarations: these stand first, then what gives them their values.
-	variables, first := "", fmt.Sprintf("; var _ = %s.Begin(%d)", displayAlias, l.cell)
+	vars, first := "", fmt.Sprintf("; var _ = %s.Begin(%d)", displayAlias, l.cell)
 	var last strings.Builder
 	lines := bytes.Count(l.src, []byte("\n")) + 1
 	add := func(name, text string) {
@@ -391,7 +348,7 @@ func (l *live) head() {
 		if l.named[name] != nil { // the cell declares it
 			continue
 		}
-		variables += fmt.Sprintf("; var %s %s", name, e.Type)
+		vars += fmt.Sprintf("; var %s %s", name, e.Type)
 		if !l.needed[name] {
 			continue
 		}
@@ -401,10 +358,10 @@ func (l *live) head() {
 			first += fmt.Sprintf("; var _ = %s.Load(%q, %s", displayAlias, e.File, typeList(e.Types))
 			for k, other := range e.Group {
 				if l.x.current(e, other) {
-					first += ", " + variable(other)
+					first += ", " + variables([]string{other})
 				} else {
 					was := fmt.Sprintf("nb_was_%d_%s", len(groups), other)
-					variables += fmt.Sprintf("; var %s %s", was, e.Members[k])
+					vars += fmt.Sprintf("; var %s %s", was, e.Members[k])
 					first += fmt.Sprintf(", %s.Var(\"\", &%s)", displayAlias, was)
 				}
 			}
@@ -426,7 +383,7 @@ func (l *live) head() {
 		imports[viz] = figurePath
 		add("", fmt.Sprintf("var _ = %s.Draw(func(x any) bool { d, ok := x.(%s.Drawing); if ok { %s.Show(d) }; return ok })", displayAlias, viz, viz))
 	}
-	first = variables + first
+	first = vars + first
 	header := ""
 	for _, alias := range slices.Sorted(maps.Keys(imports)) {
 		named := alias == displayAlias || strings.Contains(first+last.String(), alias+".")
@@ -446,24 +403,26 @@ func (l *live) head() {
 	l.insert(len(l.src), last.String()+"\n")
 }
 
-// targets lists the variables that a statement at the top level of main gives values, and what they are computed from.
-func targets(s ast.Stmt) (names []*ast.Ident, values []ast.Expr) {
-	switch s := s.(type) {
+// targets lists the variables that a statement at the top level of main, or a declaration, gives values, and what they are computed from.
+func targets(n ast.Node) (names []*ast.Ident, values []ast.Expr) {
+	switch n := n.(type) {
 	case *ast.AssignStmt:
-		if s.Tok != token.DEFINE && s.Tok != token.ASSIGN {
+		if n.Tok != token.DEFINE && n.Tok != token.ASSIGN {
 			return nil, nil
 		}
-		for _, x := range s.Lhs {
+		for _, x := range n.Lhs {
 			id, ok := x.(*ast.Ident)
 			if !ok {
 				return nil, nil
 			}
 			names = append(names, id)
 		}
-		values = s.Rhs
+		values = n.Rhs
 	case *ast.DeclStmt:
-		if d, ok := s.Decl.(*ast.GenDecl); ok && d.Tok == token.VAR {
-			for _, s := range d.Specs {
+		return targets(n.Decl)
+	case *ast.GenDecl:
+		if n.Tok == token.VAR {
+			for _, s := range n.Specs {
 				names, values = append(names, s.(*ast.ValueSpec).Names...), append(values, s.(*ast.ValueSpec).Values...)
 			}
 		}
@@ -477,7 +436,7 @@ func named(names []*ast.Ident) []*ast.Ident {
 }
 
 // declares says whether a statement declares the variables that it gives values.
-func declares(s ast.Stmt) bool {
+func declares(s ast.Node) bool {
 	assign, is := s.(*ast.AssignStmt)
 	return !is || assign.Tok == token.DEFINE
 }
@@ -501,9 +460,8 @@ func (l *live) statements() {
 		}
 		fresh := slices.ContainsFunc(names, func(id *ast.Ident) bool { return !locals[id.Name] })
 		line := l.line(s.Pos())
-		after, bound := "", []string(nil)
+		after := ""
 		for _, id := range names {
-			bound = append(bound, variable(id.Name))
 			known, declared := locals[id.Name], l.named[id.Name]
 			_, global := l.needed[id.Name]
 			global = global && declared == nil || isVar(declared)
@@ -521,13 +479,27 @@ func (l *live) statements() {
 				}
 			}
 		}
-		l.insert(l.offset(s.End()), after+fmt.Sprintf("; %s.Bind(%s, %s)", displayAlias, l.by(s, names, values), strings.Join(bound, ", ")))
+		l.insert(l.offset(s.End()), after+"; "+l.bind(s, names, values))
 	}
 }
 
 func isVar(n ast.Node) bool {
 	_, is := n.(*ast.ValueSpec)
 	return is
+}
+
+// variables describes variables as notebooks/nb wants it.
+func variables(names []string) string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = fmt.Sprintf("%s.Var(%q, &%s)", displayAlias, name, name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// bind tells notebooks/nb that a statement or a declaration has given variables their values.
+func (l *live) bind(s ast.Node, names []*ast.Ident, values []ast.Expr) string {
+	return fmt.Sprintf("%s.Bind(%s, %s)", displayAlias, l.by(s, names, values), variables(idents(names)))
 }
 
 // globals binds the variables that the cell declares above its statements, each behind those that it is made from.
@@ -539,20 +511,15 @@ func (l *live) globals() {
 			return
 		}
 		done[s] = true
-		names := named(s.Names)
-		var bound []string
-		for _, id := range names {
-			bound = append(bound, variable(id.Name))
-		}
 		for _, v := range s.Values {
-			l.names(v, func(id *ast.Ident) {
+			identifiers(v, func(id *ast.Ident) {
 				if other, is := l.declared[id.Obj].(*ast.ValueSpec); is {
 					bind(other)
 				}
 			})
 		}
-		if len(bound) > 0 {
-			binds += fmt.Sprintf("; var _ = %s.Bind(%s, %s)", displayAlias, l.by(s, names, s.Values), strings.Join(bound, ", "))
+		if names := named(s.Names); len(names) > 0 {
+			binds += "; var _ = " + l.bind(s, names, s.Values)
 		}
 	}
 	for _, d := range l.file.Decls {

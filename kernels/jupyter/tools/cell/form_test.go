@@ -112,3 +112,29 @@ func TestBuildRelative(t *testing.T) {
 		t.Errorf("printed %q, error %v", out, err)
 	}
 }
+
+// A cell that would wait for input is refused, at the place where it does.
+func TestKeyboard(t *testing.T) {
+	for source, want := range map[string]string{
+		"import \"fmt\"\nfunc main() {\nvar x int\nfmt.Scanln(&x)\n}":                         "./main.go:5:1: a cell has no keyboard",
+		"import f \"fmt\"\nfunc main() {\nask()\n}\nfunc ask() { f.Scan() }":                  "./main.go:6:14: a cell has no keyboard",
+		"import f \"fmt\"\nfunc main() {\n}\nfunc ask() { f.Scan() }":                         "",
+		"import (\"bufio\"; \"os\")\nfunc main() {\nbufio.NewScanner(os.Stdin)\n}":            "./main.go:4:1: a cell has no keyboard",
+		"import \"os\"\nfunc main() {\nos.Stdin.Read(nil)\n}":                                 "./main.go:4:1: a cell has no keyboard",
+		"import (\"os\"; \"os/exec\")\nfunc main() {\nexec.Command(`ls`).Stdin = os.Stdin\n}": "",
+		"import \"fmt\"\nfunc main() {\nfmt.Sscan(`1`, nil)\n}":                               "",
+	} {
+		l := newLive(&index{}, 1, map[string]bool{})
+		_, err := l.program([]byte("package main\n" + source))
+		if got := string(l.asks("main.go")); err != nil || !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: got %q, want %q, error %v", source, got, want, err)
+		}
+	}
+}
+
+func TestReadable(t *testing.T) {
+	file := program(t, "", &index{Variables: map[string]*entry{"M": {Imports: map[string]string{"nb_062c3caf": "anatomy/landmarks", "nb_1": "math/rand/v2"}}}})
+	if got, want := Readable(file, "func (*nb_062c3caf.Space) Log(r *nb_1.Rand)"), "func (*landmarks.Space) Log(r *rand.Rand)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

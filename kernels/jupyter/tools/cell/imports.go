@@ -4,6 +4,7 @@ package cell
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -80,12 +81,9 @@ func standard(name string) string {
 // folder is where the sources of a package of that name are, if it is one of the modules or of the standard library.
 func (w *Workspace) folder(name string) string {
 	path := w.path(name)
-	if path == "" {
-		return standard(name)
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.dirs[path]
+	return cmp.Or(w.dirs[path], standard(cmp.Or(path, name)))
 }
 
 // Add does the first half of Imports, the packages of the workspace, and takes a source with errors, too.
@@ -252,12 +250,7 @@ func add(src []byte, find func(name string) string) []byte {
 		delete(missing, name)
 	}
 	var added bytes.Buffer
-	names := make([]string, 0, len(missing))
-	for name := range missing {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		if p := find(name); p != "" {
 			if name == displayAlias {
 				added.WriteString("; import " + name)

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/parser"
-	"go/scanner"
 	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // index is what notebooks/nb writes about the variables of a notebook: see there.
@@ -59,6 +59,16 @@ func readIndex(program string) *index {
 	return x
 }
 
+// Readable names packages in a text about the notebook by their own names, not by those that the kernel gives them.
+func Readable(program, text string) string {
+	for _, e := range readIndex(program).Variables {
+		for alias, path := range e.Imports {
+			text = strings.ReplaceAll(text, alias+".", Base(path)+".")
+		}
+	}
+	return text
+}
+
 // Values lists the variables of the notebook whose program lies at a path.
 func Values(program string) []string { return slices.Sorted(maps.Keys(readIndex(program).Variables)) }
 
@@ -86,26 +96,20 @@ func (x *index) dummies(src []byte, types bool) (imports, declarations string) {
 			declared[name] = true
 		}
 	}
-	var s scanner.Scanner
-	set := token.NewFileSet()
-	s.Init(set.AddFile("", set.Base(), len(src)), src, nil, 0)
 	all := map[string]string{}
-	for before := token.EOF; ; {
-		_, tok, name := s.Scan()
-		if tok == token.EOF {
-			break
-		}
-		e := x.Variables[name]
-		if tok == token.IDENT && before != token.PERIOD && e != nil && !declared[name] {
-			declared[name] = true
+	before := token.EOF
+	for _, l := range lexemes(string(src)) {
+		e := x.Variables[l.lit]
+		if l.tok == token.IDENT && before != token.PERIOD && e != nil && !declared[l.lit] {
+			declared[l.lit] = true
 			if !types {
-				declarations += "\nvar " + name + " any\n"
+				declarations += "\nvar " + l.lit + " any\n"
 			} else if e.Type != "" {
-				declarations += "\nvar " + name + " " + e.Type + "\n"
+				declarations += "\nvar " + l.lit + " " + e.Type + "\n"
 				maps.Copy(all, e.Imports)
 			}
 		}
-		before = tok
+		before = l.tok
 	}
 	for _, alias := range slices.Sorted(maps.Keys(all)) {
 		imports += fmt.Sprintf("; import %s %q", alias, all[alias])

@@ -46,20 +46,13 @@ func Statement(line string) string {
 // belongs to it, but for functions, types and imports. With show the last expression becomes an argument of nb.Display, unless a
 // semicolon follows it; id is the cell's number, whose main function's variables Explain knows from then on, or negative.
 func (w *Workspace) Open(id int, lines []string, skip map[int]struct{}, line, column int, show bool) *Opened {
-	code := slices.Clone(lines)
-	marker, whole := -1, false
-	for i := range lines {
-		text := strings.TrimPrefix(lines[i], "//gonb:")
-		whole = whole || strings.HasPrefix(text, "%exec") || strings.HasPrefix(text, "%test")
-		if _, special := skip[i]; special || opens(text) {
-			code[i] = ""
-			if opens(text) && marker < 0 {
-				marker = i
-			}
-		}
-	}
-	source := strings.Join(code, "\n")
-	declarations, statements := divide(source, marker)
+	whole := false
+	code, marker := plainCode(lines, func(i int, line string) bool {
+		whole = whole || strings.HasPrefix(line, "%exec") || strings.HasPrefix(line, "%test")
+		_, special := skip[i]
+		return special
+	})
+	declarations, statements := divide(code, marker)
 	if id >= 0 {
 		w.remember(id, lines, declarations, statements)
 	}
@@ -91,10 +84,7 @@ func (w *Workspace) Open(id int, lines []string, skip map[int]struct{}, line, co
 	}
 	o.Skip[len(o.Lines)] = struct{}{}
 	o.Lines, o.from = append(o.Lines, opening), append(o.from, marker)
-	last := len(statements) - 1
-	for last > 0 && !statements[last].code {
-		last--
-	}
+	last := lastCode(statements)
 	p := statements[last]
 	if end := p.expression(); show && end > 0 && !w.silent(p.text[:end]) {
 		pieces(statements[:last])
@@ -106,6 +96,30 @@ func (w *Workspace) Open(id int, lines []string, skip map[int]struct{}, line, co
 		pieces(statements)
 	}
 	return o
+}
+
+// plainCode is a cell with empty lines in place of those that are no Go, and the first line that opens the main function, or -1.
+func plainCode(lines []string, special func(i int, line string) bool) (code string, marker int) {
+	lines, marker = slices.Clone(lines), -1
+	for i := range lines {
+		text := strings.TrimPrefix(lines[i], "//gonb:")
+		if opens(text) && marker < 0 {
+			marker = i
+		}
+		if special(i, text) || opens(text) {
+			lines[i] = ""
+		}
+	}
+	return strings.Join(lines, "\n"), marker
+}
+
+// lastCode is the last of some statements that is not comments only.
+func lastCode(statements []piece) int {
+	last := len(statements) - 1
+	for last > 0 && !statements[last].code {
+		last--
+	}
+	return last
 }
 
 // opens says whether a line opens the main function.
@@ -138,8 +152,8 @@ func divide(source string, marker int) (declarations, statements []piece) {
 		outside := !main
 		if len(head) > 0 {
 			switch head[0] {
-			case token.VAR, token.CONST:
-			case token.IMPORT, token.PACKAGE, token.TYPE:
+			case token.VAR:
+			case token.IMPORT, token.PACKAGE, token.TYPE, token.CONST:
 				outside = true
 			case token.FUNC:
 				outside = len(head) > 1 && head[1] == token.IDENT || len(head) > 4 && head[3] == token.IDENT && head[4] == token.LPAREN // a method
@@ -232,7 +246,8 @@ func (p piece) expression() int {
 	if err != nil || len(file.Decls) != 1 {
 		return 0
 	}
-	value := file.Decls[0].(*ast.GenDecl).Specs[0].(*ast.ValueSpec).Values[0]
+	values := file.Decls[0].(*ast.GenDecl).Specs[0].(*ast.ValueSpec).Values
+	value := values[len(values)-1] // of a, b both are shown
 	if _, literal := value.(*ast.FuncLit); literal {
 		return 0
 	}
@@ -270,61 +285,53 @@ func (w *Workspace) remember(id int, lines []string, declarations, statements []
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cell, w.cells[id], w.declares, w.defined, w.assigned = id, lines, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	parse := func(source string) []ast.Decl {
-		file, _ := parser.ParseFile(token.NewFileSet(), "", "package p; "+source, parser.SkipObjectResolution)
-		if file == nil {
-			return nil
-		}
-		return file.Decls
-	}
 	for _, p := range declarations {
-		for _, d := range parse(p.text) {
-			for _, name := range declaredBy(d) {
-				w.declares[name] = true
+		for _, name := range declaredBy(p.node()) {
+			w.declares[name] = true
+		}
+	}
+	for _, p := range statements {
+		node := p.node()
+		names, _ := targets(node)
+		for _, id := range names {
+			if declares(node) {
+				w.defined[id.Name] = true
+			} else {
+				w.assigned[id.Name] = true
 			}
 		}
 	}
-	main := make([]string, len(statements))
-	for i, p := range statements {
-		main[i] = p.text
-	}
-	for _, d := range parse("func main() {\n" + strings.Join(main, "\n") + "\n}") {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil {
-			continue
+}
+
+// declarations passes on what a declaration declares, but for methods: the name, and the function, the specification of a type or of variables,
+// or all of the constants, which may depend on those before them.
+func declarations(d ast.Node, see func(id *ast.Ident, of ast.Node)) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			see(d.Name, d)
 		}
-		for _, s := range f.Body.List {
-			names, _ := targets(s)
-			for _, id := range names {
-				if declares(s) {
-					w.defined[id.Name] = true
-				} else {
-					w.assigned[id.Name] = true
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.ValueSpec:
+				of := ast.Node(s)
+				if d.Tok == token.CONST {
+					of = d
 				}
+				for _, id := range s.Names {
+					see(id, of)
+				}
+			case *ast.TypeSpec:
+				see(s.Name, s)
 			}
 		}
 	}
 }
 
 // declaredBy lists the names that a declaration declares, but for methods.
-func declaredBy(d ast.Decl) (names []string) {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Recv == nil {
-			names = append(names, d.Name.Name)
-		}
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			switch s := s.(type) {
-			case *ast.ValueSpec:
-				for _, id := range s.Names {
-					names = append(names, id.Name)
-				}
-			case *ast.TypeSpec:
-				names = append(names, s.Name.Name)
-			}
-		}
-	}
+func declaredBy(d ast.Node) (names []string) {
+	declarations(d, func(id *ast.Ident, _ ast.Node) { names = append(names, id.Name) })
 	return names
 }
 

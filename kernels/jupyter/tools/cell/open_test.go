@@ -123,7 +123,7 @@ func TestExplainValues(t *testing.T) {
 		"assignment mismatch: 1 variable but f returns 3 values":                          "",
 		"multiple-value M.Log(q0, q1) (value of type (r *G, err error)) in argument to f": "nb.Must(M.Log(…))",
 	} {
-		got := w.Explain(message)
+		got := w.Explain(message, -1, 0)
 		if !strings.HasPrefix(got, message) || want == "" && got != message || !strings.Contains(got, want) {
 			t.Errorf("%s: got %q", message, got)
 		}

@@ -3,7 +3,9 @@ package cell
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -64,6 +66,34 @@ func (l *live) again(form, output []byte) (better bool) {
 		}
 	}
 	return better
+}
+
+// asks says where the program would wait for input, as a compiler does.
+func (l *live) asks(name string) (output []byte) {
+	is := func(n ast.Node, path, begin string) bool {
+		s, _ := n.(*ast.SelectorExpr)
+		if s == nil {
+			return false
+		}
+		from, _ := s.X.(*ast.Ident)
+		return from != nil && from.Obj == nil && l.imports[from.Name] == path && strings.HasPrefix(s.Sel.Name, begin)
+	}
+	for n := range l.reached {
+		ast.Inspect(n, func(n ast.Node) bool {
+			call, _ := n.(*ast.CallExpr)
+			if call == nil {
+				return true
+			}
+			of, _ := call.Fun.(*ast.SelectorExpr)
+			if is(call.Fun, "fmt", "Scan") || of != nil && is(of.X, "os", "Stdin") ||
+				slices.ContainsFunc(call.Args, func(x ast.Expr) bool { return is(x, "os", "Stdin") }) {
+				at := l.set.Position(call.Pos())
+				output = fmt.Appendf(output, "./%s:%d:%d: %s\n", name, at.Line, at.Column, keyboard)
+			}
+			return true
+		})
+	}
+	return output
 }
 
 // back gives the places in what a compiler says as they are in the program.

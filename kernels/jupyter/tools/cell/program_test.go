@@ -19,9 +19,9 @@ func TestProgram(t *testing.T) {
 		"import str \"strings\"\nfunc loud[T any](x T) string { return str.ToUpper(fmt.Sprint(x)) }\nloud(q)",
 		"func fib(n int) int {\n\tif n < 2 {\n\t\treturn n\n\t}\n\treturn fib(n-1) + fib(n-2)\n}\nfib(10)",
 		"func say() { fmt.Println(q) }\nsay()", "x, err := strconv.Atoi(`7`)", "y, err := strconv.Atoi(`8`)\nx + y // the sum",
-		"const k = 2\nx = k * x", "x", "x++\nconst k, y = 3, 4\nk * y", "var x = `a`\nx", "{\n\tx := 1\n\t_ = x\n}", "os.Getenv(`A`)",
+		"x = k * x\nconst k = 2", "x", "x++\nconst k, y = 3, 4\nk * y", "func more() int { return k + y }\nk := more()\nk", "var x = `a`\nx", "{\n\tx := 1\n\t_ = x\n}", "os.Getenv(`A`)",
 	}
-	want := "4\n7\n14\n10\n12\n{A:5 B:4}\ntext\ntexts\ntextstexts\nTEXTS\n55\ntexts\n15\n14\n12\na\nb=c\n"
+	want := "4\n7\n14\n10\n12\n{A:5 B:4}\ntext\ntexts\ntextstexts\nTEXTS\n55\ntexts\n15\n14\n12\n7\na\nb=c\n"
 	root, err := filepath.Abs("../../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -57,24 +57,5 @@ func TestProgram(t *testing.T) {
 	}
 	if strings.Contains(string(source), "// nb:") {
 		t.Errorf("marks are left:\n%s", source)
-	}
-}
-
-// A constant after the first statement of a cell is known in this cell only: a program in which another cell names it is none.
-func TestProgramHidesConstants(t *testing.T) {
-	for _, c := range []struct {
-		cells []string
-		fine  bool
-	}{
-		{[]string{"const k = 2\nq := k", "q + k"}, true},
-		{[]string{"q := 3\nconst k = 2\nq + k", "k := 5\nq + k", "k"}, true},
-		{[]string{"q := 3\nconst k = 2", "p := struct{ k int }{4}\np.k + q"}, true},
-		{[]string{"q := 3\nconst k = 2", "q + 1", "q + k"}, false},
-		{[]string{"q := 3\nconst k = 2", "func twice() int { return 2 * k }"}, false},
-	} {
-		_, err := NewWorkspace([]string{"../../../.."}).Program(c.cells, false, func([]byte) ([]byte, error) { return nil, nil })
-		if fine := err == nil; fine != c.fine {
-			t.Errorf("%q: %v", c.cells, err)
-		}
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"strings"
 )
 
-func variable(name string) string { return fmt.Sprintf("%s.Var(%q, &%s)", displayAlias, name, name) }
-
 func typeList(all []string) string {
 	calls := make([]string, len(all))
 	for i, t := range all {
@@ -49,11 +47,7 @@ func (l *live) by(s ast.Node, names []*ast.Ident, values []ast.Expr) string {
 		out = "var " + out
 	}
 	if len(names) > 1 { // making takes one, and the compiler wants each to be used
-		used := make([]string, len(names))
-		for i, id := range names {
-			used[i] = id.Name
-		}
-		out += "; _" + strings.Repeat(", _", len(names)-1) + " = " + strings.Join(used, ", ")
+		out += "; _" + strings.Repeat(", _", len(names)-1) + " = " + strings.Join(idents(names), ", ")
 	}
 	var packages []string
 	for _, alias := range slices.Sorted(maps.Keys(imports)) {
@@ -61,8 +55,8 @@ func (l *live) by(s ast.Node, names []*ast.Ident, values []ast.Expr) string {
 	}
 	inputs, reads := l.from(values)
 	call := fmt.Sprintf("%s.By(%q, %q, %q", displayAlias, out, strings.Join(packages, ", "), strings.Join(reads, " "))
-	for _, name := range inputs {
-		call += ", " + variable(name)
+	if len(inputs) > 0 {
+		call += ", " + variables(inputs)
 	}
 	return call + ")"
 }
@@ -76,7 +70,7 @@ func (l *live) alone(s ast.Node) (source string, imports map[string]string) {
 		edits = append(edits, edit{l.offset(a.TokPos) - start, 1, ":="})
 	}
 	fields := fieldNames(s)
-	l.names(s, func(id *ast.Ident) {
+	identifiers(s, func(id *ast.Ident) {
 		at := l.offset(id.Pos()) - start
 		if _, variable := l.needed[id.Name]; id.Obj != nil || variable || fields[id] {
 			return
@@ -111,7 +105,7 @@ func (l *live) from(values []ast.Expr) (inputs, reads []string) {
 			return
 		}
 		seen[n] = true
-		l.names(n, func(id *ast.Ident) {
+		identifiers(n, func(id *ast.Ident) {
 			if isGlobal(id) {
 				read[id.Name] = true
 			} else if id.Obj != nil {
@@ -120,7 +114,7 @@ func (l *live) from(values []ast.Expr) (inputs, reads []string) {
 		})
 	}
 	for _, v := range values {
-		l.names(v, func(id *ast.Ident) {
+		identifiers(v, func(id *ast.Ident) {
 			switch {
 			case literal:
 			case isGlobal(id) || id.Obj != nil && l.topLevel(id.Obj):

@@ -11,6 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"text/template"
+
+	"anatomy/landmarks/morpho/supplement"
 )
 
 //go:embed index.html memory.js worker.js
@@ -55,6 +58,17 @@ func bundle(program, root, out string) error {
 		return string(data)
 	}
 	page := strings.NewReplacer("@memory.js@", part("memory.js"), "@worker.js@", part("worker.js"), "@wasm_exec.js@", string(exec),
-		"@program@", base64.StdEncoding.EncodeToString(packed.Bytes())).Replace(part("index.html"))
+		"@program@", base64.StdEncoding.EncodeToString(packed.Bytes())).Replace(form(part("index.html")))
 	return os.WriteFile(out, []byte(page), 0o666)
+}
+
+// form puts the fields of all questions into a page.
+func form(page string) string {
+	var b strings.Builder
+	words := func(name string) string { return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "-", " ") }
+	t := template.Must(template.New("page").Funcs(template.FuncMap{"words": words}).Parse(page))
+	if err := t.Execute(&b, supplement.Questions); err != nil {
+		panic(err) // of a page that is embedded
+	}
+	return b.String()
 }

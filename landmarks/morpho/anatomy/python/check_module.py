@@ -106,7 +106,7 @@ class Module(unittest.TestCase):
 
     def test_report(self):
         with tempfile.TemporaryDirectory() as folder:
-            written = anatomy.report(self.heads, pathlib.Path(folder) / "supplement", title="Heads", author=["A. Name", "B. Name"], unit="mm", **ASK)
+            written = anatomy.report(self.heads, pathlib.Path(folder) / "supplement", title="Heads", authors=["A. Name", "B. Name"], unit="mm", **ASK)
             self.assertIn("B. Name", written.page.read_text(encoding="utf-8"))
             tables = written.tables()
             self.assertEqual(len(tables["specimens"]["specimen"]), 40)

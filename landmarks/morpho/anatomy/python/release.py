@@ -34,6 +34,9 @@ SYSTEMS = {
     "windows-amd64": "win_amd64",
     "windows-arm64": "win_arm64",
 }
+# The program for Space loads XLA, so it is linked with the C library, and is in a wheel of its own tag, which pip prefers where the library is new
+# enough: glibc 2.34. It is built on its own system only.
+SPACE, SPACE_TAG = "linux-amd64", "manylinux_2_34_x86_64"
 PURE = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-buildvcs=false", "GOAMD64": "v1", "GOARM64": "v8.0"}
 GO_BUILD = ["go", "build", "-trimpath", "-ldflags=-s -w"]
 
@@ -51,12 +54,26 @@ def this_system():
     return f"{platform.system().lower()}-{machine}"
 
 
+def build_space(folder):
+    """Builds the program anatomy-space, where that can be done, and returns its file."""
+    if this_system() != SPACE:
+        return None
+    file = folder / f"anatomy-space-{version()}-{SPACE}"
+    subprocess.run([*GO_BUILD, "-o", str(file), "./landmarks/serve"], cwd=ROOT, env={**PURE, "CGO_ENABLED": "1"}, check=True)
+    return file
+
+
 def build(system, folder):
     """Builds the program anatomy for a system, and returns its file."""
     goos, goarch = system.split("-")
     file = folder / (f"anatomy-{version()}-{system}" + (".exe" if goos == "windows" else ""))
     subprocess.run([*GO_BUILD, "-o", str(file), "./landmarks/morpho/anatomy"], cwd=ROOT, env={**PURE, "GOOS": goos, "GOARCH": goarch}, check=True)
     return file
+
+
+def xla():
+    """The wheel of XLA that the project pins for SPACE, as `name==version ; platform`, for METADATA."""
+    return re.search(r"^(fastatomstruct-xla-cpu==.*?) \\$", (ROOT / "kernels/jupyter/requirements.txt").read_text(), re.MULTILINE)[1]
 
 
 def put(archive, name, data, executable=False):
@@ -66,10 +83,11 @@ def put(archive, name, data, executable=False):
     archive.writestr(info, data, zipfile.ZIP_DEFLATED, 9)
 
 
-def wheel(system, program, folder):
-    """Writes the wheel with the program for a system, after packaging.python.org/specifications/binary-distribution-format. Returns its file."""
+def wheel(system, program, folder, space=None):
+    """Writes the wheel with the program for a system, and with that for Space if it is given, after
+    packaging.python.org/specifications/binary-distribution-format. Returns its file."""
     stem = f"{NAME.replace('-', '_')}-{version()}"
-    tags = SYSTEMS[system]
+    tags = SPACE_TAG if space else SYSTEMS[system]
     metadata = f"""Metadata-Version: 2.1
 Name: {NAME}
 Version: {version()}
@@ -79,15 +97,18 @@ Requires-Python: >=3.10
 Requires-Dist: numpy
 Provides-Extra: pandas
 Requires-Dist: pandas; extra == "pandas"
+Provides-Extra: space
+Requires-Dist: {xla()} and extra == "space"
 Description-Content-Type: text/markdown
 
 """
     about = f"Wheel-Version: 1.0\nGenerator: anatomy {version()}\nRoot-Is-Purelib: false\n"
     about += "".join(f"Tag: py3-none-{tag}\n" for tag in tags.split("."))
     files = {f"anatomy/{path.name}": path.read_bytes() for path in sorted((HERE / "anatomy").glob("*.py"))}
-    script = f"{stem}.data/scripts/anatomy" + (".exe" if system.startswith("windows") else "")
-    files |= {
-        script: program.read_bytes(),
+    scripts = {f"{stem}.data/scripts/anatomy" + (".exe" if system.startswith("windows") else ""): program.read_bytes()}
+    if space:
+        scripts[f"{stem}.data/scripts/anatomy-space"] = space.read_bytes()
+    files |= scripts | {
         f"{stem}.dist-info/METADATA": (metadata + (HERE / "README.md").read_text()).encode(),
         f"{stem}.dist-info/WHEEL": about.encode(),
         f"{stem}.dist-info/licenses/LICENSE": (ROOT / "LICENSE").read_bytes(),
@@ -99,7 +120,7 @@ Description-Content-Type: text/markdown
     file = folder / f"{stem}-py3-none-{tags}.whl"
     with zipfile.ZipFile(file, "w") as archive:
         for name, data in files.items():
-            put(archive, name, data, executable=name == script)
+            put(archive, name, data, executable=name in scripts)
     return file
 
 
@@ -161,6 +182,22 @@ def metadata():
     return {".zenodo.json": zenodo, "codemeta.json": codemeta}
 
 
+def site(reports):
+    """The reports of all lessons with their index, search and page of functions, as a ZIP archive for a web server; None where there are
+    none, or others beside them. They hold times that were measured: two runs give other bytes."""
+    listed = reports / ".reports.json"
+    names = json.loads(listed.read_text()) if listed.exists() else {}
+    if "index" not in names or any(names.values()):
+        print(f"without reports: {reports.relative_to(ROOT)} " + ("has reports of other data, too" if any(names.values()) else "has no index; `make report` writes it"))
+        return None
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for file in sorted(f for name in names for place in (reports / f"{name}.html", reports / f"{name}.pdf", *(reports / name).rglob("*"))
+                           if (f := place).is_file()):
+            put(archive, f"anatomy-{version()}-reports/{file.relative_to(reports).as_posix()}", file.read_bytes())
+    return packed.getvalue()
+
+
 def release(folder):
     archive = source()
     shutil.rmtree(folder, ignore_errors=True)
@@ -168,14 +205,19 @@ def release(folder):
     programs = {system: build(system, folder) for system in SYSTEMS}
     for system, program in programs.items():
         wheel(system, program, folder)
+    if space := build_space(folder):
+        wheel(SPACE, programs[SPACE], folder, space)
     shutil.copyfile(ROOT / ".anatomy" / "page" / "anatomy.html", folder / f"anatomy-{version()}.html")
     (folder / f"anatomy-{version()}-source.tar.gz").write_bytes(archive)
     (folder / "release-notes.md").write_text(notes())
+    if reports := site(ROOT / "notebooks" / "reports"):
+        (folder / f"anatomy-{version()}-reports.zip").write_bytes(reports)
+    shutil.copytree(ROOT / ".github" / "joss", folder / "joss")
     for name, content in {"sbom.cdx.json": bill(programs.values()), **metadata()}.items():
         (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    files = sorted(folder.iterdir())
-    (folder / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in files))
-    for f in sorted(folder.iterdir()):
+    files = sorted(f for f in folder.rglob("*") if f.is_file())
+    (folder / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.relative_to(folder).as_posix()}\n" for f in files))
+    for f in [*files, folder / "SHA256SUMS"]:
         print(f"{f.stat().st_size / 1e6:8.2f} MB  {f.relative_to(ROOT)}")
 
 
@@ -184,7 +226,7 @@ def main(arguments):
         folder = ROOT / ".anatomy" / "wheel"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        print(wheel(this_system(), build(this_system(), folder), folder).relative_to(ROOT))
+        print(wheel(this_system(), build(this_system(), folder), folder, build_space(folder)).relative_to(ROOT))
     elif not arguments:
         release(ROOT / ".anatomy" / "release")
     else:

@@ -47,6 +47,20 @@ class TestFiles(unittest.TestCase):
                     want = "anatomy.exe" if system.startswith("windows") else "anatomy"
                     self.assertEqual([pathlib.PurePosixPath(n).name for n in executable], [want])
 
+    def test_site(self):
+        """Reports of the project's data are taken, and none where there are others beside them."""
+        with tempfile.TemporaryDirectory(dir=release.ROOT / ".anatomy") as folder:
+            folder = pathlib.Path(folder)
+            self.assertIsNone(release.site(folder))
+            (folder / "1" / "figures").mkdir(parents=True)
+            for name in "index.html", "1.html", "1.pdf", "1/figures/a.svg", "other.html":
+                (folder / name).write_text(name)
+            (folder / ".reports.json").write_text(json.dumps({"index": "", "1": ""}))
+            names = zipfile.ZipFile(io.BytesIO(release.site(folder))).namelist()
+            self.assertEqual([n.split("/", 1)[1] for n in names], ["1/figures/a.svg", "1.html", "1.pdf", "index.html"])
+            (folder / ".reports.json").write_text(json.dumps({"index": "", "1": "", "2": "my.csv"}))
+            self.assertIsNone(release.site(folder))
+
     def test_texts(self):
         notes = release.notes()
         self.assertTrue(notes.startswith(f"## {release.version()}"))
@@ -64,11 +78,12 @@ class TestWheel(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(cls.folder.name)
         cls.program = release.build(release.this_system(), folder)
-        wheel = release.wheel(release.this_system(), cls.program, folder)
+        cls.space = release.build_space(folder)
+        wheel = release.wheel(release.this_system(), cls.program, folder, cls.space)
         cls.start = time.monotonic()
         subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
         cls.python = folder / "venv" / "bin" / "python"
-        subprocess.run([cls.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[pandas]"], check=True)
+        subprocess.run([cls.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[pandas,space]" if cls.space else f"{wheel}[pandas]"], check=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -85,7 +100,7 @@ class TestWheel(unittest.TestCase):
 
     def test_readme(self):
         """The example of README.md runs as it is, less than a minute after the installation began."""
-        example, = re.findall(r"```python\n(.*?)```", (release.HERE / "README.md").read_text(), re.DOTALL)
+        example, _ = re.findall(r"```python\n(.*?)```", (release.HERE / "README.md").read_text(), re.DOTALL)
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "heads.csv").write_bytes((DATA / "plethodon_12.csv").read_bytes())
             done = subprocess.run([self.python, "-c", example], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -94,6 +109,42 @@ class TestWheel(unittest.TestCase):
             self.assertIn("species:site", done.stdout)
             self.assertTrue((pathlib.Path(folder) / "supplement" / "index.html").is_file())
         self.assertLess(time.monotonic() - self.start, 60)
+
+    def test_space(self):
+        """The second example prints its comments, and derivatives of the length of a geodesic are its momenta."""
+        if not self.space:
+            self.skipTest("anatomy-space is built on Linux on x86-64")
+        _, example = re.findall(r"```python\n(.*?)```", (release.HERE / "README.md").read_text(), re.DOTALL)
+        check = """
+import numpy as np
+a, b = callosa
+back = M.exp(a, geodesic.velocity)
+assert abs(back.end - b).max() < 1e-8, abs(back.end - b).max()
+assert abs((M.shoot(a, geodesic.momentum).path - back.path)).max() < 1e-9
+moved = M.transport(geodesic, geodesic.velocity)[-1]
+step = 1e-5 * moved
+longer = M.log(a, b + step).length
+assert abs(longer - (1 + 1e-5) * geodesic.length) < 1e-6, longer
+mean = M.mean([a, b])
+assert mean.status == "converged" and abs(mean.distances - geodesic.length / 2).max() < 1e-6
+line = M.regress([a, mean.point, b], [0, 1, 2])
+assert line.r2 > 1 - 1e-8, line.r2
+assert M.match(a, b, 0.05).mismatch < M.match(a, b, 0.2).mismatch
+for wrong in (lambda: M.log(a, 0 * b), lambda: anatomy.Space(39, 2, -1)):
+    try:
+        wrong()
+    except anatomy.AnatomyError as error:
+        print(error)
+    else:
+        raise SystemExit("no error")
+print(M.log(a, b))
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "callosa.csv").write_bytes((DATA / "corpus_callosum_39.csv").read_bytes())
+            done = subprocess.run([self.python, "-c", example + check], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(done.stdout.count("geodesic of length 23.11, converged"), 2, done.stdout)
+        self.assertIn("(26, 39, 2)", done.stdout)
 
     @unittest.skipUnless(shutil.which("Rscript"), "R is not at hand")
     def test_r(self):

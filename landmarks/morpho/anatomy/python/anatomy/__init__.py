@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["Alignment", "Anova", "AnatomyError", "Components", "Disparity", "Finding", "Inspection", "Landmarks", "Report", "Signal", "Table",
-           "align", "anova", "components", "disparity", "inspect", "program", "read", "report", "signal"]
+__all__ = ["Alignment", "Anova", "AnatomyError", "Components", "Disparity", "Finding", "Inspection", "Landmarks", "Report", "Signal", "Space",
+           "Table", "align", "anova", "components", "disparity", "inspect", "program", "read", "report", "signal"]
 DISTRIBUTION = "anatomy-shapes"
 
 
@@ -175,15 +175,14 @@ class Report:
 
 
 @functools.cache
-def program():
-    """The path of the program anatomy that the wheel has installed."""
-    name = "anatomy.exe" if os.name == "nt" else "anatomy"
-    installed = [f.locate() for f in importlib.metadata.files(DISTRIBUTION) or [] if f.name == name]
-    beside = pathlib.Path(__file__).parents[1] / "bin" / name  # by pip install --target
-    for place in map(pathlib.Path, [*installed, beside]):
+def program(name="anatomy"):
+    """The path of a program that the wheel has installed."""
+    file = f"{name}.exe" if os.name == "nt" else name
+    installed = [f.locate() for f in importlib.metadata.files(DISTRIBUTION) or [] if f.name == file]
+    for place in map(pathlib.Path, [*installed, pathlib.Path(__file__).parents[1] / "bin" / file]):  # bin: by pip install --target
         if place.is_file():
             return str(place.resolve())
-    raise AnatomyError("the program anatomy is not where the wheel put it: install the wheel again")
+    raise AnatomyError(f"the program {name} is not where the wheel for this system puts it")
 
 
 def read(data, **options):
@@ -245,7 +244,7 @@ def signal(data, tree, **options):
 
 
 def report(data, out, model=None, **options):
-    """Writes a page with tables, figures and methods into the folder `out`: a Report. Options are those of anova, and title, author, unit, mesh."""
+    """Writes a page with tables, figures and methods into the folder `out`: a Report. Options are those of anova, and title, authors, unit, mesh."""
     with _Call() as call:
         call.run("report", data, options={**options, "model": model, "out": os.fspath(out)})
     folder = pathlib.Path(out)
@@ -397,3 +396,5 @@ def _landmarks(path):
         del columns["group"]
     covariates = Table({name: _column(cells, text=name == "group") for name, cells in columns.items()})
     return Landmarks(np.array([shapes[n] for n in names]), names, labels[names[0]], covariates)
+
+from .space import Space  # noqa: E402 needs the names above

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -36,46 +37,44 @@ type hidden struct {
 }
 
 // through writes variables and reads them again: from has pointers to them, to to others of the same types.
-func through(t *testing.T, from, to []any) (groups [][]int) {
+func through(t *testing.T, from, to []any) [][]int {
 	t.Helper()
-	m := newMemory()
-	for i, p := range from {
+	variable := func(p any) root {
 		v := reflect.ValueOf(p)
-		if err := m.add(root{fmt.Sprint(i), v.Type().Elem(), v.UnsafePointer()}); err != nil {
-			t.Fatal(err)
-		}
+		return root{"", v.Type().Elem(), v.UnsafePointer()}
 	}
-	groups = m.groups()
-	for _, g := range groups {
-		chunks, dynamic := m.write(g)
-		dir := t.TempDir()
-		name, err := save(dir, chunks)
+	var images []*image
+	for _, p := range from {
+		images = append(images, reached(t, variable(p)))
+	}
+	parts := groups(images)
+	for _, g := range parts {
+		var written, roots []root
+		for _, i := range g {
+			written, roots = append(written, variable(from[i])), append(roots, variable(to[i]))
+		}
+		m, dir := reached(t, written...), t.TempDir()
+		name, err := save(dir, m.file())
 		if err != nil {
 			t.Fatal(err)
 		}
-		var roots []root
-		for _, i := range g {
-			v := reflect.ValueOf(to[i])
-			roots = append(roots, root{"", v.Type().Elem(), v.UnsafePointer()})
-		}
-		if err := load(filepath.Join(dir, name), roots, slices.Clone(dynamic)); err != nil {
+		if err := load(filepath.Join(dir, name), roots, slices.Collect(maps.Values(m.dynamic))); err != nil {
 			t.Fatal(err)
 		}
-		again := newMemory()
-		var all []int
-		for i, r := range roots {
-			if err := again.add(r); err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, i)
-		}
-		again.groups()
-		chunks, _ = again.write(all)
-		if second, err := save(dir, chunks); err != nil || second != name {
+		if second, err := save(dir, reached(t, roots...).file()); err != nil || second != name {
 			t.Errorf("what was read is written in another way: %v", err)
 		}
 	}
-	return groups
+	return parts
+}
+
+func reached(t *testing.T, roots ...root) *image {
+	t.Helper()
+	m, err := reach(false, roots...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 func same[T any](t *testing.T, v T) T {
@@ -88,7 +87,7 @@ func same[T any](t *testing.T, v T) T {
 	return w
 }
 
-func TestMemoryKeepsValues(t *testing.T) {
+func TestImageKeepsValues(t *testing.T) {
 	same(t, true)
 	same(t, 3)
 	same(t, math.Inf(-1))
@@ -135,7 +134,7 @@ func TestMemoryKeepsValues(t *testing.T) {
 	}
 }
 
-func TestMemorySharesWhatIsShared(t *testing.T) {
+func TestImageSharesWhatIsShared(t *testing.T) {
 	a := []int{1, 2, 3, 4}
 	b, c, d := a[1:3], &a[2], []int{1, 2, 3, 4}
 	x := struct{ u, v float64 }{1, 2}
@@ -175,7 +174,7 @@ func TestMemorySharesWhatIsShared(t *testing.T) {
 	}
 }
 
-func TestMemoryOfErrors(t *testing.T) {
+func TestImageOfErrors(t *testing.T) {
 	_, missing := os.Open("/nothing")
 	cause := fmt.Errorf("reading: %w", errors.Join(io.EOF, errors.New("a"), missing))
 	var got error
@@ -190,7 +189,7 @@ func TestMemoryOfErrors(t *testing.T) {
 	}
 }
 
-func TestMemoryRefuses(t *testing.T) {
+func TestImageRefuses(t *testing.T) {
 	locked := &hidden{}
 	locked.Lock()
 	file, err := os.Open(os.DevNull)
@@ -198,15 +197,7 @@ func TestMemoryRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	m := newMemory()
-	add := func(v any, name string) error {
-		r := reflect.ValueOf(v)
-		return m.add(root{name, r.Type().Elem(), r.UnsafePointer()})
-	}
 	shared := []float64{1, 2}
-	if err := add(&shared, "a"); err != nil {
-		t.Fatal(err)
-	}
 	f, c, r := any(math.Sin), make(chan int), reflect.TypeFor[int]()
 	both := struct {
 		shared []float64
@@ -217,26 +208,17 @@ func TestMemoryRefuses(t *testing.T) {
 		variable any
 		why      string
 	}{{&f, "a function"}, {&c, "a channel"}, {&locked, "a lock that is held"}, {&file, "os.File"}, {&r, "no name"}, {&both, "a function"}} {
-		if err := add(x.variable, "x"); err == nil || !strings.Contains(err.Error(), x.why) {
+		v := reflect.ValueOf(x.variable)
+		if _, err := reach(false, root{"x", v.Type().Elem(), v.UnsafePointer()}); err == nil || !strings.Contains(err.Error(), x.why) {
 			t.Errorf("%T: %v", x.variable, err)
 		}
 	}
-	b := shared[1:]
-	if err := add(&b, "b"); err != nil || len(m.groups()) != 1 || len(m.roots) != 2 {
-		t.Error("what was refused is left:", err, m.groups())
-	}
 }
 
-func TestMemoryOfOtherTypes(t *testing.T) {
+func TestImageOfOtherTypes(t *testing.T) {
 	v := map[string]int{"a": 1}
-	m := newMemory()
-	if err := m.add(Var("", &v).root); err != nil {
-		t.Fatal(err)
-	}
-	m.groups()
-	chunks, _ := m.write([]int{0})
 	dir := t.TempDir()
-	name, err := save(dir, chunks)
+	name, err := save(dir, reached(t, Var("", &v).root).file())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,6 +237,48 @@ func TestMemoryOfOtherTypes(t *testing.T) {
 		if load(cut, []root{Var("", &x).root}, nil) == nil {
 			t.Errorf("%d of %d bytes are a whole file", n, len(text))
 		}
+	}
+}
+
+// A digest tells what changed, whatever the order of maps, and passes over functions and what guards them; a map may hold itself.
+func TestDigest(t *testing.T) {
+	type fitted struct {
+		mutex sync.Mutex
+		cache map[string]float64
+	}
+	value := struct {
+		names map[any]*[]string
+		f     func()
+		list  []any
+		space *fitted
+	}{map[any]*[]string{}, func() {}, []any{1, "a"}, &fitted{}}
+	for i := range 20 {
+		value.names[i], value.names[fmt.Sprint(i)] = &[]string{fmt.Sprint(i)}, &[]string{"x"}
+	}
+	value.list[1] = value.list
+	first := digested(Var("", &value).root)
+	for range 20 {
+		if digested(Var("", &value).root) != first {
+			t.Fatal("equal values have different digests")
+		}
+	}
+	value.space.cache = map[string]float64{"a": 1}
+	if digested(Var("", &value).root) != first {
+		t.Error("what a lock guards counts")
+	}
+	(*value.names[7])[0] = "8"
+	second := digested(Var("", &value).root)
+	value.list[0] = 1.0
+	if third := digested(Var("", &value).root); second == first || third == second || third == first {
+		t.Error("a change is not seen")
+	}
+	self := map[string]any{"a": 1}
+	self["self"] = self
+	var again map[string]any
+	through(t, []any{&self}, []any{&again})
+	again["self"].(map[string]any)["b"] = 2
+	if again["b"] != 2 {
+		t.Error("a map that holds itself is another one")
 	}
 }
 
@@ -287,17 +311,12 @@ func TestTypeNames(t *testing.T) {
 
 // One flipped bit anywhere in a file of values is told, and the file goes, so that the cell writes it anew; so is a pipe in its place.
 func TestFlippedBits(t *testing.T) {
-	m, x := newMemory(), make([]float64, large/8+100)
+	x := make([]float64, large/8+100)
 	for i := range x {
 		x[i] = float64(i)
 	}
 	kept := map[string][]float64{"few": {1, 2, 3}, "many": x}
-	if err := m.add(Var("kept", &kept).root); err != nil {
-		t.Fatal(err)
-	}
-	m.groups()
-	chunks, _ := m.write([]int{0})
-	dir := t.TempDir()
+	chunks, dir := reached(t, Var("kept", &kept).root).file(), t.TempDir()
 	name, err := save(dir, chunks)
 	if err != nil {
 		t.Fatal(err)

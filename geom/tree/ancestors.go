@@ -1,0 +1,93 @@
+package tree
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/stats/linear"
+)
+
+// NodeWeights returns the weights of the leaves, in the order of Leaves, in the Mean of Prune at every node, [n][L]. known says of which leaves there is
+// a value; nil is all. Weights sum to 1, and none is negative. So on a curved space the prediction of a node is the Fréchet mean with its weights. That
+// of the root is Weights. A leaf that is known has the weight 1 at itself. It has the errors of Prune.
+func (t *Tree) NodeWeights(known []bool) ([][]float64, error) {
+	unit := grid(len(t.Leaves()), len(t.Leaves()))
+	if known != nil && len(known) != len(unit) {
+		return nil, fmt.Errorf("tree: of %d leaves it is known whether they have a value, but the tree has %d", len(known), len(unit))
+	}
+	for a := range unit {
+		if unit[a][a] = 1; known != nil && !known[a] {
+			unit[a] = slices.Repeat([]float64{math.NaN()}, len(unit))
+		}
+	}
+	out, err := t.Prune(unit)
+	if err != nil {
+		return nil, err
+	}
+	return out.Mean, nil
+}
+
+// Clades returns of every node a name, and the names of the leaves below it, in their order: a leaf has its own, an inner node its own name or the
+// first and the last of its leaves.
+func (t *Tree) Clades() (names []string, clades [][]string) {
+	clades = make([][]string, len(t.Parent))
+	for _, i := range t.Leaves() {
+		for j := i; j >= 0; j = t.Parent[j] {
+			clades[j] = append(clades[j], t.Name[i])
+		}
+	}
+	for i, clade := range clades {
+		name := clade[0]
+		if len(clade) > 1 {
+			name = fmt.Sprintf("%s … %s", clade[0], clade[len(clade)-1])
+		}
+		if t.Name[i] != "" {
+			name = t.Name[i]
+		}
+		names = append(names, name)
+	}
+	return names, clades
+}
+
+// Errors simulates the error of the Mean of Prune at every node, [n][N]: distances from the truth, sorted. In each of p.N draws values evolve along
+// the tree, and the steps are contrasts of the given values [L][k], drawn with replacement, with random signs, times the roots of the lengths. The mean
+// square of the errors of a node is about its Variance times the sum of the Rates, and their quantiles hold for values that are not normal, too. A leaf
+// whose values are NaN is predicted as the nodes are. It has the errors of Prune.
+func (t *Tree) Errors(values [][]float64, p linear.Permutations) ([][]float64, error) {
+	contrasts, root, err := t.Contrasts(values)
+	if err != nil {
+		return nil, err
+	}
+	contrasts = slices.DeleteFunc(contrasts, floats.HasNaN)
+	if len(contrasts) == 0 {
+		return nil, fmt.Errorf("tree: no contrasts: the errors of predictions from one leaf are not known")
+	}
+	leaves, random := t.Leaves(), rand.New(rand.NewPCG(p.Seed, 0))
+	truth, tips, out := grid(len(t.Parent), len(root)), make([][]float64, len(leaves)), make([][]float64, len(t.Parent))
+	for range p.N {
+		for i := range t.Parent[1:] {
+			step := math.Sqrt(t.Length[i+1]) * float64(2*random.IntN(2)-1)
+			floats.AddScaledTo(truth[i+1], truth[t.Parent[i+1]], step, contrasts[random.IntN(len(contrasts))])
+		}
+		for a, i := range leaves {
+			if tips[a] = truth[i]; floats.HasNaN(values[a]) {
+				tips[a] = values[a]
+			}
+		}
+		found, err := t.Prune(tips)
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range found.Mean {
+			out[i] = append(out[i], floats.Distance(x, truth[i], 2))
+		}
+	}
+	for _, errs := range out {
+		slices.Sort(errs)
+	}
+	return out, nil
+}

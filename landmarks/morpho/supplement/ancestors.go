@@ -1,0 +1,147 @@
+package supplement
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/tree"
+	"anatomy/geom/try"
+	"anatomy/landmarks/morpho/shapestats"
+)
+
+// ancestors predicts the shapes at the inner nodes of the tree, with their errors, and compares rates of evolution.
+func (a *analysis) ancestors() *Section {
+	if a.tree == nil {
+		return nil
+	}
+	rows := make([][]float64, len(a.data.Specimens))
+	for i := range rows {
+		rows[i] = floats.AddTo(make([]float64, len(a.mean.Fitted[i])), a.mean.Fitted[i], a.mean.Residuals[i])
+	}
+	nodes, errs, height := try.Get(a.tree.Prune(rows)), try.Get(a.tree.Errors(rows, a.draws())), a.tree.Height()
+	names, clades := a.tree.Clades()
+	s := &Section{Title: "Ancestors and rates"}
+	t := &Table{Name: "ancestors", Caption: "Predicted ancestors: the standard error of the shape, and the distance within which the true shape is in 95 % of the simulations.",
+		Header: []string{"ancestor of", "leaves", "distance from the root", "standard error", "95 % radius"}}
+	coordinates := &Table{Name: "ancestor-coordinates", Caption: "Coordinates of the predicted ancestors; the beginning.", Header: []string{"ancestor of"}, Preview: true}
+	for j := range rows[0] {
+		coordinates.Header = append(coordinates.Header, fmt.Sprint("coordinate ", j+1))
+	}
+	others := a.overTrees(rows)
+	if others != nil {
+		t.Header = append(t.Header, "share of trees", "spread over trees")
+		t.Caption += fmt.Sprintf(" The spread is the root mean square distance of the ancestor by each of %d trees that have this clade from the mean of these ancestors.", len(a.trees))
+	}
+	for i, clade := range clades {
+		if len(clade) < 2 {
+			continue
+		}
+		row := []any{names[i], len(clade), height[i], floats.Norm(errs[i], 2) / math.Sqrt(float64(len(errs[i]))), stat.Quantile(0.95, stat.Empirical, errs[i], nil)}
+		if others != nil {
+			share, spread := others(clade)
+			row = append(row, Percent(share), Number(spread, "%.3g"))
+		}
+		t.Add(row...)
+		cells := []any{names[i]}
+		for _, x := range nodes.Mean[i] {
+			cells = append(cells, x)
+		}
+		coordinates.Add(cells...)
+	}
+	s.add(t, coordinates, &Figure{Name: "ancestor", Caption: "The mean of the specimens and the predicted shape at the root.",
+		Drawing: a.between(a.mean.Shape(a.mean.Fitted[0]), a.mean.Shape(nodes.Mean[0]), "mean", "root")})
+	a.method("Ancestors are the best linear unbiased predictions under Brownian motion. Their errors were simulated along the tree with independent contrasts, drawn with replacement and with random signs, as steps.",
+		"J. Felsenstein, Phylogenies and the comparative method, Am. Nat. 125, 1985")
+	a.rates(s)
+	return s
+}
+
+// overTrees returns in which share of several trees a clade is, and how far its ancestors by these trees are from their mean; nil of one tree.
+func (a *analysis) overTrees(rows [][]float64) func(clade []string) (share, spread float64) {
+	if len(a.trees) < 2 {
+		return nil
+	}
+	found := map[string][][]float64{}
+	key := func(clade []string) string { return fmt.Sprintf("%q", slices.Sorted(slices.Values(clade))) }
+	own := a.tree.Leaves()
+	for _, t := range a.trees {
+		t = try.Get(t.Keep(a.leafNames()...))
+		var values [][]float64
+		for _, i := range t.Leaves() {
+			values = append(values, rows[slices.IndexFunc(own, func(j int) bool { return a.tree.Name[j] == t.Name[i] })])
+		}
+		nodes := try.Get(t.Prune(values))
+		_, clades := t.Clades()
+		for i, clade := range clades {
+			if len(clade) > 1 {
+				found[key(clade)] = append(found[key(clade)], nodes.Mean[i])
+			}
+		}
+	}
+	return func(clade []string) (share, spread float64) {
+		all := found[key(clade)]
+		mean := make([]float64, len(rows[0]))
+		for _, x := range all {
+			floats.AddScaled(mean, 1/float64(len(all)), x)
+		}
+		for _, x := range all {
+			spread += math.Pow(floats.Distance(x, mean, 2), 2) / float64(len(all))
+		}
+		return float64(len(all)) / float64(len(a.trees)), math.Sqrt(spread)
+	}
+}
+
+// leafNames are the names of the leaves of the tree.
+func (a *analysis) leafNames() (names []string) {
+	for _, i := range a.tree.Leaves() {
+		names = append(names, a.tree.Name[i])
+	}
+	return names
+}
+
+// rates compares how fast the groups of the model evolve.
+func (a *analysis) rates(s *Section) {
+	_, factors, values := a.main()
+	if values == nil || len(counts(values)) < 2 {
+		return
+	}
+	d, _ := a.grouped(factors)
+	found, err := shapestats.EvolutionaryRates(d, a.tree, linear.Factor("group"), a.draws())
+	if err != nil {
+		s.add(Paragraph(fmt.Sprintf("Rates of evolution were not compared: %v.", err)))
+		return
+	}
+	t := &Table{Name: "rates", Caption: "Rates of evolution of groups: the variance of all coordinates that a unit of length of the tree adds.", Header: []string{"group", "species", "rate"}}
+	for _, g := range found.Groups {
+		t.Add(g.Group, g.Species, g.Rate)
+	}
+	pairs := &Table{Name: "rates-pairs", Caption: "Ratios of these rates.", Header: []string{"group", "other group", "ratio", "p"}}
+	for _, r := range found.Ratios {
+		pairs.Add(r.A, r.B, r.Ratio, PValue(r.P))
+	}
+	s.add(t, pairs)
+	a.method("Rates of groups are those on the tree of their own species. They were compared by permuting independent contrasts and their signs.",
+		"J. Denton and D. Adams, A new phylogenetic test for comparing multiple high-dimensional evolutionary rates, Evolution 69, 2015")
+}
+
+// ReadTrees returns the question with the trees of a file, all of them or the first, and what their reader says of them. It has the errors of tree.Read.
+func (q Question) ReadTrees(path string, all bool) (_ Question, notes []string, err error) {
+	trees, err := tree.Read(path)
+	if err != nil {
+		return q, nil, err
+	}
+	q.Tree, q.Trees, notes = trees[0].Newick(), nil, trees[0].Notes
+	if all {
+		for _, t := range trees {
+			q.Trees = append(q.Trees, t.Newick())
+		}
+	} else if len(trees) > 1 {
+		notes = append(notes, fmt.Sprintf("the file holds %d trees: the first was taken. --trees all takes all for signal and ancestors", len(trees)))
+	}
+	return q, notes, nil
+}

@@ -1,0 +1,280 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"anatomy/geom/try"
+	"anatomy/landmarks/internal/text"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/population"
+)
+
+// maxSizeRatio is how many times as large as the median a subject may be; in another unit it is 10 or 25.4 times as large, or 1000 times.
+const maxSizeRatio = 5
+
+// Read reads a folder, which is one of these:
+//
+//   - a study of Deformetrica 4, or with the tags of 3, where it holds model.xml and data_set.xml: of the types Registration, DeterministicAtlas,
+//     BayesianAtlas and Regression; what has no counterpart here is named in Notes;
+//   - subjects of one object: one a mesh file (see mesh.Read) and a specimen of a .csv file of landmarks, whose points are taken for
+//     a closed outline, unless the file has the name of a mesh file: then it holds its landmarks;
+//   - where there are none of these, a folder a subject, with its objects as files or specimens of such kinds. Objects of subjects
+//     belong together by their names, of files without extension and without the name of the subject: left.ply or a_left.ply of the
+//     subject a. Where every subject has one, any name will do.
+//
+// Other files are named in Notes. Meshes are cleaned (see mesh.Mesh.Clean). It is an error if there are fewer than two subjects, if
+// they have not the same objects, if an object is a surface here and a curve there, and if one is five times as large or small as
+// the median: then its unit is another.
+//
+// Start then brings the subjects to the first and chooses the model.
+func Read(folder string) (*Study, error) { return read(folder, false) }
+
+// ReadEach is Read that leaves out the subjects that make Read fail, and says in LeftOut which and why: a file that cannot be read, a mesh without
+// cells, a unit that is another. A folder that is read for its landmarks is read so; the mean of an atlas is not to lack a subject by
+// mistake.
+func ReadEach(folder string) (*Study, error) { return read(folder, true) }
+
+func read(folder string, each bool) (_ *Study, err error) {
+	defer try.Catch(&err)
+	if model, set := firstFile(folder, modelNames), firstFile(folder, dataSetNames); model != "" || set != "" {
+		if model == "" {
+			text.Refuse("put it there", "%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
+		}
+		return readDeformetrica(model, set, firstFile(folder, optimizationNames))
+	}
+	s := &Study{folder: folder, each: each}
+	names, meshes, folders := s.meshes(folder, "")
+	if len(meshes) > 0 {
+		s.Names, s.Subjects = names, population.Single(meshes)
+		if len(folders) > 0 {
+			s.note("folders that were skipped because the folder above contains meshes: %s", strings.Join(folders, ", "))
+		}
+		return s.compared()
+	}
+	for _, subject := range folders {
+		s.readSubject(subject)
+	}
+	if len(s.Subjects) == 0 && len(s.LeftOut) == 0 {
+		text.Refuse("put meshes there, or name another folder", "%s: no meshes (%s), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder, strings.Join(mesh.Extensions(), ", "))
+	}
+	return s.compared()
+}
+
+// readSubject reads the objects of a subject in a folder of its own. The first subject has those of the study.
+func (s *Study) readSubject(subject string) {
+	left, folder := len(s.LeftOut), filepath.Join(s.folder, subject)
+	names, meshes, _ := s.meshes(folder, subject+"/")
+	switch {
+	case len(s.LeftOut) > left: // one of its objects
+		return
+	case len(meshes) == 0:
+		s.note("folder without meshes: %s", subject)
+		return
+	}
+	objects := map[string]*mesh.Mesh{}
+	for i, name := range names {
+		id := object(subject, name)
+		if objects[id] != nil {
+			text.Refuse("rename one", "%s: two meshes of the name %s", folder, text.Clip(id))
+		}
+		objects[id] = meshes[i]
+	}
+	var first []string
+	for _, o := range s.Model.Objects {
+		first = append(first, o.ID)
+	}
+	ids := slices.Sorted(maps.Keys(objects))
+	if len(ids) == 1 && len(first) < 2 {
+		ids, objects = []string{""}, map[string]*mesh.Mesh{"": meshes[0]}
+	}
+	if first == nil {
+		first = ids
+		for _, id := range ids {
+			s.Model.Objects = append(s.Model.Objects, population.Object{ID: id})
+		}
+	}
+	if !slices.Equal(ids, first) {
+		s.leave(subject, text.Advise("give all subjects the same", "%s: the subject %s has the objects %s, %s has %s",
+			s.folder, subject, strings.Join(ids, ", "), s.Names[0], strings.Join(first, ", ")))
+		return
+	}
+	var shape []*mesh.Mesh
+	for _, id := range ids {
+		shape = append(shape, objects[id])
+	}
+	s.Names, s.Subjects = append(s.Names, subject), append(s.Subjects, shape)
+}
+
+// meshes reads the meshes and outlines of a folder, with names, which notes call by a prefix, and says which folders it has.
+func (s *Study) meshes(folder, prefix string) (names []string, meshes []*mesh.Mesh, folders []string) {
+	var all []string
+	var raw []*mesh.Mesh
+	var others, marked []string // other files, landmarks of meshes
+	stems := map[string]bool{}  // of meshes, and whether landmarks are beside them
+	entries := try.Get(os.ReadDir(folder))
+	for _, e := range entries {
+		if mesh.Readable(e.Name()) {
+			stems[stem(e.Name())] = false
+		}
+	}
+	for _, e := range entries {
+		name, path := e.Name(), filepath.Join(folder, e.Name())
+		_, beside := stems[stem(name)]
+		switch {
+		case strings.HasPrefix(name, "."):
+		case e.IsDir():
+			folders = append(folders, name)
+		case mesh.Readable(name):
+			m, err := mesh.Read(path)
+			if err != nil {
+				s.leave(prefix+name, err)
+				continue
+			}
+			for _, note := range m.Notes {
+				s.note("%s%s: %s", prefix, name, note)
+			}
+			all, raw = append(all, name), append(raw, m)
+		case beside && landmarkFile(name):
+			stems[stem(name)] = true
+			marked = append(marked, name)
+		case strings.EqualFold(filepath.Ext(name), ".csv"):
+			d, err := morpho.Read(path)
+			if len(stems) > 0 && errors.Is(err, morpho.ErrNotLandmarks) {
+				others = append(others, name)
+				continue
+			}
+			try.Do(err)
+			try.Do(try.Name(d.CheckCodes(), "%s", folder))
+			s.note("%s%s: %d outlines, treated as closed", prefix, name, len(d.Specimens))
+			for _, specimen := range d.Specimens {
+				all, raw = append(all, name+": "+specimen.Name), append(raw, mesh.Curve(specimen.Points, true))
+			}
+		default:
+			others = append(others, name)
+		}
+	}
+	if len(others) > 0 {
+		s.note("files that were skipped: %s%s", prefix, strings.Join(others, ", "))
+	}
+	if len(marked) > 0 {
+		note := fmt.Sprintf(unusedLandmarks+" (morpho.Read reads them): %s%s", prefix, strings.Join(marked, ", "))
+		maps.DeleteFunc(stems, func(_ string, has bool) bool { return has })
+		if len(stems) > 0 {
+			note += "; the following have none: " + strings.Join(slices.Sorted(maps.Keys(stems)), ", ")
+		}
+		s.note("%s", note)
+	}
+	for i, m := range raw {
+		switch err := s.clean(prefix+all[i], m); {
+		case err == nil:
+			names, meshes = append(names, all[i]), append(meshes, m)
+		case s.each:
+			s.leave(prefix+all[i], err)
+		default:
+			try.Fail("%s: %w", folder, err)
+		}
+	}
+	return names, meshes, folders
+}
+
+// leave leaves out a subject that cannot be used, or ends the reading by the error.
+func (s *Study) leave(name string, err error) {
+	if !s.each {
+		try.Do(err)
+	}
+	reason := strings.ReplaceAll(err.Error(), s.folder+string(filepath.Separator), "")
+	s.LeftOut = append(s.LeftOut, name+": "+strings.TrimPrefix(reason, name+": "))
+}
+
+// weed leaves out subjects that are no meshes, or of another kind or unit than most.
+func (s *Study) weed() {
+	kinds := map[string]int{}
+	kind := func(shape []*mesh.Mesh) string { return fmt.Sprint(len(shape[0].Vertices[0]), len(shape[0].Cells[0])) }
+	for _, shape := range s.Subjects {
+		kinds[kind(shape)]++
+	}
+	ratios := s.ratios(func(shape []*mesh.Mesh) []*mesh.Mesh { return shape })
+	names, subjects := s.Names, s.Subjects
+	s.Names, s.Subjects = nil, nil
+	for i, shape := range subjects {
+		switch ratio := ratios[i]; {
+		case 2*kinds[kind(shape)] < len(subjects):
+			s.leave(names[i], text.Advise("give a mesh of the kind of the others", "its cells have %d vertices in R^%d, and those of most subjects do not", len(shape[0].Cells[0]), len(shape[0].Vertices[0])))
+		case ratio < maxSizeRatio && ratio > 1./maxSizeRatio:
+			s.Names, s.Subjects = append(s.Names, names[i]), append(s.Subjects, shape)
+		default:
+			s.leave(names[i], text.Advise("convert it or correct it", otherUnit, "it", times(ratio)))
+		}
+	}
+}
+
+// otherUnit says that something is so many times as large as it should be.
+const otherUnit = "%s is %s times as large as the median of the subjects: it has another unit, or vertices out of their places"
+
+// ratios returns how many times as large as their median the shapes are that are chosen of the subjects.
+func (s *Study) ratios(chosen func(shape []*mesh.Mesh) []*mesh.Mesh) []float64 {
+	sizes := make([]float64, len(s.Subjects))
+	for i, shape := range s.Subjects {
+		_, _, sizes[i] = mesh.Moments(chosen(shape))
+	}
+	median := slices.Sorted(slices.Values(sizes))[len(sizes)/2]
+	for i := range sizes {
+		sizes[i] /= median
+	}
+	return sizes
+}
+
+// ratiosOf is ratios of the meshes of an object.
+func (s *Study) ratiosOf(o int) []float64 {
+	return s.ratios(func(shape []*mesh.Mesh) []*mesh.Mesh { return shape[o : o+1] })
+}
+
+// times writes a ratio with three digits and without an exponent of ten if it is large.
+func times(ratio float64) string {
+	if ratio < 1000 {
+		return fmt.Sprintf("%.3g", ratio)
+	}
+	return fmt.Sprintf("%.0f", ratio)
+}
+
+// clean repairs a mesh and notes what was done.
+func (s *Study) clean(name string, m *mesh.Mesh) error {
+	done, err := m.Clean()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if done != (mesh.Cleaning{}) {
+		s.note("%s: %s", name, done)
+	}
+	return nil
+}
+
+const unusedLandmarks = "landmarks of meshes, which an atlas does not use"
+
+// stem is the name of a file without extension.
+func stem(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, filepath.Ext(name)), ".mrk")
+}
+
+// object is the name of an object of a subject: of a specimen its own, of a file without extension and the name of the subject.
+func object(subject, name string) string {
+	if _, specimen, found := strings.Cut(name, ": "); found {
+		return specimen
+	}
+	stem := stem(name)
+	for _, between := range []string{"_", "-", ".", " "} {
+		for _, rest := range []string{strings.TrimPrefix(stem, subject+between), strings.TrimSuffix(stem, between+subject)} {
+			if rest != stem && rest != "" {
+				return rest
+			}
+		}
+	}
+	return stem
+}
