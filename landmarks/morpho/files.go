@@ -95,8 +95,8 @@ func Write(path string, d *Dataset) error { return files.Write(path, (*files.Dat
 // missing. Counts may differ between specimens, dimensions may not.
 func WriteCSV(w io.Writer, d *Dataset) error { return files.WriteAs("CSV", w, (*files.Data)(d)) }
 
-// ReadSliders returns the data set with the sliding semi-landmarks of a table, see Dataset.Sliders: a row for each, of the landmarks before, sliding and after,
-// counted from 1, or from 0 if one is 0; two in each row are Links.
+// ReadSliders returns the data set with the sliding semi-landmarks of a table, see Dataset.Sliders: a row for each, of the landmarks before,
+// sliding and after, counted from 1, or from 0 if one is 0; two in each row are Links.
 func (d *Dataset) ReadSliders(path string) (*Dataset, error) {
 	out := *d
 	if err := (*files.Data)(&out).AddChains(path); err != nil {

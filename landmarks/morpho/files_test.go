@@ -83,6 +83,9 @@ var datasets = rapid.Custom(func(t *rapid.T) *Dataset {
 		s.Covariates = rapid.MapOfN(rapid.SampledFrom([]string{"age", "Site, old", "é=\"1\"", "xy"}), rapid.StringMatching(`[A-Za-z0-9"',;é]{1,5}`), 0, 3).Draw(t, "covariates")
 		d.Specimens = append(d.Specimens, s)
 	}
+	if p := d.Specimens[0].Points[0]; dim == 3 && math.IsNaN(p[2]) {
+		p[2] = 0 // where no landmark has z, readers leave it out
+	}
 	return d
 })
 

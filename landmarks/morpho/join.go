@@ -52,9 +52,11 @@ func (j Join) Covariates(d *Dataset, path string) (*Dataset, error) {
 
 var (
 	// naming matches titles of columns that hold names of specimens.
-	naming = regexp.MustCompile(`(?i)^(x|\.\.\.1|unnamed: 0|row\.?names|)$|specimen|individual|catalog|image|photo|file|label|museum|name|sample|subject|voucher|(^|[ _.])(id|no|nr|number|code)([ _.]|$)`)
+	naming = regexp.MustCompile(`(?i)^(x|\.\.\.1|unnamed: 0|row\.?names|)$|specimen|individual|catalog|image|photo|file|label|` +
+		`museum|name|sample|subject|voucher|(^|[ _.])(id|no|nr|number|code)([ _.]|$)`)
 	// extensions are those of files that give specimens their names.
-	extensions = regexp.MustCompile(`(?i)(\.(jpe?g|png|tiff?|bmp|gif|nef|cr2|dng|tps|nts|csv|tsv|txt|pts|ply|obj|stl|off|vtk|vtp|gii|fcsv|json|mrk|dcm|nii|gz|nrrd|ckpt|mps|xml))+$`)
+	extensions = regexp.MustCompile(`(?i)(\.(jpe?g|png|tiff?|bmp|gif|nef|cr2|dng|tps|nts|csv|tsv|txt|pts|` +
+		`ply|obj|stl|off|vtk|vtp|gii|fcsv|json|mrk|dcm|nii|gz|nrrd|ckpt|mps|xml))+$`)
 )
 
 // bare is a name of a file without folder and extension.
@@ -144,7 +146,8 @@ func numberedRepeats(rows []files.Row, column int, known map[string]bool) []stri
 func running(names []string) bool {
 	stem, _, _ := strings.Cut(names[0], " (")
 	for _, first := range []int{0, 1} {
-		for _, of := range []func(k int) string{strconv.Itoa, func(k int) string { return fmt.Sprintf("specimen%02d", k) }, func(k int) string { return files.Repeated(stem, k) }} {
+		for _, of := range []func(k int) string{strconv.Itoa, func(k int) string { return fmt.Sprintf("specimen%02d", k) },
+			func(k int) string { return files.Repeated(stem, k) }} {
 			k := first
 			if !slices.ContainsFunc(names, func(name string) bool { k++; return strings.TrimSpace(name) != of(k-1) }) {
 				return true
@@ -180,7 +183,8 @@ func (j Join) whose(d *Dataset, t *files.Table) (*matching, error) {
 		return m, nil
 	}
 	if j.By == "order" && !asMany {
-		return nil, text.Advise("give each specimen a row, in the order of the landmark file", "by order, %d rows do not belong to %d specimens", len(t.Rows), len(d.Specimens))
+		return nil, text.Advise("give each specimen a row, in the order of the landmark file", "by order, %d rows do not belong to %d specimens",
+			len(t.Rows), len(d.Specimens))
 	} else if j.By == "order" {
 		return inOrder(", as asked for")
 	}
@@ -220,8 +224,10 @@ func (j Join) whose(d *Dataset, t *files.Table) (*matching, error) {
 	case asMany && nameless(t):
 		return inOrder(", because no column of the table has names")
 	}
-	return nil, text.Advise("write the names of the specimens in a column of the table, with a title such as specimen; --join order joins as many rows by their order",
-		"no column has names of specimens: they are called %s, and the first column has %s", text.Names(d.Names()), text.Names(numberedRepeats(t.Rows, 0, nil)))
+	return nil, text.Advise("write the names of the specimens in a column of the table, with a title such as specimen; "+
+		"--join order joins as many rows by their order",
+		"no column has names of specimens: they are called %s, and the first column has %s", text.Names(d.Names()), text.Names(numberedRepeats(t.Rows, 0,
+			nil)))
 }
 
 func (j Join) join(d *Dataset, t *files.Table) (*Dataset, error) {
@@ -286,7 +292,8 @@ func take(s *Specimen, header []string, row files.Row, names int) error {
 			was, has = s.Group, s.Group != ""
 		}
 		if has && was != value {
-			return text.Advise("rename the column of the table", "%s of the specimen %q is %s, in the landmark file it is %s", title, s.Name, text.Clip(value), text.Clip(was))
+			return text.Advise("rename the column of the table", "%s of the specimen %q is %s, in the landmark file it is %s", title, s.Name,
+				text.Clip(value), text.Clip(was))
 		}
 		if title == "group" {
 			s.Group = value

@@ -540,3 +540,18 @@ func TestSplineOfCoincidentLandmarks(t *testing.T) {
 	from[4][0] += 1e-12 // rounding of an alignment
 	expect.Must(ThinPlateSpline(from, to))
 }
+
+// What the room of files decides in one place for all formats.
+func TestFilesAlike(t *testing.T) {
+	d := expect.Must(ReadCSV(strings.NewReader("name,x,x,y,y\na,1,3,2,4\nb,5,7,6,8\n"), "a.csv"))
+	if diff := fmt.Sprint(d.Shapes()); diff != "[[[1 2] [3 4]] [[5 6] [7 8]]]" {
+		t.Error(diff)
+	}
+	path := filepath.Join(t.TempDir(), "a.csv")
+	if err := os.WriteFile(path, []byte("specimen,x,y\na,1,2\na,3,4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	advised(t, expect.Error(Reading{Resample: map[string]int{"edge": 4}}.Read(path)), "a.csv: the file has no curves", "leave --resample out")
+	advised(t, expect.Error(ReadCSV(strings.NewReader("# 1 2 3\n# 4 5 6\n# 7 8 9\n"), "a.csv")), "a.csv:", "write a header")
+	advised(t, expect.Error(reads("R")(strings.NewReader("\x1f\x8bno gzip"), "a.rds")), "a.rds:", "save it again")
+}

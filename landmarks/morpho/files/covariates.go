@@ -17,17 +17,18 @@ type Table struct {
 	Notes  []string // of its encoding
 }
 
-// ReadTable reads a table in text, or the first sheet of a workbook, below the first row with several cells. Where columns are not separated by commas,
-// decimal commas of columns of numbers, where some may be missing, become points.
+// ReadTable reads a table in text, or the first sheet of a workbook, below the first row with several cells. Where columns are not separated by
+// commas, decimal commas of columns of numbers, where some may be missing, become points.
 func ReadTable(path string) (t *Table, err error) {
 	if spreadsheet(path) {
 		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
 	}
 	in, err := Reading{}.readFile(path, new(input.Budget), true, func(in *source) {
 		if strings.EqualFold(filepath.Ext(path), ".xlsx") {
-			in.Reader = text.NewReader(strings.NewReader(in.sheets()[0].csv), path)
+			t = sheetOf(in, in.sheets()[0].rows).table()
+		} else {
+			t = newSheet(in).table()
 		}
-		t = in.table()
 	})
 	if err != nil {
 		return nil, err
@@ -36,8 +37,8 @@ func ReadTable(path string) (t *Table, err error) {
 	return t, nil
 }
 
-func (in *source) table() *Table {
-	s := newSheet(in)
+func (s *sheet) table() *Table {
+	in := s.in
 	above, alike := Row{}, 0
 	for _, comma := range s.commas {
 		if above.Cells != nil && comma == ' ' {
@@ -52,7 +53,7 @@ func (in *source) table() *Table {
 	}
 	s.skipTo(above.Line)
 	t := &Table{}
-	for _, row := range s.all() {
+	for _, row := range s.all(false) {
 		for i := range row.Cells {
 			row.Cells[i] = row.Field(i)
 		}

@@ -76,7 +76,10 @@ func (in *source) resampleOne(s *Specimen, parts [][2]int, points []int) {
 		curve := s.Points[of[0]:of[1]]
 		if n := points[k]; n > 0 {
 			length := math.NaN()
-			if n > 1 && n <= input.Coordinates.Most() && len(curve) > 0 && !slices.ContainsFunc(curve, func(p []float64) bool { return isMissing(p) || AtCode(p) }) {
+			if n > 1 && n <= input.Coordinates.Most() && len(curve) > 0 && !slices.ContainsFunc(curve, func(p []float64) bool {
+				return isMissing(p) ||
+					AtCode(p)
+			}) {
 				curve, length = pointset.Resample(curve, n, false)
 			}
 			if !(length > 0) {

@@ -150,7 +150,8 @@ func (d *Data) numbered() {
 			continue
 		}
 		if seen[name]++; seen[name] == 1 {
-			d.note("%d specimens are called %s: they have the names %s to %s", count[name], text.Clip(name), text.Clip(Repeated(name, 1)), text.Clip(Repeated(name, count[name])))
+			d.note("%d specimens are called %s: they have the names %s to %s", count[name], text.Clip(name), text.Clip(Repeated(name, 1)),
+				text.Clip(Repeated(name, count[name])))
 		}
 		d.Specimens[i].Name = Repeated(name, seen[name])
 	}
@@ -162,7 +163,8 @@ func (d *Data) numbered() {
 	}
 }
 
-// check refuses to write what no text format could hold: names that a line cannot carry, infinite coordinates, ragged points. Missing landmarks are fine.
+// check refuses to write what no text format could hold: names that a line cannot carry, infinite coordinates, ragged points. Missing landmarks are
+// fine.
 func (d *Data) check() {
 	if len(d.Specimens) == 0 {
 		refuse("see what was left out", "no specimens to write")
@@ -173,7 +175,8 @@ func (d *Data) check() {
 		}
 		for _, word := range []struct{ what, is string }{{"name", s.Name}, {"group", s.Group}} {
 			if !fitsInLine(word.is) {
-				refuse("remove them", "specimen number %d: the %s %s has a line break, a NUL or spaces around it, which a file would lose", i, word.what, text.Clip(word.is))
+				refuse("remove them", "specimen number %d: the %s %s has a line break, a NUL or spaces around it, which a file would lose", i, word.what,
+					text.Clip(word.is))
 			}
 		}
 		for l, p := range s.Points {

@@ -35,7 +35,8 @@ func layouts(columns []int) (all []layout) {
 			blocks[k%n] = append(blocks[k%n], column)
 		}
 		axes := strings.Split("xyz"[:dim], "")
-		all = append(all, layout{about: strings.Join(axes, ", ") + " of each landmark in turn", points: slices.Collect(slices.Chunk(columns, dim)), wide: true},
+		all = append(all, layout{about: strings.Join(axes, ", ") + " of each landmark in turn", points: slices.Collect(slices.Chunk(columns, dim)),
+			wide: true},
 			layout{about: "all " + strings.Join(axes, ", then all "), points: blocks, wide: true})
 	}
 	return all
@@ -62,8 +63,9 @@ func (c *columns) decide(header []string, rows []Row, as Reading) {
 	if !c.numbered {
 		named := misfit(rows, c.points)
 		if k := slices.IndexFunc(all, func(l layout) bool { return named > usual && l.fit > 0 && l.fit*closer < named }); k >= 0 {
-			c.notes = append(c.notes, fmt.Sprintf("the titles may be wrong: read as %s from left to right, the shapes are %.2g from their mean (root mean square), and %.2g as titled",
-				all[k].about, all[k].fit, named))
+			c.notes = append(c.notes,
+				fmt.Sprintf("the titles may be wrong: read as %s from left to right, the shapes are %.2g from their mean (root mean square), and %.2g as titled",
+					all[k].about, all[k].fit, named))
 		}
 		return
 	}
@@ -81,7 +83,8 @@ func (c *columns) decide(header []string, rows []Row, as Reading) {
 		}
 	}
 	if as.Dimensions == 0 && !(chosen.fit < agree) {
-		refuse("if these are landmarks, "+choose, "%w", notLandmarks("no title of the columns "+titles+" tells x and y, and their values make no shapes that agree"))
+		refuse("if these are landmarks, "+choose, "%w",
+			notLandmarks("no title of the columns "+titles+" tells x and y, and their values make no shapes that agree"))
 	}
 	c.layout = chosen
 	c.notes = append(c.notes, fmt.Sprintf("the columns %s were taken for %d landmarks: %s", titles, len(chosen.points), chosen.about))

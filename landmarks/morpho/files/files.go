@@ -184,9 +184,11 @@ func Write(path string, d *Data) error {
 	case f != nil && f.write != nil && packed:
 		return f.writeArchive(path, extension, d)
 	case packed:
-		return fmt.Errorf("%s: %w", path, text.Advise("write it before, as skulls.mrk.json.zip", "an archive whose name tells no format of the files in it"))
+		return fmt.Errorf("%s: %w", path, text.Advise("write it before, as skulls.mrk.json.zip",
+			"an archive whose name tells no format of the files in it"))
 	case f != nil && f.write != nil:
 		return replace.File(path, func(w io.Writer) error { return f.to(w, d) })
 	}
-	return fmt.Errorf("%s: %w", path, text.Advise("use one of "+strings.Join(extensions(true), ", "), "the extension %q names no format of landmarks that is written", filepath.Ext(name)))
+	return fmt.Errorf("%s: %w", path, text.Advise("use one of "+strings.Join(extensions(true), ", "),
+		"the extension %q names no format of landmarks that is written", filepath.Ext(name)))
 }

@@ -69,7 +69,8 @@ func (in *folder) read(e os.DirEntry, within *input.Budget) {
 		in.passed = append(in.passed, name)
 		return
 	case err == nil && len(d.Specimens) != 1:
-		err = at(path, 0, text.Advise("read the file by itself, or write each specimen into a file of its own", "%d specimens: in a folder, a file holds one", len(d.Specimens)))
+		err = at(path, 0, text.Advise("read the file by itself, or write each specimen into a file of its own",
+			"%d specimens: in a folder, a file holds one", len(d.Specimens)))
 	}
 	try.Do(err)
 	s := &d.Specimens[0]
@@ -92,8 +93,8 @@ func (in *folder) remember(note, file string) {
 	in.noted[note] = append(in.noted[note], file)
 }
 
-// readChains reads a table of two or three whole numbers in each row: links of landmarks, or landmarks before, sliding and after. They count from 1, as
-// R does, unless one of them is 0.
+// readChains reads a table of two or three whole numbers in each row: links of landmarks, or landmarks before, sliding and after. They count from
+// 1, as R does, unless one of them is 0.
 func readChains(in *source) {
 	s := newSheet(in)
 	for _, comma := range s.commas {
@@ -104,7 +105,7 @@ func readChains(in *source) {
 	var header Row
 	var rows [][]int
 	from := 1
-	for i, row := range s.all() {
+	for i, row := range s.all(false) {
 		var numbers []int
 		for c := range row.Cells {
 			if n, err := strconv.Atoi(row.Field(c)); err == nil && n >= 0 {
@@ -167,14 +168,12 @@ func (d *Data) checkChains() error {
 // gather makes the specimens one data set.
 func (in *folder) gather() {
 	first := in.files[0]
-	if slices.ContainsFunc(in.files, func(d *source) bool {
+	differ := slices.ContainsFunc(in.files, func(d *source) bool {
 		return d.count() != first.count() || !slices.Equal(labelledCurves(d.Labels), labelledCurves(first.Labels))
-	}) {
-		in.fill()
-		for _, d := range in.files {
-			if d.Curves == nil && len(d.Labels) == d.count() {
-				d.Curves = labelledCurves(d.Labels)
-			}
+	})
+	for _, d := range in.files {
+		if differ && d.Curves == nil && len(d.Labels) == d.count() {
+			d.Curves = labelledCurves(d.Labels)
 		}
 	}
 	labels := in.labels()
@@ -218,7 +217,8 @@ func (in *folder) gather() {
 // count is that of the landmarks of the first specimen.
 func (d *Data) count() int { return len(d.Specimens[0].Points) }
 
-// labels returns those that most files have, nil where names differ by more than typing errors; and puts landmarks of other orders into theirs.
+// labels returns those that most files have, of the longest lists, nil where names differ by more than typing errors. It puts landmarks whose
+// labels are words into their order, with missing ones for those that a file lacks.
 func (in *folder) labels() (most []string) {
 	count, whose := 0, ""
 	for _, d := range in.files {
@@ -228,23 +228,19 @@ func (in *folder) labels() (most []string) {
 				alike++
 			}
 		}
-		if alike > count {
+		if len(d.Labels) > len(most) || len(d.Labels) == len(most) && alike > count {
 			most, count, whose = d.Labels, alike, filepath.Base(d.Source)
 		}
 	}
+	words := !slices.ContainsFunc(most, func(label string) bool { // numbers may have been given anew
+		return !strings.ContainsFunc(label, unicode.IsLetter) || IsNumber(label[len(label)-1:])
+	})
 	uniform := true
 	for _, d := range in.files {
 		labels, others := numberLabels(d.Labels), numberLabels(most)
-		if slices.Equal(d.Labels, most) || len(labels) != len(others) {
-			continue
-		}
-		if len(d.Curves) > 0 && slices.Equal(withoutNumbers(d.Labels, d.Curves), withoutNumbers(most, labelledCurves(most))) {
-			uniform = false // curves of other numbers of points: see resample
-			continue
-		}
-		file := filepath.Base(d.Source)
-		var differ []int
-		for l := range labels {
+		order, lacking := arrangement(d.Labels, most)
+		file, differ := filepath.Base(d.Source), []int(nil)
+		for l := range min(len(labels), len(others)) {
 			if labels[l] != others[l] && d.Labels[l] != most[l] {
 				differ = append(differ, l)
 			}
@@ -252,24 +248,27 @@ func (in *folder) labels() (most []string) {
 		said := func(l int) string {
 			return fmt.Sprintf("landmark %d is %s, but %s in ", l, text.Clip(d.Labels[l]), text.Clip(most[l]))
 		}
-		switch order := permutation(d.Labels, most); {
+		switch {
+		case slices.Equal(d.Labels, most) || len(d.Labels) == 0:
+		case len(d.Curves) > 0 && slices.Equal(withoutNumbers(d.Labels, d.Curves), withoutNumbers(most, labelledCurves(most))):
+			uniform = false // curves of other numbers of points: see resample
+		case order != nil && lacking != nil && words && len(d.Labels) == d.count():
+			d.arrange(order, most)
+			in.remember("landmarks that are not in the file are missing: "+text.Names(lacking), file)
+		case len(labels) != len(others):
 		case len(differ) == 0:
 			uniform = false // numbers behind other words
-			continue
 		case order != nil && slices.Equal(labels, d.Labels): // numbers are those of points, whose order may have been corrected
-			points := d.Specimens[0].Points
-			for l, from := range order {
-				d.Specimens[0].Points = append(d.Specimens[0].Points[:l:l], points[from])
-			}
+			d.arrange(order, most)
 			in.remember("its landmarks were put into the order of the others by their labels", file)
 		case len(differ)*4 <= len(labels) && count > 1:
 			for _, l := range differ {
 				in.remember(said(l)+"most files: taken for the same", file)
 			}
+			d.Labels = most
 		default:
 			try.Do(at(d.Source, 0, text.Advise(correct, "%s", said(differ[0])+whose)))
 		}
-		d.Labels = most
 	}
 	if !uniform {
 		return nil
@@ -277,46 +276,35 @@ func (in *folder) labels() (most []string) {
 	return most
 }
 
-// fill adds missing landmarks to files that lack some of the names that the longest list has.
-func (in *folder) fill() {
-	longest := slices.MaxFunc(in.files, func(a, b *source) int { return len(a.Labels) - len(b.Labels) })
-	if slices.ContainsFunc(longest.Labels, func(label string) bool {
-		return !strings.ContainsFunc(label, unicode.IsLetter) || IsNumber(label[len(label)-1:])
-	}) {
-		return // numbers may have been given anew
-	}
-	for _, d := range in.files {
-		points, lacking := make([][]float64, len(longest.Labels)), []string(nil)
-		for l, label := range longest.Labels {
-			if at := slices.Index(d.Labels, label); at >= 0 {
-				points[l] = d.Specimens[0].Points[at]
-			} else {
-				lacking = append(lacking, label)
-				points[l] = missing()[:len(longest.Specimens[0].Points[0])]
-			}
-		}
-		if len(lacking) > 0 && len(lacking)+len(d.Labels) == len(points) && len(d.Labels) > 0 {
-			d.Specimens[0].Points, d.Labels = points, longest.Labels
-			in.remember("landmarks that are not in the file are missing: "+text.Names(lacking), filepath.Base(d.Source))
+// arrange puts the landmarks of the one specimen into the order of labels; −1 is a missing one.
+func (in *source) arrange(order []int, labels []string) {
+	was := in.Specimens[0].Points
+	points := make([][]float64, len(order))
+	for l, from := range order {
+		if points[l] = missing()[:len(was[0])]; from >= 0 {
+			points[l] = was[from]
 		}
 	}
+	in.Specimens[0].Points, in.Labels = points, labels
 }
 
-// permutation says where in labels each of others is; nil if they are not the same, each once.
-func permutation(labels, others []string) (order []int) {
+// arrangement says where in labels each of others is, −1 for those that it lacks; nil if labels has others or one twice.
+func arrangement(labels, others []string) (order []int, lacking []string) {
 	at := map[string]int{}
 	for l, label := range labels {
 		at[label] = l
 	}
 	for _, label := range others {
 		l, is := at[label]
-		if !is || label == "" {
-			return nil
+		if delete(at, label); !is {
+			l, lacking = -1, append(lacking, label)
 		}
 		order = append(order, l)
-		delete(at, label)
 	}
-	return order
+	if len(at) > 0 || len(order)-len(lacking) != len(labels) || slices.Contains(labels, "") {
+		return nil, nil
+	}
+	return order, lacking
 }
 
 const correct = "correct one of them, or move it to another folder: landmark i of one is landmark i of all"

@@ -41,7 +41,8 @@ func readMorphologika(in *source) {
 		case section == "rawpoints":
 			n, individual, landmark := counts["individuals"], len(points)/counts["landmarks"], len(points)%counts["landmarks"]
 			if individual == n {
-				refuse("correct [individuals] or [landmarks], or remove the rest", "%s after the last of %d × %d landmarks", text.Clip(in.text), n, counts["landmarks"])
+				refuse("correct [individuals] or [landmarks], or remove the rest", "%s after the last of %d × %d landmarks", text.Clip(in.text), n,
+					counts["landmarks"])
 			}
 			point, err := in.coordinates(landmark, counts["dimensions"])
 			if err != nil {
@@ -58,12 +59,14 @@ func readMorphologika(in *source) {
 	}
 	n, landmarks := counts["individuals"], counts["landmarks"]
 	if len(points) < n*landmarks {
-		refuse("the file may have been cut off: save it again", "the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced",
+		refuse("the file may have been cut off: save it again",
+			"the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced",
 			len(points)%landmarks, len(points)/landmarks+1, n, landmarks)
 	}
 	for _, section := range []string{"names", "labelvalues"} {
 		if values := lines[section]; values != nil && len(values) != n {
-			in.refuseAt(seen[section], "write a line for each individual, or leave the section out", "%d lines in [%s], but %d individuals", len(values), section, n)
+			in.refuseAt(seen[section], "write a line for each individual, or leave the section out", "%d lines in [%s], but %d individuals", len(values),
+				section, n)
 		}
 	}
 	labels := strings.Fields(strings.Join(lines["labels"], " "))
@@ -73,17 +76,7 @@ func readMorphologika(in *source) {
 			s.Name = lines["names"][i]
 		}
 		if lines["labelvalues"] != nil {
-			line := lines["labelvalues"][i]
-			switch values := strings.Fields(line); {
-			case len(labels) == 1:
-				s.set(labels[0], line)
-			case len(labels) != len(values):
-				s.Group = line
-			default:
-				for k, value := range values {
-					s.set(labels[k], value)
-				}
-			}
+			s.labelled(labels, lines["labelvalues"][i])
 		}
 		in.add(s)
 	}
@@ -100,6 +93,21 @@ func readMorphologika(in *source) {
 			}
 			last = l - 1
 		}
+	}
+}
+
+// labelled takes a line of [labelvalues].
+func (s *Specimen) labelled(labels []string, line string) {
+	values := strings.Fields(line)
+	if len(labels) == 1 {
+		values = []string{line}
+	}
+	if len(labels) != len(values) {
+		s.Group = line
+		return
+	}
+	for k, value := range values {
+		s.set(labels[k], value)
 	}
 }
 

@@ -59,7 +59,8 @@ func readNPY(in *source) {
 	total := count * landmarks * dim
 	switch raw := in.All(); {
 	case len(raw) < total*size:
-		refuse("the file may have been cut off: save it again", "the file ends after %d of the %d numbers of an array of shape %v", len(raw)/size, total, shape)
+		refuse("the file may have been cut off: save it again", "the file ends after %d of the %d numbers of an array of shape %v", len(raw)/size, total,
+			shape)
 	case len(raw) > total*size:
 		refuse("save one array by numpy.save", "bytes follow the array of shape %v: the file is damaged or holds more than one array", shape)
 	default:

@@ -99,14 +99,16 @@ func (in *source) ntsHeader() (h ntsHeader) {
 	} else if p == nil {
 		refuse("write one like 1 30L 26 0 DIM=2 or 1 30 26 1 -999 DIM=2", "%s is no parameter line", text.Clip(in.text))
 	}
-	h = ntsHeader{try.Get(text.Count("rows", p[1])), try.Get(text.Count("columns", p[3])), strings.Index("23", p[7]) + 2, strings.ToUpper(p[2]), 0, math.NaN()}
+	h = ntsHeader{try.Get(text.Count("rows", p[1])), try.Get(text.Count("columns", p[3])), strings.Index("23", p[7]) + 2, strings.ToUpper(p[2]), 0,
+		math.NaN()}
 	switch {
 	case p[7] != "2" && p[7] != "3":
 		refuse("write DIM=2 or DIM=3", "DIM=%s: shapes are in 2 or 3 dimensions", text.Clip(p[7]))
 	case h.rows == 0 || h.columns == 0:
 		refuse("correct the numbers of rows and columns", "a matrix of %d rows and %d columns has no landmarks", h.rows, h.columns)
 	case h.columns > input.Coordinates.Most()/h.rows:
-		refuse("correct the numbers of rows and columns", "%d rows of %d columns are more than the %d coordinates that a file may hold", h.rows, h.columns, input.Coordinates.Most())
+		refuse("correct the numbers of rows and columns", "%d rows of %d columns are more than the %d coordinates that a file may hold", h.rows, h.columns,
+			input.Coordinates.Most())
 	case h.columns%h.dim != 0:
 		refuse("write the number of coordinates, landmarks times DIM", "%d columns are not a multiple of DIM=%d", h.columns, h.dim)
 	case p[5] == "1" && p[6] == "":

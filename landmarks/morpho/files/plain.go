@@ -2,7 +2,6 @@ package files
 
 import (
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -87,14 +86,10 @@ func readPlain(s *sheet) {
 		s.withoutHeader()
 	}
 	t := &plainTable{source: s.in, comma: s.comma}
-	for {
-		line, err := s.next()
-		if err == io.EOF {
-			break
-		}
-		try.Do(err)
-		if words := strings.TrimSpace(line); words != "" && words[0] != '#' && words != "{" && words != "}" {
-			t.take(line, words)
+	for _, row := range s.all(true) {
+		if words := row.words(); words != "" && words[0] != '#' && words != "{" && words != "}" {
+			t.line = row.Line
+			t.take(row, words)
 		}
 	}
 	if t.announced > 0 && t.announced != len(t.rows) {
@@ -110,8 +105,8 @@ func readPlain(s *sheet) {
 	t.landmarks()
 }
 
-// take takes a line with text.
-func (t *plainTable) take(line, words string) {
+// take takes a row with text.
+func (t *plainTable) take(row Row, words string) {
 	if len(t.rows) == 0 && plainVersion.MatchString(words) {
 		t.editor = !strings.Contains(words, ":")
 		return
@@ -120,12 +115,11 @@ func (t *plainTable) take(line, words string) {
 		t.announced, t.from = try.Get(text.Count("points", m[1])), t.line
 		return
 	}
-	row := append(parse([]string{line}, t.line, t.comma), Row{Line: t.line})[0]
 	point, ok := pointOf(row)
 	numbers, filled := row.numbers()
 	switch {
 	case !ok && len(t.rows) == 0 && 2*numbers <= filled:
-		t.note("line %d above the coordinates was passed over: %s", t.line, row.quoted())
+		t.note("line %d above the coordinates was passed over: %s", t.line, text.Clip(row.words()))
 		return
 	case !ok && numbers == 0:
 		t.below = append(t.below, row)
@@ -133,7 +127,7 @@ func (t *plainTable) take(line, words string) {
 	case !ok:
 		refuse("write two or three coordinates in each line, behind a name or number or not", "%s is no landmark", text.Clip(words))
 	case len(t.below) > 0:
-		t.refuseAt(t.below[0].Line, "remove the line, or write its landmarks into a file of their own", "%s stands between landmarks", t.below[0].quoted())
+		t.refuseAt(t.below[0].Line, "remove the line, or write its landmarks into a file of their own", "%s stands between landmarks", text.Clip(t.below[0].words()))
 	case len(t.rows) > 0 && (len(point.values) != len(t.rows[0].values) || (point.label == "") != (t.rows[0].label == "")):
 		refuse("write the same number of cells in each line", "%s has other columns than line %d", text.Clip(words), t.rows[0].line)
 	}
@@ -203,7 +197,7 @@ func (t *plainTable) landmarks() {
 	t.decimals()
 	t.complete()
 	for _, row := range t.below {
-		t.note("line %d below the coordinates was passed over: %s", row.Line, row.quoted())
+		t.note("line %d below the coordinates was passed over: %s", row.Line, text.Clip(row.words()))
 	}
 	t.note("no header: taken for one specimen of %d landmarks with %d coordinates each", len(t.rows), len(t.rows[0].values))
 	if t.FromZero = number == "0"; number != "" {

@@ -128,8 +128,8 @@ var (
 	amiraArray   = regexp.MustCompile(`(?i)^Markers\s*\{\s*(?:float|double)\[3\]\s*(\w+)\s*\}\s*=?\s*(@\d+)`)
 )
 
-// readAmira reads the landmarks of Avizo and Amira, .landmarkAscii: behind define Markers n and Markers { float[3] Coordinates } @1, the lines of three
-// coordinates below @1. The file is one specimen of its name; several sets of landmarks, which are those of several specimens, are an error.
+// readAmira reads the landmarks of Avizo and Amira, .landmarkAscii: behind define Markers n and Markers { float[3] Coordinates } @1, the lines of
+// three coordinates below @1. The file is one specimen of its name; several sets of landmarks, which are those of several specimens, are an error.
 func readAmira(in *source) {
 	announced, section, sets := 0, "", map[string]string{}
 	in.one("")

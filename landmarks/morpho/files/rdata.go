@@ -1,7 +1,6 @@
 package files
 
 import (
-	"encoding/csv"
 	"math"
 	"regexp"
 	"slices"
@@ -18,10 +17,10 @@ func isR(head []byte) bool { return rHead.Match(head) }
 
 var rHead = regexp.MustCompile(`^(RD[XA][23]\n|[XAB]\n\x00\x00\x00[\x02\x03])`)
 
-// readR reads what R has saved by saveRDS, or by save (.rda, .RData), packed or not: the first array of dimensions [p, 2 or 3, n],
-// as geomorph and Morpho hold landmarks, or list of such matrices, or table that readTable would read. The names of its dimensions are those of
-// specimens and landmarks. Factors, texts and numbers beside an array, one for each specimen, are covariates. Notes name what was read where there are
-// other arrays.
+// readR reads what R has saved by saveRDS, or by save (.rda, .RData), packed or not: the first array of dimensions [p, 2 or 3, n], as geomorph and
+// Morpho hold landmarks, or list of such matrices, or table that readTable would read. The names of its dimensions are those of specimens and
+// landmarks. Factors, texts and numbers beside an array, one for each specimen, are covariates. Notes name what was read where there are other
+// arrays.
 func readR(in *source) {
 	found := rLandmarks((&rReader{source: in}).file())
 	if len(found) == 0 {
@@ -34,10 +33,10 @@ func readR(in *source) {
 		} else if f.value.isShapes() {
 			f.shapes(one)
 		} else {
-			readTable(one)
+			readSheet(sheetOf(one, f.value.table()))
 		}
 		return found[k].name
-	}, func(k int) string { return found[k].value.csv() })
+	})
 }
 
 // rValue is a value of R: of numbers, texts or values.
@@ -341,7 +340,7 @@ func rLandmarks(root rValue) (arrays []rFound) {
 		switch {
 		case v.isArray(), v.isShapes():
 			arrays = append(arrays, rFound{name, v, beside})
-		case slices.Contains(v.attr["class"].texts, "data.frame") || len(dims) == 2 && v.dimnames(1) != nil && v.holds(dims...):
+		case slices.Contains(v.attr["class"].texts, "data.frame") && len(v.list) > 0 || len(dims) == 2 && v.dimnames(1) != nil && v.holds(dims...):
 			tables = append(tables, rFound{name, v, beside})
 		}
 		for i, item := range v.list {
@@ -398,42 +397,29 @@ func (f rFound) called(in *source, names []string) {
 	}
 }
 
-// csv writes a data frame or a matrix as write.csv does.
-func (v rValue) csv() string {
-	if v.isArray() || v.isShapes() {
-		return ""
-	}
-	columns, rows, titles := v.list, v.attr["row.names"].texts, v.names
+// table is a data frame or a matrix, with names of rows and columns.
+func (v rValue) table() []Row {
+	columns, names, titles := v.list, v.attr["row.names"].texts, v.names
 	if dims := v.dims(); len(dims) == 2 {
-		rows, titles = v.dimnames(0), v.dimnames(1)
+		names, titles = v.dimnames(0), v.dimnames(1)
 		for c := range dims[1] {
 			columns = append(columns, rValue{numbers: v.numbers[c*dims[0] : (c+1)*dims[0]]})
 		}
 	}
-	var out strings.Builder
-	lines := csv.NewWriter(&out)
-	header := []string{""}
-	for c := range columns {
+	header := slices.Clone(titles[:min(len(titles), len(columns))])
+	for c := len(header); c < len(columns); c++ {
 		header = append(header, "V"+strconv.Itoa(c+1))
-		if c < len(titles) {
-			header[c+1] = titles[c]
-		}
 	}
-	from := 0
-	if rows == nil {
-		from = 1
+	if names != nil {
+		columns, header = slices.Concat([]rValue{{texts: names}}, columns), slices.Concat([]string{""}, header)
 	}
-	lines.Write(header[from:])
-	for i := range columns[0].size() {
-		cells := []string{""}
-		if i < len(rows) {
-			cells[0] = rows[i]
+	rows := []Row{{header, 1}}
+	for i := range columns[len(columns)-1].size() {
+		row := Row{make([]string, len(columns)), i + 2}
+		for c, column := range columns {
+			row.Cells[c] = column.text(i)
 		}
-		for _, column := range columns {
-			cells = append(cells, column.text(i))
-		}
-		lines.Write(cells[from:])
+		rows = append(rows, row)
 	}
-	lines.Flush()
-	return out.String()
+	return rows
 }

@@ -49,9 +49,9 @@ func (r Row) heads(other Row) bool {
 	return numbers == 0 && filled > 1 && len(r.Cells) == len(other.Cells)
 }
 
-// quoted is the text of a row for a note, without blank cells.
-func (r Row) quoted() string {
-	return text.Clip(strings.Join(slices.DeleteFunc(slices.Clone(r.Cells), func(cell string) bool { return strings.TrimSpace(cell) == "" }), " "))
+// words are the text of a row, without blank cells.
+func (r Row) words() string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(r.Cells), func(cell string) bool { return strings.TrimSpace(cell) == "" }), " ")
 }
 
 // sheet is a table in a text file, as spreadsheets and people save it: its header is found below titles, by whatever separates its
@@ -61,6 +61,7 @@ type sheet struct {
 	in     *source
 	comma  rune           // between columns; ' ' for white space of any length
 	commas []rune         // that it may be
+	whole  []Row          // the table, if it is no text
 	ahead  []string       // lines that were read to find the header, and are still to be handed out
 	first  int            // number of the first of them
 	parsed map[rune][]Row // the lines ahead by their separators, before any is handed out
@@ -105,7 +106,13 @@ func newSheet(in *source) *sheet {
 	if strings.TrimSpace(strings.Join(s.ahead, "")) == "" {
 		in.refuseAt(0, "write a header such as specimen,group,landmark,x,y and a row for each landmark", "the file is empty")
 	}
+	s.before = s.first - 1
 	return s
+}
+
+// sheetOf is a sheet of rows that a file holds as such.
+func sheetOf(in *source, rows []Row) *sheet {
+	return &sheet{in: in, comma: ',', commas: []rune(","), whole: rows, parsed: map[rune][]Row{',': rows[:min(len(rows), lookAhead)]}}
 }
 
 // rows parts the lines ahead into cells.
@@ -200,26 +207,25 @@ func isTable(head []byte) bool {
 
 // skipTo passes over the lines before a line ahead.
 func (s *sheet) skipTo(line int) {
+	if s.whole != nil {
+		s.whole = s.whole[slices.IndexFunc(s.whole, func(r Row) bool { return r.Line == line }):]
+		return
+	}
 	s.ahead, s.first = s.ahead[line-s.first:], line
 	s.before = line - 1
-}
-
-// next returns the next line, without its end.
-func (s *sheet) next() (line string, err error) {
-	if len(s.ahead) > 0 {
-		s.in.line = s.first
-		line, s.ahead, s.first = s.ahead[0], s.ahead[1:], s.first+1
-		return line, nil
-	}
-	line, err = s.in.Line()
-	s.in.line = s.in.Number
-	return line, err
 }
 
 // Read is io.Reader's.
 func (s *sheet) Read(p []byte) (int, error) {
 	if s.rest == "" {
-		line, err := s.next()
+		line, err := "", error(nil)
+		if len(s.ahead) > 0 {
+			s.in.line = s.first
+			line, s.ahead, s.first = s.ahead[0], s.ahead[1:], s.first+1
+		} else {
+			line, err = s.in.Line()
+			s.in.line = s.in.Number
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -249,9 +255,13 @@ func tooWide(line, commas string) error {
 	return new(input.Budget).Row(most)
 }
 
-// all returns the rows from the line ahead on.
-func (s *sheet) all() (rows []Row) {
+// all returns the rows from the line ahead on. lazy lets quotation marks stand within cells.
+func (s *sheet) all(lazy bool) (rows []Row) {
+	if s.whole != nil {
+		return s.whole
+	}
 	reader := csv.NewReader(s)
+	reader.LazyQuotes = lazy
 	reader.Comma, reader.TrimLeadingSpace, reader.FieldsPerRecord = s.comma, s.comma != '\t', -1 // who takes them counts them, with a better message
 	for {
 		s.begun = 0
@@ -294,9 +304,11 @@ func (s *sheet) withoutHeader() {
 		if len(s.commas) == 1 {
 			by = fmt.Sprintf("by the %q that sep= names", comma)
 		}
-		fail(s.first, "%w", notLandmarks(fmt.Sprintf("%s, no line names columns %s, and none has two numbers: this is no table of landmarks", by, coordinates)))
+		fail(s.first, "%w", notLandmarks(fmt.Sprintf("%s, no line names columns %s, and none has two numbers: this is no table of landmarks", by,
+			coordinates)))
 	case above.heads(table):
-		fail(above.Line, "%w", notLandmarks(fmt.Sprintf("the header %s names no columns %s", text.Clip(strings.TrimSpace(s.ahead[above.Line-s.first])), coordinates)))
+		fail(above.Line, "%w", notLandmarks(fmt.Sprintf("the header %s names no columns %s", text.Clip(strings.TrimSpace(strings.Join(above.Cells, string(comma)))),
+			coordinates)))
 	}
 	fail(table.Line, "a table seems to begin here, with %d numbers in a row, but no line above it names columns %s", most, coordinates)
 }

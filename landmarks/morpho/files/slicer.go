@@ -119,7 +119,8 @@ func isPlaced(landmark int, status string) bool {
 		refuse("place the point in 3D Slicer, or write its position status as defined or undefined",
 			"landmark %d is a preview, a position that was not confirmed", landmark)
 	default:
-		refuse("write defined or undefined", "landmark %d: the positionStatus %s is none of defined, undefined, preview and missing", landmark, text.Clip(status))
+		refuse("write defined or undefined", "landmark %d: the positionStatus %s is none of defined, undefined, preview and missing", landmark,
+			text.Clip(status))
 	}
 	return true
 }
@@ -131,10 +132,10 @@ func isPlaced(landmark int, status string) bool {
 //	  {"label": "nasion", "position": [10.5, -3, 7.25], "positionStatus": "defined"},
 //	  {"label": "basion", "position": "", "positionStatus": "undefined"}]}]}
 //
-// The file is one specimen, as in readFCSV, and its coordinates are returned as LPS, likewise. Of several lists, such as landmarks and the curves between
-// them, the points of one follow those of the one before, and those of curves are the Curves. A landmark is missing where positionStatus is
-// "undefined" or "missing", whatever its position; "preview", a position that was never confirmed, is an error. The type is Fiducial, Line,
-// Angle, Curve or ClosedCurve, whose control points are a closed outline. The unit is mm unless the file has another.
+// The file is one specimen, as in readFCSV, and its coordinates are returned as LPS, likewise. Of several lists, such as landmarks and the curves
+// between them, the points of one follow those of the one before, and those of curves are the Curves. A landmark is missing where positionStatus is
+// "undefined" or "missing", whatever its position; "preview", a position that was never confirmed, is an error. The type is Fiducial, Line, Angle,
+// Curve or ClosedCurve, whose control points are a closed outline. The unit is mm unless the file has another.
 func readMarkups(in *source) {
 	j := newJSON(in)
 	in.one("")
@@ -183,7 +184,8 @@ func (j *jsonFile) property(list *slicerList, key string) {
 		kind := ""
 		j.value(&kind, key)
 		if j.at(at); !slices.Contains([]string{"Fiducial", "Line", "Angle", "Curve", "ClosedCurve"}, kind) {
-			refuse("save a list of points, a curve, a line or an angle", "%w", notLandmarks("the type of the markup is "+text.Clip(kind)+", whose control points are no landmarks"))
+			refuse("save a list of points, a curve, a line or an angle", "%w",
+				notLandmarks("the type of the markup is "+text.Clip(kind)+", whose control points are no landmarks"))
 		}
 		list.closed, list.curve = kind == "ClosedCurve", strings.HasSuffix(kind, "Curve")
 	case "coordinateSystem":
@@ -222,7 +224,8 @@ func (j *jsonFile) controlPoint() {
 		var position [3]*float64 // of a longer array Unmarshal drops the rest, and null leaves nil
 		err := json.Unmarshal(p.Position, &position)
 		if err != nil || slices.Contains(position[:], nil) || bytes.Count(p.Position, []byte(",")) != 2 {
-			refuse(`write them, or "positionStatus": "undefined" if it is missing`, "landmark %d: the position %s is not three numbers", landmark, text.Clip(string(p.Position)))
+			refuse(`write them, or "positionStatus": "undefined" if it is missing`, "landmark %d: the position %s is not three numbers", landmark,
+				text.Clip(string(p.Position)))
 		}
 		for c, v := range position {
 			point[c] = *v
@@ -314,8 +317,8 @@ func (d *Data) alone(what string) (points [][]float64, labels []string) {
 	return points, labels
 }
 
-// writeMarkups writes one specimen in space as readMarkups reads it, in LPS: a list of points, or a closed curve if the landmarks are those of a closed
-// outline. Missing landmarks have no position. The unit is mm if it is not known.
+// writeMarkups writes one specimen in space as readMarkups reads it, in LPS: a list of points, or a closed curve if the landmarks are those of a
+// closed outline. Missing landmarks have no position. The unit is mm if it is not known.
 func writeMarkups(out *bufio.Writer, d *Data) {
 	type list struct {
 		Type             string         `json:"type"`
@@ -341,7 +344,8 @@ func writeMarkups(out *bufio.Writer, d *Data) {
 // markupsSchema names the format: 3D Slicer reads files that begin so.
 const markupsSchema = "https://raw.githubusercontent.com/slicer/slicer/master/Modules/Loadable/Markups/Resources/Schema/markups-schema-v1.0.3.json#"
 
-// writeFCSV writes one specimen in space as readFCSV reads it, in LPS, as version 5 with the status of each position; a missing landmark is undefined.
+// writeFCSV writes one specimen in space as readFCSV reads it, in LPS, as version 5 with the status of each position; a missing landmark is
+// undefined.
 func writeFCSV(out *bufio.Writer, d *Data) {
 	points, labels := d.alone("a file of 3D Slicer")
 	if d.Unit != "" && d.Unit != "mm" {

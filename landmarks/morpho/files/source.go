@@ -45,6 +45,7 @@ func decode(read func(*source), r io.Reader, name string, as Reading, alone bool
 	in := &source{Reader: text.NewReader(r, name), Data: newData(name), Reading: as, alone: alone}
 	err := try.Run(func() {
 		read(in)
+		in.line = 0 // of the whole file, from here on
 		in.decimals()
 		in.resample()
 		if in.open && in.Unended {

@@ -16,8 +16,10 @@ import (
 )
 
 // readTable reads a table in text, for which see morpho.ReadCSV.
-func readTable(in *source) {
-	s := newSheet(in)
+func readTable(in *source) { readSheet(newSheet(in)) }
+
+func readSheet(s *sheet) {
+	in := s.in
 	rows, k := s.header()
 	if k < 0 {
 		readPlain(s)
@@ -29,7 +31,7 @@ func readTable(in *source) {
 		titles, named.Cells = slices.Concat([]string{""}, titles), slices.Concat([]string{""}, named.Cells)
 	}
 	s.skipTo(header.Line)
-	t := &table{source: in, rows: s.all()[1:]}
+	t := &table{source: in, rows: s.all(false)[1:]}
 	in.line = header.Line
 	t.columns = findColumns(titles, named, t.rows)
 	t.decide(titles, t.rows, in.Reading)
@@ -65,14 +67,15 @@ func (t *table) titled(above []Row, header int) {
 		}
 		named := t.labels != nil && k+1 == len(above) && slices.Contains(row.Cells, t.labels[0])
 		if filled > 0 && !named {
-			t.note("line %d above the header was passed over: %s", row.Line, row.quoted())
+			t.note("line %d above the header was passed over: %s", row.Line, text.Clip(row.words()))
 		}
 	}
 	if t.labels != nil {
 		t.note("the columns name %d landmarks: %s", len(t.labels), text.Names(t.labels))
 	}
 	if t.specimen < 0 && len(t.covariates) > 0 {
-		t.columns.notes = append(t.columns.notes, "no column has names of specimens: "+map[bool]string{true: "they are numbered", false: "rows are taken for landmarks of one"}[t.wide])
+		t.columns.notes = append(t.columns.notes, "no column has names of specimens: "+map[bool]string{true: "they are numbered",
+			false: "rows are taken for landmarks of one"}[t.wide])
 	}
 	for _, note := range t.columns.notes {
 		t.note("%s", note)
@@ -110,7 +113,7 @@ func (t *table) choose(width int) {
 				"%d columns, but the header has %d", max(filled, len(row.Cells)), width)
 		case i > last && (t.wide || below || !known[name]): // of a specimen that is known it is a landmark that is missing
 			below = true
-			t.note("line %d below the table was passed over: %s", row.Line, row.quoted())
+			t.note("line %d below the table was passed over: %s", row.Line, text.Clip(row.words()))
 		default:
 			known[name] = true
 			data = append(data, row)
@@ -156,7 +159,8 @@ func (t *table) group() {
 		case name == "" && t.specimen >= 0 && !(t.wide && t.rowNames):
 			refuse("write the name in each row: of cells that were merged, only the first has it", "the specimen has no name")
 		case t.wide && statistic.MatchString(name):
-			refuse("remove the rows of statistics, or rename it if it is one", "%s is likely to be a statistic of the specimens, and none of them", text.Clip(name))
+			refuse("remove the rows of statistics, or rename it if it is one", "%s is likely to be a statistic of the specimens, and none of them",
+				text.Clip(name))
 		case t.landmark >= 0:
 			landmark = t.number(row.Field(t.landmark), name)
 		}
@@ -315,7 +319,8 @@ func (d *Data) writeTable(w *bufio.Writer, comma rune) {
 	out := csv.NewWriter(w)
 	out.Comma = comma
 	called := d.Landmark
-	if labels := slices.Sorted(slices.Values(d.Labels)); len(slices.Compact(labels)) < len(d.Labels) || slices.ContainsFunc(labels, IsNumber) || slices.Contains(labels, "") {
+	if labels := slices.Sorted(slices.Values(d.Labels)); len(slices.Compact(labels)) < len(d.Labels) || slices.ContainsFunc(labels, IsNumber) ||
+		slices.Contains(labels, "") {
 		called = (&Data{FromZero: d.FromZero}).Landmark // labels that would be read as other landmarks
 	}
 	out.Write(slices.Concat([]string{"specimen", "group"}, covariates, []string{"landmark"}, []string{"x", "y", "z"}[:len(d.Specimens[0].Points[0])]))
@@ -352,8 +357,8 @@ func (d *Data) writableCovariates(others ...string) []string {
 	return names
 }
 
-// writeMorphoJ writes the text that MorphoJ reads: a line for each specimen, its name and the coordinates x1, y1 and so on between tabs, under a line with
-// the names of the columns. It is an error if a landmark is missing, which MorphoJ does not know.
+// writeMorphoJ writes the text that MorphoJ reads: a line for each specimen, its name and the coordinates x1, y1 and so on between tabs, under a
+// line with the names of the columns. It is an error if a landmark is missing, which MorphoJ does not know.
 func writeMorphoJ(out *bufio.Writer, d *Data) {
 	n, dim := d.rectangular()
 	out.WriteString("ID")
@@ -367,7 +372,8 @@ func writeMorphoJ(out *bufio.Writer, d *Data) {
 		out.WriteString("\n" + s.Name)
 		for k, v := range slices.Concat(s.Points...) {
 			if math.IsNaN(v) {
-				refuse("estimate it by EstimateMissing, or leave the specimen out", "landmark %d of %s is missing, which MorphoJ does not know", k/dim, text.Clip(s.Name))
+				refuse("estimate it by EstimateMissing, or leave the specimen out", "landmark %d of %s is missing, which MorphoJ does not know", k/dim,
+					text.Clip(s.Name))
 			}
 			out.WriteString("\t" + text.Format(v))
 		}

@@ -51,12 +51,14 @@ var (
 	landmarkTitle = regexp.MustCompile(`^(landmarks?|lm|point)([ ._-]*(id|name|no|nr|number)\.?)?$`)
 	// titles of names of specimens, the surest first; the last of a long table alone, as those of a wide one may repeat.
 	nameTitles = []*regexp.Regexp{regexp.MustCompile(`^specimens?$`), regexp.MustCompile(`^specimens?[ ._-]*(id|name|no|nr|number|code)\.?$`),
-		regexp.MustCompile(`^name$`), regexp.MustCompile(`^id$`), regexp.MustCompile(`^(individual|subject|sample|ind)([ ._-]*(id|name|no|nr|number)\.?)?$`)}
+		regexp.MustCompile(`^name$`), regexp.MustCompile(`^id$`),
+		regexp.MustCompile(`^(individual|subject|sample|ind)([ ._-]*(id|name|no|nr|number)\.?)?$`)}
 )
 
 // units of length that stand in brackets behind a title, or in a row of their own.
-var units = map[string]string{"mm": "mm", "cm": "cm", "m": "m", "µm": "µm", "μm": "µm", "um": "µm", "nm": "nm", "in": "in", "inch": "inch", "inches": "inches",
-	"ft": "ft", "px": "px", "pixel": "pixel", "pixels": "pixels"}
+var units = map[string]string{"mm": "mm", "cm": "cm", "m": "m", "µm": "µm", "μm": "µm", "um": "µm", "nm": "nm", "in": "in", "inch": "inch",
+	"inches": "inches",
+	"ft":     "ft", "px": "px", "pixel": "pixel", "pixels": "pixels"}
 
 // unitIn returns a unit of length that a cell consists of, with or without brackets; "" if it does not.
 func unitIn(cell string) string {
@@ -87,10 +89,11 @@ func splitTitle(title string, behind bool) (c coordinateTitle, parted bool) {
 	return c, rest == "" || c.stem != rest || trim(rest, "0123456789") != rest
 }
 
-// coordinatesIn finds the titles of coordinates among those of a table. The letter of the axis is on one side in all of them: where more
-// landmarks have x and y. Where nothing parts it from the landmark, both x and y tell that it is one.
-func coordinatesIn(titles []string) (found []coordinateTitle) {
-	most, count := -1, 0
+// coordinatesIn finds the titles of coordinates among those of a table, and counts the landmarks that have x and y. The letter of the axis is on
+// one side in all of them: where more landmarks have x and y. Where nothing parts it from the landmark, both x and y tell that it is one.
+func coordinatesIn(titles []string) (found []coordinateTitle, most int) {
+	count := 0
+	most = -1
 	for _, behind := range []bool{false, true} {
 		all, loose, axes := make([]coordinateTitle, len(titles)), make([]bool, len(titles)), map[string]int{}
 		for i, title := range titles {
@@ -128,24 +131,23 @@ func coordinatesIn(titles []string) (found []coordinateTitle) {
 			break
 		}
 	}
-	return found
+	return found, most
 }
 
 // isHeader returns how many columns of coordinates a row names, 0 if it is no header: one has x and y of something, or, so that an error
 // can say what it lacks, one of them beside a column of specimens or landmarks.
 func isHeader(cells []string) (count int) {
-	axes, known, whole := map[string]int{}, false, false
-	for i, c := range coordinatesIn(cells) {
+	bare, known := false, false
+	coordinates, whole := coordinatesIn(cells)
+	for i, c := range coordinates {
 		if c.axis >= 0 {
-			count++
-			axes[c.key()] |= 1 << c.axis
-			whole = whole || axes[c.key()]&3 == 3
+			count, bare = count+1, bare || c.stem == ""
 			continue
 		}
 		title := strings.ToLower(strings.TrimSpace(cells[i]))
 		known = known || title == "group" || landmarkTitle.MatchString(title) || nameTitle(title) < len(nameTitles)-1
 	}
-	if !whole && !(known && axes[""] != 0) {
+	if whole == 0 && !(known && bare) {
 		return 0
 	}
 	return count
@@ -164,7 +166,7 @@ func nameTitle(title string) int {
 // x, y, x, y, …. rows are those below it; without them titles alone decide.
 func findColumns(header []string, above Row, rows []Row) (c *columns) {
 	c = &columns{specimen: -1, group: -1, landmark: -1, covariates: map[int]string{}}
-	coordinates := coordinatesIn(header)
+	coordinates, _ := coordinatesIn(header)
 	if slices.ContainsFunc(coordinates, func(t coordinateTitle) bool { return t.axis >= 0 }) {
 		c.place(header, above, coordinates)
 	} else if family := numberedIn(header, rows); family != nil {
@@ -335,7 +337,8 @@ func (c *columns) place(header []string, above Row, coordinates []coordinateTitl
 			by[t.key()], all = l, append(all, l)
 		}
 		if l.at[t.axis] >= 0 {
-			refuse("give each a title of its own, such as x1, y1, x2, y2", "columns %d and %d of the header both are %s", l.at[t.axis]+1, i+1, text.Clip(header[i]))
+			refuse("give each a title of its own, such as x1, y1, x2, y2", "columns %d and %d of the header both are %s", l.at[t.axis]+1, i+1,
+				text.Clip(header[i]))
 		}
 		l.at[t.axis] = i
 	}
@@ -354,6 +357,7 @@ func (c *columns) place(header []string, above Row, coordinates []coordinateTitl
 		numbers[number], prefixes[strings.ToLower(m[1])], both = l, true, both || l.whole()
 		counted = append(counted, l)
 	}
+	numbered, base := len(prefixes) == 1 && len(numbers) == len(counted), 1
 	switch {
 	case bare != nil && both:
 		refuse("keep one layout", "the header has both x, y columns (long) and x1, y1, … columns (wide)")
@@ -362,43 +366,34 @@ func (c *columns) place(header []string, above Row, coordinates []coordinateTitl
 	case bare != nil:
 		c.points = [][]int{bare.columns()}
 		return
-	case len(prefixes) == 1 && len(numbers) == len(counted):
-		c.number(numbers)
-		return
+	case numbered:
+		if counted = nil; numbers[0] != nil {
+			base, c.fromZero = 0, true
+		}
+		for l := range len(numbers) {
+			if numbers[base+l] == nil {
+				refuse("write NA in its columns if all specimens lack it, or count without gaps",
+					"the header lacks the columns of landmark %d (x%d, y%d, …)", l, base+l, base+l)
+			}
+			counted = append(counted, numbers[base+l])
+		}
 	case len(counted) == 0: // names without numbers; of one landmark alone they are x, y, z
 		counted = slices.DeleteFunc(all, func(l *titledLandmark) bool { return !l.whole() })
 	}
 	if len(counted) == 0 {
 		refuse("give all coordinates a column", "the header has no landmark with x and y")
 	}
-	for _, l := range counted {
-		c.take(l, counted[0], text.Clip(l.name))
-		c.labels = append(c.labels, l.name)
-	}
-	if c.wide = len(counted) > 1; !c.wide {
-		c.labels = nil
-	}
-}
-
-// take takes a landmark, which must have the coordinates that the first one has.
-func (c *columns) take(l, first *titledLandmark, called string) {
-	if !l.whole() || (l.at[2] < 0) != (first.at[2] < 0) {
-		refuse("give each landmark a column for each of its coordinates", "the header lacks a coordinate of landmark %s", called)
-	}
-	c.points = append(c.points, l.columns())
-}
-
-// number places landmarks by their numbers, from 0 or from 1.
-func (c *columns) number(numbers map[int]*titledLandmark) {
-	base := 1
-	if c.wide = true; numbers[0] != nil {
-		base, c.fromZero = 0, true
-	}
-	for l := range len(numbers) {
-		if numbers[base+l] == nil {
-			refuse("write NA in its columns if all specimens lack it, or count without gaps",
-				"the header lacks the columns of landmark %d (x%d, y%d, …)", l, base+l, base+l)
+	c.wide = numbered || len(counted) > 1
+	for k, l := range counted {
+		called := text.Clip(l.name)
+		if numbered {
+			called = fmt.Sprintf("%[1]d (x%[2]d, y%[2]d or z%[2]d)", k, base+k)
+		} else if c.wide {
+			c.labels = append(c.labels, l.name)
 		}
-		c.take(numbers[base+l], numbers[base], fmt.Sprintf("%[1]d (x%[2]d, y%[2]d or z%[2]d)", l, base+l))
+		if !l.whole() || (l.at[2] < 0) != (counted[0].at[2] < 0) {
+			refuse("give each landmark a column for each of its coordinates", "the header lacks a coordinate of landmark %s", called)
+		}
+		c.points = append(c.points, l.columns())
 	}
 }

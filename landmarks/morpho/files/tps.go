@@ -143,7 +143,8 @@ func (in *source) announced(key, value string, what func(i int) string, each fun
 	from := in.line
 	for i := range count {
 		if !in.next() {
-			refuse("the file may have been cut off: save it again", "the file ends before %s: %s=%d in line %d announces %d more", what(i), key, count, from, count-i)
+			refuse("the file may have been cut off: save it again", "the file ends before %s: %s=%d in line %d announces %d more", what(i), key, count, from,
+				count-i)
 		}
 		if strings.Contains(in.text, "=") {
 			refuse("correct the number there, or write NA NA in a line for each missing landmark",
@@ -191,7 +192,8 @@ func (r *tpsRecord) set(in *source, key, value string) {
 // mark makes negative pixels missing landmarks, and says whether it did so without an image.
 func (r *tpsRecord) mark() (coded bool) {
 	if r.announced > 0 {
-		refuse("correct the number behind CURVES=, or write their POINTS=", "the record of this line announces %d more curves than it has POINTS=", r.announced)
+		refuse("correct the number behind CURVES=, or write their POINTS=", "the record of this line announces %d more curves than it has POINTS=",
+			r.announced)
 	}
 	var gone [][]float64
 	for _, p := range r.Points {
@@ -224,7 +226,8 @@ func (in *source) scaleTPS(records []*tpsRecord) {
 	}
 	in.unscaled = !in.scaled
 	if in.Unscaled = in.scaled && without != nil; in.Unscaled {
-		in.note("no SCALE= in %d of %d records: no coordinate was multiplied by it, and specimens have no sizes: %s", len(without), len(records), text.Names(without))
+		in.note("no SCALE= in %d of %d records: no coordinate was multiplied by it, and specimens have no sizes: %s", len(without), len(records),
+			text.Names(without))
 	}
 	for _, r := range records {
 		for l, p := range r.Points {

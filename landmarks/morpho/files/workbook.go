@@ -3,7 +3,6 @@ package files
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/csv"
 	"encoding/xml"
 	"path"
 	"strconv"
@@ -20,16 +19,16 @@ import (
 func readWorkbook(in *source) {
 	sheets := in.sheets()
 	in.inner(len(sheets), "%d sheets: %s was read", func(k int, one *source) string {
-		readTable(one)
+		readSheet(sheetOf(one, sheets[k].rows))
 		return sheets[k].name
-	}, func(k int) string { return sheets[k].csv })
+	})
 }
 
-// inner reads the first of n tables or arrays within a file that holds landmarks, each from a text of its own. The note says how many there are and which it is.
-func (in *source) inner(n int, note string, read func(k int, one *source) (name string), body func(k int) string) {
+// inner reads the first of n tables or arrays within a file that holds landmarks. The note says how many there are and which it is.
+func (in *source) inner(n int, note string, read func(k int, one *source) (name string)) {
 	var first error
 	for k := range n {
-		one := &source{Reader: text.NewReader(strings.NewReader(body(k)), in.Source), Data: newData(in.Source), Reading: in.Reading, alone: in.alone}
+		one := &source{Reader: in.Reader, Data: newData(in.Source), Reading: in.Reading, alone: in.alone}
 		name := ""
 		err := try.Run(func() { name = read(k, one) })
 		if err == nil {
@@ -45,8 +44,11 @@ func (in *source) inner(n int, note string, read func(k int, one *source) (name 
 	try.Do(first)
 }
 
-// workbookSheet is a sheet as comma-separated values, with an empty line for each row that is not there.
-type workbookSheet struct{ name, csv string }
+// workbookSheet is a sheet of a workbook.
+type workbookSheet struct {
+	name string
+	rows []Row
+}
 
 // workbookText is a text of a cell, in one piece or in several of other fonts.
 type workbookText struct {
@@ -105,7 +107,7 @@ func (in *source) sheets() (sheets []workbookSheet) {
 	for _, s := range book.Sheets {
 		var rows workbookRows
 		if parse(targets[s.ID], &rows) && len(rows.Rows) > 0 {
-			sheets = append(sheets, workbookSheet{s.Name, rows.csv(shared.Texts, in.Budget)})
+			sheets = append(sheets, workbookSheet{s.Name, rows.parted(shared.Texts, in.Budget)})
 		}
 	}
 	if len(sheets) == 0 {
@@ -156,17 +158,11 @@ type workbookRows struct {
 	} `xml:"sheetData>row"`
 }
 
-// csv writes the rows, each in the line of its number.
-func (w *workbookRows) csv(shared []workbookText, within *input.Budget) string {
-	var out strings.Builder
-	lines := csv.NewWriter(&out)
+// parted are the rows, each in the line of its number.
+func (w *workbookRows) parted(shared []workbookText, within *input.Budget) (rows []Row) {
 	line := 0
 	for _, row := range w.Rows {
-		for line++; line < row.Number; line++ {
-			try.Do(within.Row(1))
-			lines.Flush()
-			out.WriteByte('\n')
-		}
+		line = max(line+1, row.Number)
 		var cells []string
 		for _, c := range row.Cells {
 			for column := c.column(); len(cells) < column-1; {
@@ -174,9 +170,9 @@ func (w *workbookRows) csv(shared []workbookText, within *input.Budget) string {
 			}
 			cells = append(cells, c.text(shared))
 		}
-		try.Do(within.Row(len(cells)))
-		try.Do(lines.Write(cells))
+		if try.Do(within.Row(len(cells))); cells != nil {
+			rows = append(rows, Row{cells, line})
+		}
 	}
-	lines.Flush()
-	return out.String()
+	return rows
 }
