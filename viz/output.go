@@ -268,6 +268,7 @@ func (s *sheet) svg() []byte {
 	sure(c.WriteTo(&buf))
 	// vgsvg embeds PNG data under the type of another format, which strict readers refuse.
 	file := strings.ReplaceAll(buf.String(), "data:image/jpg;base64,", "data:image/png;base64,")
+	file = strings.ReplaceAll(file, "<image ", "<image preserveAspectRatio=\"none\" ") // a bar is one row of pixels
 	open, drawing, _ := strings.Cut(file, "<g ")
 	open = strings.Replace(open, "<svg ", "<svg class=\"viz-figure\" role=\"img\" ", 1)
 	if title := s.title(); title != "" {

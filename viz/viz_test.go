@@ -207,6 +207,9 @@ func TestFormats(t *testing.T) {
 			}
 			switch ext {
 			case ".svg":
+				if bytes.Count(data, []byte("<image")) != bytes.Count(data, []byte(`<image preserveAspectRatio="none"`)) {
+					t.Errorf("%s: an image keeps the ratio of its pixels, so that a colour bar of one row is not seen", path)
+				}
 				if bytes.Contains(data, []byte("<text")) || bytes.Contains(data, []byte("image/jpg")) || bytes.Contains(data, []byte(",NaN")) {
 					t.Errorf("%s holds letters, a wrong image type or NaN", path)
 				}
