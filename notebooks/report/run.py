@@ -191,7 +191,7 @@ def what_went_wrong(cell, fact):
     err = stream(cell, "stderr")
     if re.search(r"^exit status \d+$|^signal: ", err, flags=re.M):
         return "a shell line failed:\n" + err
-    if re.search(r'^"%.*" unknown or not implemented yet', err, flags=re.M):
+    if re.search(r"^no command %", err, flags=re.M):
         return err
     shown = sum(o.output_type in ("display_data", "execute_result") for o in cell.outputs)
     if shown < fact["shows"]:

@@ -68,7 +68,7 @@ class Runner(unittest.TestCase):
             "error": ('%%\nnb.Must(os.Open("/no/such/file"))', "/no/such/file"),
             "shell": ('!ls /no/such/file\n%%\nfmt.Println("on")', "a shell line failed"),
             "bash": ("%%bash\nexit 3", "a shell line failed"),
-            "magic": ('%nonsense\n%%\nfmt.Println("on")', "unknown or not implemented"),
+            "magic": ('%nonsense\n%%\nfmt.Println("on")', "no command %nonsense"),
             "lost": ('%%\nif len(os.Args) > 0 {\n\treturn\n}\nnb.True("seen", true)', "output was lost"),
         }
         printed, status = self.runs({name: ["var x = 1", source] for name, (source, _) in cases.items()})
