@@ -57,7 +57,7 @@ func main() {
 		}
 	}
 	run("go", "mod", "edit", "-replace", "anatomy="+root)
-	run("go", "get", "anatomy/landmarks@v0.0.0")
+	run("go", "get", "anatomy/landmarks/...@v0.0.0")
 	if out := run("go", "run", "."); !strings.HasPrefix(out, "geodesic of length 23.11, converged") {
 		t.Errorf("printed %q", out)
 	}

@@ -56,8 +56,11 @@ func (t *Tree) Clades() (names []string, clades [][]string) {
 // Errors simulates the error of the Mean of Prune at every node, [n][N]: distances from the truth, sorted. In each of p.N draws values evolve along
 // the tree, and the steps are contrasts of the given values [L][k], drawn with replacement, with random signs, times the roots of the lengths. The mean
 // square of the errors of a node is about its Variance times the sum of the Rates, and their quantiles hold for values that are not normal, too. A leaf
-// whose values are NaN is predicted as the nodes are. It has the errors of Prune.
+// whose values are NaN is predicted as the nodes are. It has the errors of Prune, and is one if there are no draws, or more than 10 million errors.
 func (t *Tree) Errors(values [][]float64, p linear.Permutations) ([][]float64, error) {
+	if most := 10_000_000 / max(1, len(t.Parent)); p.N < 1 || p.N > most {
+		return nil, fmt.Errorf("tree: %d draws of the errors at %d nodes, want 1 to %d", p.N, len(t.Parent), most)
+	}
 	contrasts, root, err := t.Contrasts(values)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,9 @@ func (a *analysis) ancestors() *Section {
 	for i := range rows {
 		rows[i] = floats.AddTo(make([]float64, len(a.mean.Fitted[i])), a.mean.Fitted[i], a.mean.Residuals[i])
 	}
-	nodes, errs, height := try.Get(a.tree.Prune(rows)), try.Get(a.tree.Errors(rows, a.draws())), a.tree.Height()
+	draws := a.draws()
+	draws.N = min(draws.N, customary) // a quantile of 95 % needs no more
+	nodes, errs, height := try.Get(a.tree.Prune(rows)), try.Get(a.tree.Errors(rows, draws)), a.tree.Height()
 	names, clades := a.tree.Clades()
 	s := &Section{Title: "Ancestors and rates"}
 	t := &Table{Name: "ancestors", Caption: "Predicted ancestors: the standard error of the shape, and the distance within which the true shape is in 95 % of the simulations.",
