@@ -286,7 +286,7 @@ func TestRoundsStall(t *testing.T) {
 	for {
 		now := rounds[len(rounds)-1]
 		if now.Atlas != nil {
-			if now.Atlas.Status != geom.Stalled || now.From != now.Stage || !reflect.DeepEqual(now.Atlas.Momenta[1], first[1].Momentum) {
+			if now.Atlas.Status != geom.Stalled || now.From != now.Stage || !reflect.DeepEqual(now.Atlas.Momenta[1], geom.Shape(first[1].Momentum)) {
 				t.Errorf("it ended as %s, with round %d", now.Atlas, now.From)
 			}
 			break
