@@ -103,29 +103,29 @@ func flat(q [][]float64) (out []float64) {
 
 // stub is as much of a page as drag.js asks for: the elements of the figure that lies in html, and what draw says of them.
 const stub = `
-const attributes = text => Object.fromEntries([...text.matchAll(/([\w-]+)="([^"]*)"/g)].map(m => [m[1], m[2]]));
-const elements = [...html.matchAll(/<(path|circle) [^>]*data-[^>]*>/g)].map(m => {
-	const a = attributes(m[0]);
-	return {a, dataset: {part: a["data-part"], of: a["data-of"], index: a["data-index"]}, setAttribute: (k, v) => a[k] = v};
-});
-const parts = elements.filter(e => e.dataset.part), circles = elements.filter(e => e.dataset.of);
+const elements = [], layer = {appendChild: e => (elements.push(e), e)};
+const paths = () => elements.filter(e => e.name == "path"), circles = () => elements.filter(e => e.name == "circle");
 const width = +html.match(/viewBox="0 0 ([\d.]+)/)[1];
-const svg = {viewBox: {baseVal: {width}}, clientWidth: width, querySelectorAll: s => circles.filter(c => s == "circle" || c.a.class == "hold")};
+const svg = {viewBox: {baseVal: {width}}, clientWidth: width, querySelector: () => layer,
+	querySelectorAll: s => circles().filter(c => s == "circle" || c.a.class == "hold")};
 const inside = {svg, input: {}, button: {}, "script[type='application/json']": {textContent: html.match(/"application\/json">(.*?)<\/script>/s)[1]}};
-const figure = {dataset: {}, querySelector: s => inside[s], querySelectorAll: s => s == "output" ? [{}, {}] : parts};
-const document = {querySelectorAll: () => [figure]};
+const figure = {dataset: {}, querySelector: s => inside[s], querySelectorAll: () => [{}, {}]};
+const document = {querySelectorAll: () => [figure], createElementNS: (_, name) => {
+	const a = {}, dataset = {};
+	return {name, a, dataset, setAttribute: (k, v) => { a[k] = v; if (k.startsWith("data-")) dataset[k.slice(5)] = v; }};
+}};
 `
 
 // What the page draws of landmarks that follow no outline are points and paths: no line joins a landmark to the next one.
 func TestPoints(t *testing.T) {
 	path, momentum := []shape.Shape{{{0, 0}, {9, 0}}, {{0, 0.5}, {9, 0.5}}}, [][]float64{{0, 0.5}, {0, 0.5}}
 	for _, c := range []struct {
-		name, alt, parts string
-		figure           *viz.Figure
-		closed           int // lines
+		name, alt     string
+		figure        *viz.Figure
+		paths, closed int // lines
 	}{
-		{"an outline", "outline", "grid paths start end shafts heads", viz.Drag(path, momentum, 1), 2},
-		{"points", "2 points", "grid paths shafts heads", viz.DragPoints(path, momentum, 1), 0},
+		{"an outline", "outline", viz.Drag(path, momentum, 1), 6, 2}, // grid, paths, start, end, shafts and heads of arrows
+		{"points", "2 points", viz.DragPoints(path, momentum, 1), 4, 0},
 	} {
 		file := filepath.Join(t.TempDir(), "page.html")
 		if err := viz.Save(file, c.figure); err != nil {
@@ -142,18 +142,17 @@ func TestPoints(t *testing.T) {
 		}
 		script := expect.Must(os.ReadFile("../drag.js"))
 		out := expect.Must(page.RunString(stub + string(script) + `JSON.stringify({
-	parts: parts.map(p => p.dataset.part).join(" "), closed: parts.filter(p => p.dataset.part != "heads" && /z/.test(p.a.d)).length,
-	points: circles.filter(c => c.a.class != "hold" && c.a.cx).length,
+	paths: paths().length, closed: paths().filter(p => /^stroke/.test(p.a.style) && /z/.test(p.a.d)).length,
+	points: circles().filter(c => c.a.class != "hold" && c.a.cx).length,
 })`))
 		var got struct {
-			Parts          string
-			Closed, Points int
+			Paths, Closed, Points int
 		}
 		if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Parts != c.parts || got.Closed != c.closed || got.Points != 4 {
-			t.Errorf("%s: the page has %s, %d closed lines and %d points", c.name, got.Parts, got.Closed, got.Points)
+		if got.Paths != c.paths || got.Closed != c.closed || got.Points != 4 {
+			t.Errorf("%s: the page has %d lines, %d of them closed, and %d points", c.name, got.Paths, got.Closed, got.Points)
 		}
 	}
 }
