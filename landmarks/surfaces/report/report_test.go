@@ -149,7 +149,7 @@ func TestAtlasStatistics(t *testing.T) {
 	own := ellipses(t)
 	question := supplement.Question{Model: "size + diet", Tree: "((a:1,b:1):1,((c:1,d:1):1,((e:1,f:1):1,(g:1,h:1):1):1):1);", Permutations: 99, Seed: 1}
 	folder := t.TempDir()
-	d, _, err := Atlas(own, Template{Deformation: 0.8, Detail: 0.4, Similarity: true, Tolerance: 0.05, Folder: folder, Question: question, Sensitivity: true})
+	d, _, err := Atlas(own, Template{Deformation: 0.8, Detail: 0.4, Similarity: true, Tolerance: 0.2, Folder: folder, Question: question, Sensitivity: true})
 	if err != nil {
 		t.Fatal(err)
 	}
