@@ -305,7 +305,7 @@ func init() {
 }
 
 func (s *sheet) pdf() []byte {
-	c := pdfCanvas{vgpdf.New(s.size.X, s.size.Y)}
+	c := pdfCanvas{vgpdf.New(s.size.X, s.size.Y), map[int]bool{}}
 	s.draw(draw.New(c))
 	var buf bytes.Buffer
 	sure(c.WriteTo(&buf))
@@ -314,7 +314,12 @@ func (s *sheet) pdf() []byte {
 
 // pdfCanvas mends two defects of vgpdf, seen with gonum/plot v0.17.0: it takes the premultiplied channels of a
 // translucent colour for straight ones, which darkens it, and draws images upside down.
-type pdfCanvas struct{ *vgpdf.Canvas }
+//
+// fpdf writes images by their width, and those of one width in any order: equal files need images of different widths, so some get clear columns.
+type pdfCanvas struct {
+	*vgpdf.Canvas
+	widths map[int]bool // of its images
+}
 
 func (c pdfCanvas) SetColor(ink color.Color) {
 	c.Canvas.SetColor(straight(color.NRGBAModel.Convert(ink).(color.NRGBA)))
@@ -322,7 +327,13 @@ func (c pdfCanvas) SetColor(ink color.Color) {
 
 func (c pdfCanvas) DrawImage(r vg.Rectangle, img image.Image) {
 	size := img.Bounds().Size()
-	flipped := image.NewNRGBA(image.Rectangle{Max: size})
+	width := size.X
+	for c.widths[width] {
+		width++
+	}
+	c.widths[width] = true
+	r.Max.X += r.Size().X * vg.Length(width-size.X) / vg.Length(size.X)
+	flipped := image.NewNRGBA(image.Rect(0, 0, width, size.Y))
 	for y := range size.Y {
 		for x := range size.X {
 			flipped.Set(x, size.Y-1-y, img.At(img.Bounds().Min.X+x, img.Bounds().Min.Y+y))
