@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho/shapestats"
 )
 
@@ -99,12 +100,7 @@ func (a *analysis) overTrees(rows [][]float64) func(clade []string) (share, spre
 }
 
 // leafNames are the names of the leaves of the tree.
-func (a *analysis) leafNames() (names []string) {
-	for _, i := range a.tree.Leaves() {
-		names = append(names, a.tree.Name[i])
-	}
-	return names
-}
+func (a *analysis) leafNames() []string { return lists.Pick(a.tree.Name, a.tree.Leaves()) }
 
 // rates compares how fast the groups of the model evolve.
 func (a *analysis) rates(s *Section) {

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/attachment"
 	"anatomy/landmarks/surfaces/mesh"
@@ -274,7 +275,7 @@ func (al *aligner) search(name string, ways []*mat.Dense, call func(f *engine.Fu
 // or are turned from there, by multiples of 15° in the plane, in space by the rotations of a cube, with one by 45° after it or none.
 func ways(axes, own *mat.Dense) []*mat.Dense {
 	d, _ := axes.Dims()
-	out := []*mat.Dense{dense(identity(d))}
+	out := []*mat.Dense{dense.Rows(identity(d))}
 	same := mat.Det(axes)*mat.Det(own) > 0 // handedness
 	along := func(turn *mat.Dense) {
 		if mat.Det(turn) > 0 == same {
@@ -357,11 +358,11 @@ func (a *Aligned) after(b *Aligned) *Aligned {
 
 // Turn is the angle of the rotation.
 func (a *Aligned) Turn() float64 {
-	return angle(solve.NotNil(a).rotation(), dense(identity(len(a.Rotation))))
+	return angle(solve.NotNil(a).rotation(), dense.Rows(identity(len(a.Rotation))))
 }
 
 func (a *Aligned) rotation() *mat.Dense {
-	return dense(a.Rotation)
+	return dense.Rows(a.Rotation)
 }
 
 // apart is how far one pose is turned from another one at least.
@@ -374,20 +375,11 @@ func angle(a, b *mat.Dense) float64 {
 	return 2 * math.Asin(math.Min(1, mat.Norm(&off, 2)/math.Sqrt(8))) // in two and three dimensions ‖a − b‖² = 8 sin²(angle/2)
 }
 
-// dense is the matrix of these rows.
-func dense(rows [][]float64) *mat.Dense {
-	return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
-}
-
 // eigen are the eigenvalues of a matrix in ascending order, with its eigenvectors as columns.
 func eigen(m mat.Symmetric) (values []float64, vectors *mat.Dense) {
-	var found mat.EigenSym
-	if !found.Factorize(m, true) {
-		try.Fail("the eigenvalues of a matrix do not converge")
-	}
-	vectors = new(mat.Dense)
-	found.VectorsTo(vectors)
-	return found.Values(nil), vectors
+	values, vectors, ok := dense.Eigen(m)
+	try.FailIf(!ok, "the eigenvalues of a matrix do not converge")
+	return values, vectors
 }
 
 // rows are those of a matrix.

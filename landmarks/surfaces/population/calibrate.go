@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
+	"anatomy/internal/dense"
 )
 
 // calibrate sets Calibration and Shared by the errors of templates on each other.
@@ -137,7 +138,7 @@ func (p *Placement) combine(i int, s *located, placed [][][]PlacedLandmark) []Pl
 			out[l].Gap += w * mark.Gap
 			out[l].Stretch += w * mark.Stretch
 			own += w * w
-			part := dense(mark.Covariance)
+			part := dense.Rows(mark.Covariance)
 			part.Scale(w, part)
 			covariance.Add(covariance, part)
 		}

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
@@ -196,7 +197,7 @@ func (c *carrier) place(k int, s *located, reach float64, errs *mat.Dense) []Pla
 	for l := range c.marks {
 		var covariance, frame mat.Dense
 		covariance.Scale(reach*reach*pose.Scale*pose.Scale, errs.Slice(l*d, (l+1)*d, l*d, (l+1)*d))
-		frame.Mul(pose.rotation(), dense(flow.Jacobian[l]))
+		frame.Mul(pose.rotation(), dense.Rows(flow.Jacobian[l]))
 		covariance.Product(&frame, &covariance, frame.T())
 		end := pose.Move(flow.Images[l])
 		point, tangents := s.locators[c.objects[l]].Nearest(end)
@@ -207,7 +208,7 @@ func (c *carrier) place(k int, s *located, reach float64, errs *mat.Dense) []Pla
 
 // inTangent is the part of a covariance in the plane or on the line of orthonormal tangents.
 func inTangent(covariance mat.Matrix, tangents [][]float64) [][]float64 {
-	t := dense(tangents)
+	t := dense.Rows(tangents)
 	var projection, out mat.Dense
 	projection.Mul(t.T(), t)
 	out.Product(&projection, covariance, &projection)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 )
 
 // prior is a Gaussian process of displacements u of the template, whose covariance is the kernel of the deformations for another width.
@@ -145,7 +146,7 @@ func (c *carrier) priors(points [][]float64, pulls *mat.Dense, reach float64) []
 				part.Product(own.T(), p.vertices, own)
 				signal.Add(signal, &part)
 			}
-			signals, axes := eigen(symmetric(signal))
+			signals, axes := eigen(dense.Symmetric(signal))
 			var along mat.Dense
 			along.Mul(data, axes)
 			squares := make([]float64, observed)
@@ -201,7 +202,7 @@ func (c *carrier) observed(pulls *mat.Dense, reach, least float64) (data, functi
 	var half, whole, directions mat.Dense
 	try.Do(conditioned(half.Solve(&lower, &own)))
 	try.Do(conditioned(whole.Solve(&lower, half.T())))
-	values, axes := eigen(symmetric(&whole))
+	values, axes := eigen(dense.Symmetric(&whole))
 	first := 0
 	for first < m && values[first]/(1+values[first]) < least {
 		first++

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -92,7 +93,7 @@ func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessia
 		hessian.Mul(jacobian.Slice(from, end*d, 0, size).T(), own)
 		squares.Mul(own.T(), own)
 		o.trace, o.square = append(o.trace, trace), append(o.square, square)
-		o.hessians, o.squares = append(o.hessians, symmetric(&hessian)), append(o.squares, symmetric(&squares))
+		o.hessians, o.squares = append(o.hessians, dense.Symmetric(&hessian)), append(o.squares, dense.Symmetric(&squares))
 		from = end * d
 	}
 	o.kernel = f.kernelMatrix(len(others))
@@ -132,7 +133,7 @@ func outwards(template []*mesh.Mesh) (all []*mat.Dense) {
 			sizes[v] = 0
 		}
 		for v, square := range squares {
-			root := dense(identity(d))
+			root := dense.Rows(identity(d))
 			if sizes[v] > 0 {
 				square.ScaleSym(1/sizes[v], square)
 				roots, axes := eigen(square)
@@ -156,18 +157,6 @@ func (f *fit) outward(u []float64) {
 		y.MulVec(m, x)
 		x.CopyVec(&y)
 	}
-}
-
-// symmetric is the symmetric part of a matrix.
-func symmetric(m *mat.Dense) *mat.SymDense {
-	n, _ := m.Dims()
-	out := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := range i + 1 {
-			out.SetSym(i, j, (m.At(i, j)+m.At(j, i))/2)
-		}
-	}
-	return out
 }
 
 // weighted is Σ_o w_o H_o, for the weights 1/σ² of objects.

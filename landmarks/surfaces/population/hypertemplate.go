@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -39,10 +40,10 @@ func (f *fit) stiffens() bool { return f.Hypertemplate && f.Space.Manifold.Dim()
 func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 	const free = 0.01 // ε
 	size, n := f.Space.Manifold.Dim(), len(f.design[0])
-	design := dense(f.design)
+	design := dense.Rows(f.design)
 	var products mat.Dense
 	products.Mul(design.T(), design)
-	_, turn := eigen(symmetric(&products))
+	_, turn := eigen(dense.Symmetric(&products))
 	s := &stiffness{sigma: slices.Clone(f.sigma), turn: turn}
 	design.Mul(design, s.turn)
 	var held []*mat.SymDense // H_i
@@ -221,7 +222,7 @@ func (f *fit) averaged(numbers []float64) []float64 {
 func (f *fit) blocksOf(numbers []float64) (blocks []*mat.SymDense) {
 	d := f.Space.Manifold.D
 	for row := range slices.Chunk(numbers, d*d) {
-		values, vectors := eigen(symmetric(mat.NewDense(d, d, row)))
+		values, vectors := eigen(dense.Symmetric(mat.NewDense(d, d, row)))
 		b := mat.NewSymDense(d, nil)
 		for k, l := range values {
 			b.SymRankOne(b, math.Max(0, l), vectors.ColView(k))

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
+	"anatomy/internal/dense"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/surfaces/attachment"
@@ -255,7 +256,7 @@ func TestPriors(t *testing.T) {
 		const reach = 0.2 // σ is 0.3 ρ
 		var factor mat.Cholesky
 		p := c.prior(points, test.wider)
-		factor.Factorize(ridged(symmetric(p.vertices), 1e-9))
+		factor.Factorize(ridged(dense.Symmetric(p.vertices), 1e-9))
 		var lower mat.TriDense
 		factor.LTo(&lower)
 		var noise mat.Cholesky

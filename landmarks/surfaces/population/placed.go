@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"anatomy/internal/dense"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -20,7 +21,7 @@ type PlacedLandmark struct {
 
 // StandardError is the root mean square error along one direction of the tangent: √(tr Covariance/(D − 1)).
 func (p PlacedLandmark) StandardError() float64 {
-	return math.Sqrt(mat.Trace(dense(p.Covariance)) / float64(len(p.Covariance)-1))
+	return math.Sqrt(mat.Trace(dense.Rows(p.Covariance)) / float64(len(p.Covariance)-1))
 }
 
 // Radius is the ratio of the half axes of Ellipse to the standard errors along them: √(k F(k, ν)) for the quantile F of a probability, with k = D − 1
@@ -36,7 +37,7 @@ func (p PlacedLandmark) Radius(probability float64) float64 {
 // Ellipse returns n points on the ellipse in the tangent that has the true place with a probability; on a curve the two ends of the
 // interval.
 func (p PlacedLandmark) Ellipse(probability float64, n int) [][]float64 {
-	variances, axes := eigen(symmetric(dense(p.Covariance))) // in ascending order, the normal first
+	variances, axes := eigen(dense.Symmetric(dense.Rows(p.Covariance))) // in ascending order, the normal first
 	at := func(along ...float64) []float64 {
 		x := slices.Clone(p.Point)
 		for k, c := range along {

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
@@ -36,13 +37,9 @@ func newMetric(kernel kernels.Kernel, controls [][]float64) (m metric) {
 
 // ridged is a + ridge·1.
 func ridged(a mat.Symmetric, ridge float64) *mat.SymDense {
-	n := a.SymmetricDim()
-	out := mat.NewSymDense(n, nil)
+	out := mat.NewSymDense(a.SymmetricDim(), nil)
 	out.CopySym(a)
-	for i := range n {
-		out.SetSym(i, i, out.At(i, i)+ridge)
-	}
-	return out
+	return dense.Shift(out, ridge)
 }
 
 // factorKernel is the factor of a kernel matrix of the control points plus ridge·1.
@@ -84,7 +81,7 @@ func (m *metric) squaredNorm(r []float64) float64 {
 
 // commonWeights returns w with Σ_k design_ik w_k = 1 for all i, nil where there is none.
 func commonWeights(rows [][]float64) []float64 {
-	design := dense(rows)
+	design := dense.Rows(rows)
 	ones := mat.NewVecDense(len(rows), slices.Repeat([]float64{1}, len(rows)))
 	var w, left mat.VecDense
 	if err := w.SolveVec(design, ones); err != nil {
@@ -187,7 +184,7 @@ func (f *fit) soft() func(g []float64) float64 {
 	beta := math.Max(0, 1/f.scale[len(f.Objects)]-1) * mat.Trace(f.gram) / mat.Trace(&stiff)
 	stiff.Scale(beta, &stiff)
 	stiff.Add(&stiff, f.gram)
-	soft := metric{gram: f.gram, whole: factorKernel(symmetric(&stiff), 1e-6*mat.Trace(f.gram))} // smaller eigenvalues are not known
+	soft := metric{gram: f.gram, whole: factorKernel(dense.Symmetric(&stiff), 1e-6*mat.Trace(f.gram))} // smaller eigenvalues are not known
 	return func(g []float64) float64 { return soft.squaredNorm(g) / (20 * 20) }
 }
 
