@@ -87,7 +87,7 @@ class Mean(_Result):
 @dataclass(repr=False)
 class Regression(_Result):
     """A geodesic that fits shapes at times best. point: [N, D], at the mean time origin[0]. velocities: [1, N, D], length per unit of time.
-    fitted: [samples, N, D]. residuals: distances to it. R2: the share of the variance about the Fréchet mean that it explains, named r2."""
+    fitted: [samples, N, D]. residuals: distances to it. r2: the share of the variance about the Fréchet mean that it explains."""
     point: np.ndarray
     velocities: np.ndarray
     origin: np.ndarray
@@ -106,10 +106,11 @@ class Space:
     4) or "cauchy". The program is started by the first call and ends with the Space, or after an interrupt; compiled programs are kept.
     """
 
+    _process = None
+
     def __init__(self, landmarks, dim, width, kernel="gaussian", order=2):
         widths = np.atleast_1d(np.asarray(width, dtype=float)).tolist()
         self._about = {"landmarks": landmarks, "dim": dim, "kernel": kernel, "order": order, "width": widths}
-        self._process = None
         self._shape = landmarks, dim
         self._start()
 
