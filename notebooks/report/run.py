@@ -461,11 +461,6 @@ def notebooks():
     return sorted(NOTEBOOKS.glob("*.ipynb")) + sorted(TEMPLATES.glob("*.ipynb"))
 
 
-def book():
-    """The reports of all notebooks, in the order of the index: (name, title) pairs."""
-    return [(p.stem, report.plain(report.title(nbformat.read(p, as_version=4), p.stem))) for p in notebooks()]
-
-
 def plugged(plugin):
     """The Python package that a plug-in comes from, or its file name, and its checksum: it is the machine code that computes."""
     path = pathlib.Path(plugin)
@@ -491,9 +486,8 @@ def provenance(fact, study, seconds, machine):
 
 def project_authors(paths):
     """The authors of the project's notebooks, which are templates or have a number; of one's own notebook no author is known."""
-    if not all(p.parent == TEMPLATES or report.part(p.stem) < len(report.PARTS) - 1 for p in paths):
-        return []
-    return re.findall(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(), flags=re.M)
+    ours = all(p.parent == TEMPLATES or report.part(p.stem) < len(report.PARTS) - 1 for p in paths)
+    return re.findall(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(), flags=re.M) if ours else []
 
 
 def report_name(path, study):
@@ -764,7 +758,8 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
 
         def common():
             documentation = ask("reference")
-            said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "pages": linked, "names": documentation["names"]}
+            book = [(p.stem, report.plain(report.title(nbformat.read(p, as_version=4), p.stem))) for p in notebooks()]
+            said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book, "pages": linked, "names": documentation["names"]}
             for page in linked:
                 report.write_page(NOTEBOOKS / f"{page}.md", said, folder)
             report.write_packages(documentation["page"], documentation["names"], folder / "packages.html")
