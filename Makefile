@@ -57,7 +57,7 @@ test: # format, vet, tests, and every notebook with its report; with other data 
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
 	@GOGC=400 go vet ./...
 	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
-	GOGC=400 go test -vet=off $(LINK) ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
+	GOGC=400 go test -vet=off -timeout 1h $(LINK) ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
 	wait $$reports && exit $$tests
 	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site' & own=$$!; \
 	$(VENV)/python notebooks/report/run.py --check; standard=$$?; wait $$own && exit $$standard
