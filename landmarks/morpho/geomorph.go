@@ -1,7 +1,6 @@
 package morpho
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -31,23 +30,18 @@ const geomorphTolerance = 1e-4
 // The only option is Of. It has the errors of ProcrustesSliding, and is one if a semi-landmark has a Support, which geomorph does not know.
 func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, turns int, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
 	defer try.Named(&err, "procrustes with sliding as geomorph")
-	if turns < 1 {
-		return nil, fmt.Errorf("%d turns, want at least 1", turns)
-	}
+	try.FailIf(turns < 1, "%d turns, want at least 1", turns)
 	pre := try.Get(preshapes(shapes, shapeNumber))
 	n, dim := pre[0].points.Dims()
 	whole := slider{procrustesOptions: optionsOf(opts), semilandmarks: semilandmarks}
 	try.Do(whole.check(n, dim, len(shapes), criterion))
-	if slices.ContainsFunc(semilandmarks, func(m Semilandmark) bool { return len(m.On) > 0 }) {
-		return nil, errors.New("semi-landmarks lie on curves or surfaces: use ProcrustesSliding")
-	}
+	try.FailIf(slices.ContainsFunc(semilandmarks, func(m Semilandmark) bool { return len(m.On) > 0 }),
+		"semi-landmarks lie on curves or surfaces: use ProcrustesSliding")
 	slid, total := make([]*mat.Dense, len(pre)), make([]*mat.Dense, len(pre)) // shapes, and all their rotations so far
 	rotate := func(mean *mat.Dense) error {
 		for i, x := range slid {
 			r, _, err := pointset.Rotation(x, mean)
-			if err != nil {
-				return fmt.Errorf("%s and the mean: %w", whole.shape(i), err)
-			}
+			try.FailIf(err != nil, "%s and the mean: %w", whole.shape(i), err)
 			var rotated mat.Dense
 			rotated.Mul(x, r.T())
 			slid[i] = &rotated
@@ -80,9 +74,7 @@ func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmar
 		}
 		for i, x := range slid {
 			y, length, _, err := s.slide(shape(x))
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", whole.shape(i), err)
-			}
+			try.FailIf(err != nil, "%s: %w", whole.shape(i), err)
 			next, lengths = append(next, mat.NewDense(n, dim, slices.Concat(y...))), append(lengths, length)
 		}
 		return next, lengths, nil

@@ -248,9 +248,7 @@ func shortest(a *mat.SymDense, b []float64, rounding float64) []float64 {
 		return t
 	}
 	var eigen mat.EigenSym
-	if !eigen.Factorize(a, true) {
-		try.Fail("the eigenvalues of the bending energy were not found")
-	}
+	try.FailIf(!eigen.Factorize(a, true), "the eigenvalues of the bending energy were not found")
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	for e, v := range eigen.Values(nil) {
@@ -280,22 +278,18 @@ func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 	switch {
 	case len(m.Neighbours) != 2 && len(m.On) > 0:
 		_, tangents := m.On[s.number].Nearest(x[m.Point])
-		if len(tangents) == 0 || len(tangents) >= d {
-			try.Fail("landmark %s: its curve or surface has %d tangents in %d dimensions", s.called(m.Point), len(tangents), d)
-		}
+		try.FailIf(len(tangents) == 0 || len(tangents) >= d, "landmark %s: its curve or surface has %d tangents in %d dimensions",
+			s.called(m.Point), len(tangents), d)
 		var out [][]float64
 		for _, v := range tangents {
-			if len(v) != d {
-				try.Fail("landmark %s: a tangent %v of its curve or surface in %d dimensions", s.called(m.Point), v, d)
-			}
+			try.FailIf(len(v) != d, "landmark %s: a tangent %v of its curve or surface in %d dimensions", s.called(m.Point), v, d)
 			u := slices.Clone(v)
 			for _, w := range out {
 				floats.AddScaled(u, -floats.Dot(u, w), w)
 			}
 			norm := floats.Norm(u, 2)
-			if !(norm > 1e-9*floats.Norm(v, 2)) {
-				try.Fail("landmark %s: the tangents %v of its curve or surface span nothing", s.called(m.Point), tangents)
-			}
+			try.FailIf(!(norm > 1e-9*floats.Norm(v, 2)), "landmark %s: the tangents %v of its curve or surface span nothing",
+				s.called(m.Point), tangents)
 			floats.Scale(1/norm, u)
 			out = append(out, u)
 		}
@@ -304,9 +298,8 @@ func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 		before, after := m.Neighbours[0], m.Neighbours[1]
 		u := floats.SubTo(make([]float64, d), x[after], x[before])
 		norm := floats.Norm(u, 2)
-		if norm == 0 {
-			try.Fail("landmarks %s and %s coincide, so landmark %s between them has no tangent", s.called(before), s.called(after), s.called(m.Point))
-		}
+		try.FailIf(norm == 0, "landmarks %s and %s coincide, so landmark %s between them has no tangent", s.called(before), s.called(after),
+			s.called(m.Point))
 		floats.Scale(1/norm, u)
 		return [][]float64{u}
 	}
@@ -319,14 +312,12 @@ func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 		spread.SymRankOne(spread, 1, mat.NewVecDense(d, floats.SubTo(make([]float64, d), y, centre)))
 	}
 	var eigen mat.EigenSym
-	if !eigen.Factorize(spread, true) {
-		try.Fail("landmark %s: the principal directions of its neighbours %v were not found", s.called(m.Point), names)
-	}
+	try.FailIf(!eigen.Factorize(spread, true), "landmark %s: the principal directions of its neighbours %v were not found",
+		s.called(m.Point), names)
 	values := eigen.Values(nil) // rising
-	if !(values[1] > 1e-12*values[2]) || values[0] > values[1]/2 {
-		try.Fail("landmark %s: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
-			s.called(m.Point), names, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
-	}
+	try.FailIf(!(values[1] > 1e-12*values[2]) || values[0] > values[1]/2,
+		"landmark %s: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
+		s.called(m.Point), names, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	return [][]float64{mat.Col(nil, 2, &vectors), mat.Col(nil, 1, &vectors)}

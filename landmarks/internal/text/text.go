@@ -156,6 +156,13 @@ func (in *Reader) Broken(err error, what string, args ...any) error {
 // Refuse ends the read by an Advice at the current line or byte: see package try.
 func (in *Reader) Refuse(do, format string, args ...any) { try.Do(in.Advise(do, format, args...)) }
 
+// RefuseIf is Refuse if the condition holds.
+func (in *Reader) RefuseIf(bad bool, do, format string, args ...any) {
+	if bad {
+		in.Refuse(do, format, args...)
+	}
+}
+
 // Need ends the read by the error of a failed read: what was to be read there.
 func (in *Reader) Need(err error, what string, args ...any) {
 	if err != nil {
@@ -295,6 +302,13 @@ func Format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // Refuse ends a read by an Advice: see package try.
 func Refuse(do, format string, args ...any) { try.Do(Advise(do, format, args...)) }
+
+// RefuseIf is Refuse if the condition holds.
+func RefuseIf(bad bool, do, format string, args ...any) {
+	if bad {
+		Refuse(do, format, args...)
+	}
+}
 
 // Count reads how many things a header announces, from 0 to the most numbers that a file may have.
 func Count(what, text string) (int, error) {

@@ -145,9 +145,7 @@ func meshAlone(c *cobra.Command, a *supplement.Answers, path string) {
 			others = append(others, "--"+f.Name)
 		}
 	})
-	if others != nil {
-		try.Fail("%s: a mesh alone has no %s, which is about landmarks", path, strings.Join(others, ", "))
-	}
+	try.FailIf(others != nil, "%s: a mesh alone has no %s, which is about landmarks", path, strings.Join(others, ", "))
 }
 
 // base is the name of a file without folder and extension.

@@ -180,10 +180,9 @@ func (t *plainTable) landmarks() {
 			refuse("if these are names of specimens, write a header such as specimen,x,y; else give each landmark a name of its own",
 				"the name %s stands in line %d already: a table without a header is one specimen", text.Clip(row.label), before)
 		}
-		if IsNumber(row.label) && number == "" {
-			refuse("write a header that says which column is which, such as landmark,x,y,z or x1,y1,x2,y2",
-				"rows have four numbers, and the first of them do not count the rows")
-		}
+		refuseIf(IsNumber(row.label) && number == "",
+			"write a header that says which column is which, such as landmark,x,y,z or x1,y1,x2,y2",
+			"rows have four numbers, and the first of them do not count the rows")
 		seen[row.label] = row.line
 		point := try.Get(t.point(i, row.values...))
 		if t.editor && IsCode(point, 9999) {

@@ -23,10 +23,8 @@ var rHead = regexp.MustCompile(`^(RD[XA][23]\n|[XAB]\n\x00\x00\x00[\x02\x03])`)
 // arrays.
 func readR(in *source) {
 	found := rLandmarks((&rReader{source: in}).file())
-	if len(found) == 0 {
-		refuse("save the array of landmarks by saveRDS, or the table by write.csv",
-			"%w", notLandmarks("the file of R holds no array of [landmarks, 2 or 3, specimens], no list of matrices, and no table"))
-	}
+	refuseIf(len(found) == 0, "save the array of landmarks by saveRDS, or the table by write.csv", "%w",
+		notLandmarks("the file of R holds no array of [landmarks, 2 or 3, specimens], no list of matrices, and no table"))
 	in.inner(len(found), "of %d arrays or tables in the file, %s was read", func(k int, one *source) string {
 		if f := found[k]; f.value.isArray() {
 			f.array(one)
@@ -142,9 +140,7 @@ func (r *rReader) file() rValue {
 }
 
 func (r *rReader) bytes(n int) []byte {
-	if n < 0 || n > text.MaxLine {
-		r.Refuse(againByR, "a text of %d bytes", n)
-	}
+	r.RefuseIf(n < 0 || n > text.MaxLine, againByR, "a text of %d bytes", n)
 	b := make([]byte, n)
 	r.Need(r.Bytes(b), "%d bytes", n)
 	return b
@@ -163,9 +159,7 @@ func (r *rReader) real() float64 {
 // count reads the length of a vector.
 func (r *rReader) count() int {
 	n := r.int()
-	if n < 0 || n > 1<<24 {
-		r.Refuse(againByR, "a vector of %d elements", n)
-	}
+	r.RefuseIf(n < 0 || n > 1<<24, againByR, "a vector of %d elements", n)
 	r.Spend(input.Cells, n)
 	return n
 }
@@ -200,9 +194,7 @@ func (r *rReader) value() (v rValue) {
 		if at == 0 {
 			at = r.int()
 		}
-		if at < 1 || at > len(r.seen) {
-			r.Refuse(againByR, "a reference to value %d of %d", at, len(r.seen))
-		}
+		r.RefuseIf(at < 1 || at > len(r.seen), againByR, "a reference to value %d of %d", at, len(r.seen))
 		return r.seen[at-1]
 	case rNull, 253, 252, 251, 250, 242, 241: // also R's own environments
 		return v

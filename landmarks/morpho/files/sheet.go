@@ -95,9 +95,8 @@ func newSheet(in *source) *sheet {
 		bytes += len(line)
 		if m := excelSeparator.FindStringSubmatch(line); m != nil && empty {
 			comma, _ := utf8.DecodeRuneInString(m[1])
-			if !strings.ContainsRune(separators+"|:", comma) {
-				refuse("write sep=, or sep=; or leave the line out", "%s does not separate columns", text.Clip(m[1]))
-			}
+			refuseIf(!strings.ContainsRune(separators+"|:", comma), "write sep=, or sep=; or leave the line out",
+				"%s does not separate columns", text.Clip(m[1]))
 			s.commas, s.ahead, s.first, empty = []rune{comma}, nil, in.Number+1, false
 			continue
 		}

@@ -344,14 +344,12 @@ func (d *Data) writeTable(w *bufio.Writer, comma rune) {
 func (d *Data) writableCovariates(others ...string) []string {
 	names, kept := d.Covariates(), 0
 	err := try.Run(func() { kept = len(findColumns(slices.Concat(others, names), Row{}, nil).covariates) })
-	if err != nil || kept < len(names) || slices.ContainsFunc(names, func(n string) bool { return !fitsInLine(n) }) {
-		refuse("rename it", "the covariates %s: a column of the title of another, or of a blank one, would not be read back", text.Names(names))
-	}
+	refuseIf(err != nil || kept < len(names) || slices.ContainsFunc(names, func(n string) bool { return !fitsInLine(n) }), "rename it",
+		"the covariates %s: a column of the title of another, or of a blank one, would not be read back", text.Names(names))
 	for _, s := range d.Specimens {
 		for name, value := range s.Covariates {
-			if !fitsInLine(value) {
-				refuse("remove them", "specimen %q: %s = %s has a line break, a NUL or spaces around it, which a file would lose", s.Name, name, text.Clip(value))
-			}
+			refuseIf(!fitsInLine(value), "remove them",
+				"specimen %q: %s = %s has a line break, a NUL or spaces around it, which a file would lose", s.Name, name, text.Clip(value))
 		}
 	}
 	return names
@@ -366,9 +364,7 @@ func writeMorphoJ(out *bufio.Writer, d *Data) {
 		fmt.Fprintf(out, "\t%s%d", text.Axis(k%dim), k/dim+1)
 	}
 	for _, s := range d.Specimens {
-		if strings.Contains(s.Name, "\t") {
-			refuse("rename it", "the name %s of a specimen has a tab", text.Clip(s.Name))
-		}
+		refuseIf(strings.Contains(s.Name, "\t"), "rename it", "the name %s of a specimen has a tab", text.Clip(s.Name))
 		out.WriteString("\n" + s.Name)
 		for k, v := range slices.Concat(s.Points...) {
 			if math.IsNaN(v) {

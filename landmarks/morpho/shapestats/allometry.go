@@ -80,9 +80,7 @@ func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (_
 		free.Specimens[i].Points = out.Common.Shape(row)
 	}
 	left, err := principal(rest)
-	if err != nil {
-		try.Fail("the shapes vary along one line, and nothing is left beside their change with size")
-	}
+	try.FailIf(err != nil, "the shapes vary along one line, and nothing is left beside their change with size")
 	out.ResidualComponent, out.Share = left.Scores[0], left.Shares[0]
 	return out, nil
 }

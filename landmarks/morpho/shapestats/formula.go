@@ -239,25 +239,17 @@ func (p *parser) interaction() (names []string) {
 
 // name reads a column, and returns the name of its term.
 func (p *parser) name() string {
-	if len(p.words) == 0 {
-		try.Fail("it ends where a column should stand")
-	}
+	try.FailIf(len(p.words) == 0, "it ends where a column should stand")
 	word := p.words[0]
-	if strings.ContainsAny(word[:1], "+*:/()") {
-		try.Fail("%s stands where a column should", text.Clip(word))
-	}
+	try.FailIf(strings.ContainsAny(word[:1], "+*:/()"), "%s stands where a column should", text.Clip(word))
 	p.words = p.words[1:]
 	name := p.column(word)
 	asked := slices.Contains(asks, word)
 	if (asked || word == "log") && p.next("(") {
-		if len(p.words) == 0 {
-			try.Fail("%s( names no column", word)
-		}
+		try.FailIf(len(p.words) == 0, "%s( names no column", word)
 		name = p.column(p.words[0])
 		p.words = p.words[1:]
-		if !p.next(")") {
-			try.Fail("%s( has no closing bracket behind %s", word, text.Clip(name))
-		}
+		try.FailIf(!p.next(")"), "%s( has no closing bracket behind %s", word, text.Clip(name))
 		if !asked && name != centroidSize && name != "size" {
 			try.Fail("log(%s): log is that of Csize alone. Add a column of logarithms to the table", name)
 		} else if !asked {

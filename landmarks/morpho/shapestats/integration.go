@@ -49,17 +49,13 @@ func (p *PLS) String() string {
 // be standardised before. It is an error if rows or numbers are missing, a block does not vary, or there are fewer than three specimens.
 func TwoBlockPLS(a, b [][]float64, p linear.Permutations) (_ *PLS, err error) {
 	defer try.Named(&err, "partial least squares")
-	if len(a) != len(b) {
-		return nil, fmt.Errorf("%d and %d specimens, want as many", len(a), len(b))
-	}
+	try.FailIf(len(a) != len(b), "%d and %d specimens, want as many", len(a), len(b))
 	return twoBlockPLS(a, b, linear.Order, p), nil
 }
 
 // twoBlockPLS does so for samples, or for contrasts, which have arbitrary signs and the mean 0.
 func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) *PLS {
-	if what == linear.Order && len(a) < 3 {
-		try.Fail("%d specimens, want at least 3", len(a))
-	}
+	try.FailIf(what == linear.Order && len(a) < 3, "%d specimens, want at least 3", len(a))
 	var blocks [2]*block
 	for k, rows := range []shape.Shape{a, b} {
 		err := try.Run(func() { blocks[k] = newBlock(rows, what == linear.Order) })
@@ -78,9 +74,7 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 	for _, s := range svd.Values(nil) {
 		squares += s * s
 	}
-	if squares == 0 {
-		try.Fail("the blocks have no covariance at all: look for specimens that are copies of each other")
-	}
+	try.FailIf(squares == 0, "the blocks have no covariance at all: look for specimens that are copies of each other")
 	for k, s := range svd.Values(nil) {
 		if !(s > 1e-12*svd.Values(nil)[0]) {
 			break
@@ -146,15 +140,11 @@ type block struct {
 
 func newBlock(rows [][]float64, centre bool) *block {
 	n, columns := len(rows), len(rows[0])
-	if columns == 0 {
-		try.Fail("it has no columns: give at least one")
-	}
+	try.FailIf(columns == 0, "it has no columns: give at least one")
 	b := &block{centred: mat.NewDense(n, columns, nil)}
 	largest := 0.0
 	for i, row := range rows {
-		if len(row) != columns {
-			try.Fail("specimen %d has %d numbers, the first one %d", i, len(row), columns)
-		}
+		try.FailIf(len(row) != columns, "specimen %d has %d numbers, the first one %d", i, len(row), columns)
 		for c, v := range row {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				try.Fail("number %d of specimen %d is %g", c, i, v)
@@ -169,16 +159,12 @@ func newBlock(rows [][]float64, centre bool) *block {
 		b.centred.SetCol(c, column)
 	}
 	var svd mat.SVD
-	if !svd.Factorize(b.centred, mat.SVDThin) {
-		try.Fail("its singular values were not found")
-	}
+	try.FailIf(!svd.Factorize(b.centred, mat.SVDThin), "its singular values were not found")
 	values, rank := svd.Values(nil), 0
 	for rank < len(values) && values[rank] > 1e-13*largest*math.Sqrt(float64(n)) && values[rank] > 1e-12*values[0] {
 		rank++
 	}
-	if rank == 0 {
-		try.Fail("all specimens are equal: look for copies")
-	}
+	try.FailIf(rank == 0, "all specimens are equal: look for copies")
 	var v mat.Dense
 	svd.VTo(&v)
 	b.axes = mat.DenseCopyOf(v.Slice(0, columns, 0, rank))
@@ -318,9 +304,7 @@ func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, 
 
 // apart aligns the landmarks that are listed, and the others.
 func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]float64) {
-	if len(d.Specimens) == 0 {
-		try.Fail("the data set has no specimens")
-	}
+	try.FailIf(len(d.Specimens) == 0, "the data set has no specimens")
 	try.Do(d.CheckShapes()) // an error that counts the landmarks of the whole
 	n := len(d.Specimens[0].Points)
 	out = &Integration{}
@@ -331,13 +315,9 @@ func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]fl
 		}
 		out.Landmarks[part] = append(out.Landmarks[part], i)
 	}
-	if len(out.Landmarks[0]) < len(landmarks) {
-		try.Fail("landmarks %d: one is listed twice, or is not of 0 to %d", landmarks, n-1)
-	}
+	try.FailIf(len(out.Landmarks[0]) < len(landmarks), "landmarks %d: one is listed twice, or is not of 0 to %d", landmarks, n-1)
 	for part, of := range out.Landmarks {
-		if len(of) < 3 {
-			try.Fail("a part has %d landmarks, want at least 3", len(of))
-		}
+		try.FailIf(len(of) < 3, "a part has %d landmarks, want at least 3", len(of))
 		some := &morpho.Dataset{Name: d.Name}
 		for _, s := range d.Specimens {
 			piece := morpho.Specimen{Name: s.Name}

@@ -44,9 +44,7 @@ func FitWithErrors(d *morpho.Dataset, terms ...linear.Term) (_ *Model, between f
 	defer try.Named(&err, "linear model of %s with errors", d.Name)
 	rows, mean := try.Get2(d.TangentShapes())
 	squares := try.Get(d.SquaredErrors())
-	if squares == nil {
-		return nil, 0, fmt.Errorf("no column %q: take Fit", morpho.ErrorColumn)
-	}
+	try.FailIf(squares == nil, "no column %q: take Fit", morpho.ErrorColumn)
 	m := &Model{Data: d, Mean: mean}
 	m.Model, between, err = linear.FitWithErrors(columns{d}, rows, squares, terms...)
 	return m, between, err

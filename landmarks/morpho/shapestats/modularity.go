@@ -2,7 +2,6 @@ package shapestats
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -86,9 +85,8 @@ func (m *Model) Modularity(modules [][]int, p linear.Permutations) (_ *Modularit
 		return mean / pairs
 	}
 	out := &Modularity{CR: ratio(given)}
-	if math.IsNaN(out.CR) || math.IsInf(out.CR, 0) {
-		return nil, errors.New("the landmarks of a module have no covariance at all: look for specimens that are copies of each other")
-	}
+	try.FailIf(math.IsNaN(out.CR) || math.IsInf(out.CR, 0),
+		"the landmarks of a module have no covariance at all: look for specimens that are copies of each other")
 	random := make([]int, n)
 	tests := try.Get(p.Test("modules of random landmarks", n, linear.Order, []float64{-out.CR}, func(d *linear.Draw) ([]float64, error) {
 		for i, j := range d.Order {
@@ -114,21 +112,15 @@ func (m *Model) Modularity(modules [][]int, p linear.Permutations) (_ *Modularit
 
 // membership returns the module of each of n landmarks, and how many landmarks each module has.
 func membership(modules [][]int, n int, called func(landmarks ...int) string) (given, sizes []int) {
-	if len(modules) < 2 {
-		try.Fail("%d modules, want at least 2", len(modules))
-	}
+	try.FailIf(len(modules) < 2, "%d modules, want at least 2", len(modules))
 	given, sizes = slices.Repeat([]int{-1}, n), make([]int, len(modules))
 	for k, landmarks := range modules {
 		if sizes[k] = len(landmarks); sizes[k] < 2 {
 			try.Fail("module %d has %d landmarks, want at least 2", k, sizes[k])
 		}
 		for _, i := range landmarks {
-			if i < 0 || i >= n {
-				try.Fail("module %d has the landmark %d, want 0 to %d", k, i, n-1)
-			}
-			if given[i] >= 0 {
-				try.Fail("%s is listed twice", called(i))
-			}
+			try.FailIf(i < 0 || i >= n, "module %d has the landmark %d, want 0 to %d", k, i, n-1)
+			try.FailIf(given[i] >= 0, "%s is listed twice", called(i))
 			given[i] = k
 		}
 	}

@@ -1,7 +1,6 @@
 package shapestats
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -46,12 +45,8 @@ func MeasureRepeatability(d *morpho.Dataset, individual linear.Term, p linear.Pe
 	for _, m := range members {
 		squares += float64(len(m) * len(m))
 	}
-	if squares == n {
-		return nil, fmt.Errorf("each category of %s was measured once", individual.Name())
-	}
-	if a < 2 {
-		return nil, errors.New("there is one individual: measure at least two")
-	}
+	try.FailIf(squares == n, "each category of %s was measured once", individual.Name())
+	try.FailIf(a < 2, "there is one individual: measure at least two")
 	m := try.Get(Fit(d, linear.Factor(individual.Name(), cells(names, members)...)))
 	out := &Repeatability{Noise: make([]float64, len(m.Mean)), Spread: make([]float64, len(m.Mean))}
 	dim := len(m.Mean[0])

@@ -111,9 +111,7 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 		s.count[g]++
 	}
 	g := len(out.Groups)
-	if g < 2 {
-		return nil, fmt.Errorf("%d group, want at least 2", g)
-	}
+	try.FailIf(g < 2, "%d group, want at least 2", g)
 	if k := slices.Index(s.count, 1); k >= 0 {
 		return nil, fmt.Errorf("the group %s has 1 specimen, want at least 2", out.Groups[k])
 	}
@@ -236,30 +234,23 @@ func (s *sorted) axes(without int) (_ *directions, err error) {
 	}
 	var lower mat.TriDense
 	if s.whiten {
-		if n <= float64(groups) {
-			return nil, fmt.Errorf("%g specimens of %d groups have no covariance within", n, groups)
-		}
+		try.FailIf(n <= float64(groups), "%g specimens of %d groups have no covariance within", n, groups)
 		within.ScaleSym(1/(n-float64(groups)), within)
 		var cholesky mat.Cholesky
-		if !cholesky.Factorize(within) {
-			return nil, errors.New("the groups differ in a direction in which no group varies: add specimens, or use fewer components")
-		}
+		try.FailIf(!cholesky.Factorize(within),
+			"the groups differ in a direction in which no group varies: add specimens, or use fewer components")
 		cholesky.LTo(&lower)
 		var turned mat.Dense
 		try.Do(turned.Solve(&lower, weighted.T()))
 		weighted = mat.DenseCopyOf(turned.T())
 	}
 	var svd mat.SVD
-	if !svd.Factorize(weighted, mat.SVDThin) {
-		return nil, errors.New("the singular values of the means were not found")
-	}
+	try.FailIf(!svd.Factorize(weighted, mat.SVDThin), "the singular values of the means were not found")
 	var v mat.Dense
 	svd.VTo(&v)
 	values := svd.Values(nil)
 	k, total := min(groups-1, r), floats.Dot(values, values)
-	if !(total > 0) {
-		return nil, errors.New("all groups have the same mean: look for copies of specimens")
-	}
+	try.FailIf(!(total > 0), "all groups have the same mean: look for copies of specimens")
 	out := &directions{centre: mat.NewVecDense(r, centre), axes: mat.DenseCopyOf(v.Slice(0, r, 0, k)), change: mat.DenseCopyOf(v.Slice(0, r, 0, k)), means: new(mat.Dense)}
 	for _, value := range values[:k] {
 		out.shares = append(out.shares, value*value/total)

@@ -44,9 +44,7 @@ var numberTypes = func() map[string]numberType {
 // typeCalled is the type that a file calls so, in any letters and behind a prefix, as UInt8, vtktypeint64 and NIFTI_TYPE_FLOAT32.
 func typeCalled(name, prefix string) numberType {
 	t, ok := numberTypes[strings.TrimPrefix(strings.ToLower(name), prefix)]
-	if !ok {
-		text.Refuse(again, "the type %s is unknown", text.Clip(name))
-	}
+	text.RefuseIf(!ok, again, "the type %s is unknown", text.Clip(name))
 	return t
 }
 

@@ -64,13 +64,9 @@ func WriteFields(path string, m *Mesh, fields ...Field) (err error) {
 func WritePoints(path string, points [][]float64, fields ...Field) (err error) {
 	defer try.Catch(&err)
 	vtpPath(path)
-	if len(points) == 0 {
-		text.Refuse("give at least one point", "%s: no points", path)
-	}
+	text.RefuseIf(len(points) == 0, "give at least one point", "%s: no points", path)
 	try.Do(try.Name((Field{"points", points}).check(len(points)), "%s", path))
-	if len(points[0]) < 2 {
-		text.Refuse("give 2 or 3", "%s: points of 1 coordinate", path)
-	}
+	text.RefuseIf(len(points[0]) < 2, "give 2 or 3", "%s: points of 1 coordinate", path)
 	cells := make([][]int, len(points))
 	for i := range cells {
 		cells[i] = []int{i}
@@ -85,9 +81,7 @@ func WritePoints(path string, points [][]float64, fields ...Field) (err error) {
 }
 
 func vtpPath(path string) {
-	if !strings.EqualFold(filepath.Ext(path), ".vtp") {
-		text.Refuse("choose this extension", "%s: data at points are written to .vtp", path)
-	}
+	text.RefuseIf(!strings.EqualFold(filepath.Ext(path), ".vtp"), "choose this extension", "%s: data at points are written to .vtp", path)
 }
 
 // ReadFields reads a .vtp file with the data at its points, in three coordinates; the cells are those of Read, nil for points alone.
@@ -116,16 +110,11 @@ type Moment struct {
 // unless there is anything in it that is not of this sequence.
 func WriteSequence(path string, moments []Moment) (err error) {
 	defer try.Catch(&err)
-	if !strings.EqualFold(filepath.Ext(path), ".pvd") {
-		text.Refuse("choose this extension", "%s: a sequence is written to .pvd", path)
-	}
-	if len(moments) == 0 {
-		text.Refuse("give at least one", "%s: no moments", path)
-	}
+	text.RefuseIf(!strings.EqualFold(filepath.Ext(path), ".pvd"), "choose this extension", "%s: a sequence is written to .pvd", path)
+	text.RefuseIf(len(moments) == 0, "give at least one", "%s: no moments", path)
 	for i, m := range moments {
-		if math.IsNaN(m.Time) || math.IsInf(m.Time, 0) || i > 0 && m.Time <= moments[i-1].Time {
-			text.Refuse("sort them, each time once", "%s: the time of moment %d is %g: want times that grow", path, i, m.Time)
-		}
+		text.RefuseIf(math.IsNaN(m.Time) || math.IsInf(m.Time, 0) || i > 0 && m.Time <= moments[i-1].Time, "sort them, each time once",
+			"%s: the time of moment %d is %g: want times that grow", path, i, m.Time)
 		try.Do(try.Name(m.Mesh.wellFormed(), "%s: moment %d", path, i))
 		for _, f := range m.Fields {
 			try.Do(try.Name(f.check(len(m.Mesh.Vertices)), "%s: moment %d", path, i))

@@ -40,9 +40,8 @@ func readGIfTI(r io.Reader, name string) (_ *Mesh, err error) {
 	for i := range doc.Arrays {
 		a := &doc.Arrays[i]
 		err := try.Run(func() {
-			if seen[a.Intent] && (a.Intent == "NIFTI_INTENT_POINTSET" || a.Intent == "NIFTI_INTENT_TRIANGLE") {
-				text.Refuse("save each surface in a file of its own", "a second one: a file with one surface is read")
-			}
+			text.RefuseIf(seen[a.Intent] && (a.Intent == "NIFTI_INTENT_POINTSET" || a.Intent == "NIFTI_INTENT_TRIANGLE"),
+				"save each surface in a file of its own", "a second one: a file with one surface is read")
 			seen[a.Intent] = true
 			switch a.Intent {
 			case "NIFTI_INTENT_POINTSET":
@@ -53,18 +52,15 @@ func readGIfTI(r io.Reader, name string) (_ *Mesh, err error) {
 		})
 		try.Do(try.Name(err, "%s: array %d (%s)", name, i, a.Intent))
 	}
-	if !seen["NIFTI_INTENT_POINTSET"] {
-		text.Refuse("give the file of the surface, such as .surf.gii", "%s: no NIFTI_INTENT_POINTSET: the file holds values on a surface, not the surface", name)
-	}
+	text.RefuseIf(!seen["NIFTI_INTENT_POINTSET"], "give the file of the surface, such as .surf.gii",
+		"%s: no NIFTI_INTENT_POINTSET: the file holds values on a surface, not the surface", name)
 	return b.mesh(name), nil
 }
 
 // giftiRows returns the rows of three numbers of an array.
 func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error)) [][]T {
 	t := typeCalled(a.DataType, "nifti_type_")
-	if a.Rank != "2" || a.Dim1 != "3" {
-		text.Refuse(again, "%s dimensions, the second %s: want 2 and 3", text.Clip(a.Rank), text.Clip(a.Dim1))
-	}
+	text.RefuseIf(a.Rank != "2" || a.Dim1 != "3", again, "%s dimensions, the second %s: want 2 and 3", text.Clip(a.Rank), text.Clip(a.Dim1))
 	n := try.Get(text.Count("rows", a.Dim0))
 	f.Spend(input.Numbers, 3*n)
 	f.order = byteOrder("Endian", a.Endian)

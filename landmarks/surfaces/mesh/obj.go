@@ -27,9 +27,7 @@ func readOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 				line, more = strings.CutSuffix(line, "\\")
 				whole.WriteString(line)
 				in.Spend(input.Numbers, 1) // a line that goes on holds a corner
-				if whole.Len() > text.MaxLine {
-					in.Refuse(again, "the line is longer than %d MiB", text.MaxLine>>20)
-				}
+				in.RefuseIf(whole.Len() > text.MaxLine, again, "the line is longer than %d MiB", text.MaxLine>>20)
 				if more {
 					whole.WriteByte(' ')
 					line, err = in.Line()

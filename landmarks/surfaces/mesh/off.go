@@ -42,9 +42,8 @@ func readOFF(r io.Reader, name string) (_ *Mesh, err error) {
 			words = next(4, "the numbers of vertices, faces and edges")
 		}
 	}
-	if len(words) < 2 || len(words) > 3 {
-		in.Refuse(again, "not an OFF file: %s where the numbers of vertices, faces and edges belong", text.Clip(strings.Join(words, " ")))
-	}
+	in.RefuseIf(len(words) < 2 || len(words) > 3, again, "not an OFF file: %s where the numbers of vertices, faces and edges belong",
+		text.Clip(strings.Join(words, " ")))
 	vertices, faces := in.Count("vertices", words[0]), in.Count("faces", words[1])
 	b := builder{in: in}
 	for i := range vertices {

@@ -19,9 +19,8 @@ func readVTK(r io.Reader, name string) (_ *Mesh, err error) {
 	defer try.Catch(&err)
 	in := text.NewReader(r, name)
 	head, err := in.Line()
-	if err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version") {
-		in.Refuse(again, "not a legacy VTK file: it begins with %s", text.Clip(head))
-	}
+	in.RefuseIf(err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version"), again,
+		"not a legacy VTK file: it begins with %s", text.Clip(head))
 	modern := strings.HasPrefix(strings.TrimSpace(head[len("# vtk DataFile Version"):]), "5")
 	_, err = in.Line()
 	in.Need(err, "the title")
@@ -44,9 +43,8 @@ func readVTK(r io.Reader, name string) (_ *Mesh, err error) {
 		switch section := strings.ToUpper(word); section {
 		case "DATASET":
 			set, err := in.Word()
-			if err != nil || strings.ToUpper(set) != "POLYDATA" {
-				in.Refuse("save the surface as PolyData", "DATASET %s, want POLYDATA", text.Clip(set))
-			}
+			in.RefuseIf(err != nil || strings.ToUpper(set) != "POLYDATA", "save the surface as PolyData", "DATASET %s, want POLYDATA",
+				text.Clip(set))
 		case "POINTS":
 			v.points(&b)
 		case "VERTICES", "POLYGONS", "LINES", "TRIANGLE_STRIPS":
@@ -153,17 +151,13 @@ func (v *vtkReader) cells(section string, b *builder) {
 		var arrays [2][]int
 		for k, head := range []string{"OFFSETS", "CONNECTIVITY"} {
 			word, err := v.Word()
-			if err != nil || strings.ToUpper(word) != head {
-				v.Refuse(again, "%s: %s where %s belongs", section, text.Clip(word), head)
-			}
+			v.RefuseIf(err != nil || strings.ToUpper(word) != head, again, "%s: %s where %s belongs", section, text.Clip(word), head)
 			arrays[k] = vtkArray(v, section+" "+head, []int{n, size}[k], v.kind(), vertexNumber)
 		}
 		if n == 0 {
 			return
 		}
-		if arrays[0][0] != 0 {
-			v.Refuse(again, "%s: the first offset is %d, not 0", section, arrays[0][0])
-		}
+		v.RefuseIf(arrays[0][0] != 0, again, "%s: the first offset is %d, not 0", section, arrays[0][0])
 		if err := splitCells(section, arrays[0][1:], arrays[1], b); err != nil {
 			try.Do(v.Errorf("%w", err))
 		}
@@ -177,9 +171,7 @@ func (v *vtkReader) cells(section string, b *builder) {
 		addCell(section, flat[1:1+flat[0]], b)
 		flat = flat[1+flat[0]:]
 	}
-	if len(flat) > 0 {
-		v.Refuse(again, "%d numbers after the last cell of %s", len(flat), section)
-	}
+	v.RefuseIf(len(flat) > 0, again, "%d numbers after the last cell of %s", len(flat), section)
 }
 
 // vtkArray reads n converted numbers; the first that is none is refused behind the last.
@@ -233,9 +225,8 @@ func (v *vtkReader) field() {
 		name := v.word("the name of an array")
 		components := v.count("components")
 		tuples := v.count("tuples")
-		if components > 0 && tuples > input.Numbers.Most()/components {
-			v.Refuse(again, "array %s of %d×%d numbers", text.Clip(name), tuples, components)
-		}
+		v.RefuseIf(components > 0 && tuples > input.Numbers.Most()/components, again, "array %s of %d×%d numbers", text.Clip(name), tuples,
+			components)
 		if head := bytes.TrimLeft(v.Peek(9), " \t"); strings.EqualFold(string(head[:min(len(head), 6)]), "string") {
 			v.word("a type")
 			v.strings(components * tuples)

@@ -77,16 +77,12 @@ func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 	xmlPart := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
 		open := bytes.Index(all, []byte("<AppendedData"))
-		if open < 0 || open > tag {
-			text.Refuse(again, "%s: byte %d: </AppendedData> without its beginning", name, tag)
-		}
+		text.RefuseIf(open < 0 || open > tag, again, "%s: byte %d: </AppendedData> without its beginning", name, tag)
 		inside := all[open:tag]
 		end := bytes.IndexByte(inside, '>')
 		f.raw = bytes.Contains(inside[:end+1], []byte(`"raw"`)) || bytes.Contains(inside[:end+1], []byte(`'raw'`))
 		underscore := bytes.IndexByte(inside[end+1:], '_')
-		if underscore < 0 {
-			text.Refuse(again, "%s: byte %d: the appended data do not begin with _", name, open)
-		}
+		text.RefuseIf(underscore < 0, again, "%s: byte %d: the appended data do not begin with _", name, open)
 		f.appended = inside[end+1+underscore+1:]
 		xmlPart = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
 	} else if open := bytes.Index(all, []byte("<AppendedData")); open >= 0 {
@@ -94,9 +90,7 @@ func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 	}
 	var doc vtpDocument
 	try.Do(markup.Parse(xmlPart, name, &doc, f.budget))
-	if doc.Type != "PolyData" {
-		text.Refuse("save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
-	}
+	text.RefuseIf(doc.Type != "PolyData", "save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	try.Do(try.Name(try.Run(func() { f.order = byteOrder("byte_order", doc.ByteOrder) }), "%s", name))
 	f.header = numberTypes[map[string]string{"": "uint32", "UInt32": "uint32", "UInt64": "uint64"}[doc.HeaderType]]
 	f.compressed = doc.Compressor != ""
@@ -123,9 +117,8 @@ func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 
 // fields reads the data of a piece's points, which become vertices from before to after. Every piece with points has the same.
 func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) {
-	if before > 0 && len(p.PointData.Arrays) != len(*fields) {
-		text.Refuse(again, "%d arrays of PointData, the pieces before have %d", len(p.PointData.Arrays), len(*fields))
-	}
+	text.RefuseIf(before > 0 && len(p.PointData.Arrays) != len(*fields), again, "%d arrays of PointData, the pieces before have %d",
+		len(p.PointData.Arrays), len(*fields))
 	for k := range p.PointData.Arrays {
 		a := &p.PointData.Arrays[k]
 		width := 1
@@ -136,16 +129,14 @@ func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) {
 			}
 		}
 		x := array(f, a, "PointData "+text.Clip(a.Name), asIs)
-		if len(x) != width*(after-before) {
-			text.Refuse(again, "PointData %s: %d numbers for %d points of %d components", text.Clip(a.Name), len(x), after-before, width)
-		}
+		text.RefuseIf(len(x) != width*(after-before), again, "PointData %s: %d numbers for %d points of %d components", text.Clip(a.Name),
+			len(x), after-before, width)
 		if before == 0 {
 			*fields = append(*fields, Field{Name: a.Name})
 		}
 		field := &(*fields)[k]
-		if field.Name != a.Name || before > 0 && len(field.Values[0]) != width {
-			text.Refuse(again, "PointData %s is not that of the pieces before", text.Clip(a.Name))
-		}
+		text.RefuseIf(field.Name != a.Name || before > 0 && len(field.Values[0]) != width, again,
+			"PointData %s is not that of the pieces before", text.Clip(a.Name))
 		for ; len(x) > 0; x = x[width:] {
 			field.Values = append(field.Values, x[:width:width])
 		}
@@ -160,13 +151,9 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) {
 		text.Refuse(again, "no array in Points")
 	}
 	points := &p.Points.Arrays[0]
-	if points.Components != "3" {
-		text.Refuse(again, "Points of %s components, want 3", text.Clip(points.Components))
-	}
+	text.RefuseIf(points.Components != "3", again, "Points of %s components, want 3", text.Clip(points.Components))
 	x := array(f, points, "Points", asIs)
-	if len(x)%3 != 0 {
-		text.Refuse(again, "Points: %d numbers are not three for each point", len(x))
-	}
+	text.RefuseIf(len(x)%3 != 0, again, "Points: %d numbers are not three for each point", len(x))
 	if n := strings.TrimSpace(p.NumberOfPoints); n != "" {
 		if count := try.Get(text.Count("points", n)); count != len(x)/3 {
 			text.Refuse(again, "Points: %d points, %d are announced", len(x)/3, count)
@@ -225,9 +212,8 @@ func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error))
 		r = &base64Reader{text: strings.NewReader(a.Text)}
 	case "appended":
 		offset, err := strconv.Atoi(strings.TrimSpace(a.Offset))
-		if err != nil || offset < 0 || offset >= len(f.appended) {
-			text.Refuse(again, "offset %s, but %d bytes are appended", text.Clip(a.Offset), len(f.appended))
-		}
+		text.RefuseIf(err != nil || offset < 0 || offset >= len(f.appended), again, "offset %s, but %d bytes are appended",
+			text.Clip(a.Offset), len(f.appended))
 		if r = bytes.NewReader(f.appended[offset:]); !f.raw {
 			r = &base64Reader{text: bytes.NewReader(f.appended[offset:])}
 		}
@@ -235,9 +221,7 @@ func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error))
 		text.Refuse(again, "format %s is unknown", text.Clip(a.Format))
 	}
 	length, data := f.open(r)
-	if length%t.size != 0 {
-		text.Refuse(again, "%d bytes are not a number of %s", length, a.Type)
-	}
+	text.RefuseIf(length%t.size != 0, again, "%d bytes are not a number of %s", length, a.Type)
 	f.Spend(input.Numbers, length/t.size)
 	return appendNumbers(f.numbers, make([]T, 0, length/t.size), data, length, t, convert)
 }
@@ -251,9 +235,7 @@ func (f *vtpFile) open(r io.Reader) (length int, data io.Reader) {
 			try.Do(ended(err, what, args...))
 		}
 		v := f.header.value(f.order, b[:])
-		if v > 8*float64(input.Numbers.Most()) {
-			text.Refuse(again, "%s is %g, more than a file may hold", fmt.Sprintf(what, args...), v)
-		}
+		text.RefuseIf(v > 8*float64(input.Numbers.Most()), again, "%s is %g, more than a file may hold", fmt.Sprintf(what, args...), v)
 		return int(v)
 	}
 	n := size("the number of bytes or blocks")

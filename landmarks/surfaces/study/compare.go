@@ -33,9 +33,8 @@ func (s *Study) differ(share float64) {
 			}
 		}
 	}
-	if s.Kind != Registration {
-		text.Refuse("give subjects that differ", "%s: all %d subjects are copies of %s, so that nothing varies", cmp.Or(s.folder, "the study"), len(s.Subjects), s.Names[0])
-	}
+	text.RefuseIf(s.Kind != Registration, "give subjects that differ", "%s: all %d subjects are copies of %s, so that nothing varies",
+		cmp.Or(s.folder, "the study"), len(s.Subjects), s.Names[0])
 }
 
 // alike reports whether vertices of two meshes that belong together are at most a distance apart, and they are of the same number.

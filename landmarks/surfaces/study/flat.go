@@ -57,9 +57,8 @@ func (s *Study) Columns() *morpho.Dataset {
 // errors of PCA.
 func (s *Study) Flat(a *population.Atlas) (_ *morpho.Dataset, _ supplement.Body, err error) {
 	defer try.Catch(&err)
-	if s.Kind != Atlas || len(s.Names) < 3 {
-		text.Refuse("take an atlas of at least 3 subjects", "statistics of a study of the type %s with %s", s.Kind, text.Counted(len(s.Names), "subjects"))
-	}
+	text.RefuseIf(s.Kind != Atlas || len(s.Names) < 3, "take an atlas of at least 3 subjects",
+		"statistics of a study of the type %s with %s", s.Kind, text.Counted(len(s.Names), "subjects"))
 	modes := try.Get(a.PCA(s.Model))
 	d := &morpho.Dataset{Name: filepath.Base(s.folder), Flat: true, Measured: true}
 	for i, specimen := range s.Columns().Specimens {

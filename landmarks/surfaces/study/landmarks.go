@@ -90,17 +90,14 @@ func checkOn(marks [][]float64, shape []*mesh.Mesh) {
 		if d := len(shape[0].Vertices[0]); len(x) != d {
 			text.Refuse("give both two or both three coordinates", "landmark %d has %d coordinates, the mesh %d", l, len(x), d)
 		}
-		if floats.HasNaN(x) {
-			text.Refuse("digitise it, or leave it out of all templates", "landmark %d is missing", l)
-		}
+		text.RefuseIf(floats.HasNaN(x), "digitise it, or leave it out of all templates", "landmark %d is missing", l)
 		least := math.Inf(1)
 		for _, locator := range locators {
 			point, _ := locator.Nearest(x)
 			least = math.Min(least, floats.Distance(point, x, 2))
 		}
-		if least > far {
-			text.Refuse("save both in one unit and one system of axes (RAS or LPS)", "landmark %d is %.3g away from the mesh, whose size is %.3g", l, least, size)
-		}
+		text.RefuseIf(least > far, "save both in one unit and one system of axes (RAS or LPS)",
+			"landmark %d is %.3g away from the mesh, whose size is %.3g", l, least, size)
 	}
 }
 

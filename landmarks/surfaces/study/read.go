@@ -42,9 +42,7 @@ func ReadEach(folder string) (*Study, error) { return read(folder, true) }
 func read(folder string, each bool) (_ *Study, err error) {
 	defer try.Catch(&err)
 	if model, set := firstFile(folder, modelNames), firstFile(folder, dataSetNames); model != "" || set != "" {
-		if model == "" {
-			text.Refuse("put it there", "%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
-		}
+		text.RefuseIf(model == "", "put it there", "%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
 		return readDeformetrica(model, set, firstFile(folder, optimizationNames))
 	}
 	s := &Study{folder: folder, each: each}
@@ -79,9 +77,7 @@ func (s *Study) readSubject(subject string) {
 	objects := map[string]*mesh.Mesh{}
 	for i, name := range names {
 		id := object(subject, name)
-		if objects[id] != nil {
-			text.Refuse("rename one", "%s: two meshes of the name %s", folder, text.Clip(id))
-		}
+		text.RefuseIf(objects[id] != nil, "rename one", "%s: two meshes of the name %s", folder, text.Clip(id))
 		objects[id] = meshes[i]
 	}
 	var first []string

@@ -102,9 +102,7 @@ func (s *Study) refine(poses []*population.Aligned, similarity bool) []*populati
 
 // chooseNorms chooses norms and noise of the objects.
 func (s *Study) chooseNorms(deformation, detail float64) {
-	if !(deformation > 0) || !(detail > 0) {
-		text.Refuse("give positive numbers", "widths of %g and %g times the size", deformation, detail)
-	}
+	text.RefuseIf(!(deformation > 0) || !(detail > 0), "give positive numbers", "widths of %g and %g times the size", deformation, detail)
 	first, objects := s.Subjects[0], slices.Clone(s.objects().Objects)
 	var chosen []string
 	for o, m := range first {

@@ -121,16 +121,13 @@ func (q *question) data() (own data, err error) {
 	try.Do(try.Name(err, "SET"))
 	if q.Path == "" {
 		for name := range answers {
-			if supplement.Named(name).Step == supplement.ToRead {
-				try.Fail("SET: %s: it is about how data are read, and DATA names none", name)
-			}
+			try.FailIf(supplement.Named(name).Step == supplement.ToRead, "SET: %s: it is about how data are read, and DATA names none",
+				name)
 		}
 		return nil, nil
 	}
 	read, known := readers[q.Reader]
-	if !known {
-		return nil, fmt.Errorf("no data are read by %q", q.Reader)
-	}
+	try.FailIf(!known, "no data are read by %q", q.Reader)
 	if q.Reader != "morpho.Read" {
 		own = try.Get(read(q.Path))
 		try.Do(own.Validate())
