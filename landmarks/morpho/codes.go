@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
@@ -269,7 +270,8 @@ func (d *Dataset) sharedPlaces(known map[string][]place) (shared [][]place) {
 // Complete returns the data set as analyses take it: landmarks at a code of a missing one (Coded) are missing, and missing ones are estimated
 // (EstimateMissing). Notes say so, and which landmarks are estimated in more than a fifth of the specimens. Data without any are returned as they
 // are. It has the errors of EstimateMissing.
-func (d *Dataset) Complete() (*Dataset, error) {
+func (d *Dataset) Complete() (_ *Dataset, err error) {
+	defer try.Catch(&err)
 	if d.Flat {
 		return d, nil
 	}
@@ -295,14 +297,10 @@ func (d *Dataset) Complete() (*Dataset, error) {
 		return d, nil
 	}
 	for i, s := range out.Specimens {
-		if err := d.allMissing(i, s.Points); err != nil {
-			return nil, err
-		}
+		try.Do(d.allMissing(i, s.Points))
 	}
 	shapes, err := estimateMissing(out.Shapes(), d.specimen, d.Landmark)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.Name, err)
-	}
+	try.Do(try.Name(err, "%s", d.Name))
 	for i := range shapes {
 		out.Specimens[i].Points = shapes[i]
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
@@ -40,11 +41,9 @@ func (r *Variable) String() string {
 
 // Variable says what a column is taken for: "group" for categories, one of numbers for these, and any other one for categories. It is an error if most
 // values are numbers and others are not, with these cells, if all specimens have one value, or if there is no such column.
-func (d *Dataset) Variable(name string) (*Variable, error) {
-	column, err := d.Column(name)
-	if err != nil {
-		return nil, err
-	}
+func (d *Dataset) Variable(name string) (_ *Variable, err error) {
+	defer try.Catch(&err)
+	column := try.Get(d.Column(name))
 	r := &Variable{Name: name, Kind: Numbers, Doubt: true}
 	var cells, names []string
 	numbers := 0

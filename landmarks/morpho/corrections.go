@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
@@ -177,19 +178,12 @@ func quoted(word string) string {
 // Without returns the data set without the specimens of these names; the points are shared. It panics, listing the names that
 // there are, if one is not there.
 func (d *Dataset) Without(names ...string) *Dataset {
-	out := *d
-	out.Specimens = nil
 	for _, name := range names {
 		if !slices.Contains(d.Names(), name) {
 			panic(d.none("specimen", name, d.Names()))
 		}
 	}
-	for _, s := range d.Specimens {
-		if !slices.Contains(names, s.Name) {
-			out.Specimens = append(out.Specimens, s)
-		}
-	}
-	return &out
+	return d.where(func(s Specimen) bool { return !slices.Contains(names, s.Name) })
 }
 
 // WithoutLandmarks returns the data set without the landmarks of these numbers, which count from 0. The other landmarks keep their
@@ -286,20 +280,13 @@ func (d *Dataset) Scale(f float64) *Dataset {
 	out.Unit = ""
 	out.Specimens = slices.Clone(d.Specimens)
 	for i, s := range d.Specimens {
-		points := make([][]float64, len(s.Points))
-		for j, p := range s.Points {
-			points[j] = slices.Clone(p)
-			scalePoint(points[j], f)
-		}
-		out.Specimens[i].Points = points
+		out.Specimens[i].Points = lists.Each(s.Points, func(p []float64) []float64 {
+			p = slices.Clone(p)
+			if !files.AtCode(p) { // multiplied, nothing could tell it from coordinates
+				floats.Scale(f, p)
+			}
+			return p
+		})
 	}
 	return &out
-}
-
-// scalePoint multiplies the coordinates of a landmark. A usual code of a missing one stays: multiplied, nothing could tell it from
-// coordinates.
-func scalePoint(p []float64, f float64) {
-	if !files.AtCode(p) {
-		floats.Scale(f, p)
-	}
 }

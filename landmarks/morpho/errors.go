@@ -1,9 +1,10 @@
 package morpho
 
 import (
-	"fmt"
 	"math"
 	"slices"
+
+	"anatomy/geom/try"
 )
 
 // ErrorColumn is the covariate of landmarks that were placed with errors, as study.Study.PlacedData writes it: the root mean square, over the landmarks of a
@@ -14,20 +15,16 @@ const ErrorColumn = "standard error of landmarks"
 // SquaredErrors returns what the errors of its landmarks add to the mean square of the Procrustes distance of each specimen from another
 // shape: L(D − 1) times the square of its ErrorColumn over its centroid size. It returns nil for data without that covariate. It is an error
 // if a specimen has no number there, or a negative one.
-func (d *Dataset) SquaredErrors() ([]float64, error) {
+func (d *Dataset) SquaredErrors() (_ []float64, err error) {
+	defer try.Catch(&err)
 	if !slices.Contains(d.Covariates(), ErrorColumn) {
 		return nil, nil
 	}
-	squares, err := d.Numbers(ErrorColumn)
-	if err != nil {
-		return nil, err
-	}
+	squares := try.Get(d.Numbers(ErrorColumn))
 	for i, e := range squares {
 		s := d.Specimens[i]
-		if !(e >= 0) || math.IsInf(e, 1) {
-			return nil, fmt.Errorf("%s: the %s of specimen %q is %q: give a number that is not negative, or leave the specimen out",
-				d.Name, ErrorColumn, s.Name, s.Covariates[ErrorColumn])
-		}
+		try.FailIf(!(e >= 0) || math.IsInf(e, 1), "%s: the %s of specimen %q is %q: give a number that is not negative, or leave the specimen out",
+			d.Name, ErrorColumn, s.Name, s.Covariates[ErrorColumn])
 		squares[i] = float64(len(s.Points)*(len(s.Points[0])-1)) * math.Pow(e/CentroidSize(s.Points), 2)
 	}
 	return squares, nil

@@ -1,7 +1,6 @@
 package morpho
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -31,14 +30,13 @@ const geomorphTolerance = 1e-4
 func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, turns int, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
 	defer try.Named(&err, "procrustes with sliding as geomorph")
 	try.FailIf(turns < 1, "%d turns, want at least 1", turns)
+	whole := newSlider(shapes, semilandmarks, criterion, opts)
 	pre := try.Get(preshapes(shapes, shapeNumber))
 	n, dim := pre[0].points.Dims()
-	whole := slider{procrustesOptions: optionsOf(opts), semilandmarks: semilandmarks}
-	try.Do(whole.check(n, dim, len(shapes), criterion))
 	try.FailIf(slices.ContainsFunc(semilandmarks, func(m Semilandmark) bool { return len(m.On) > 0 }),
 		"semi-landmarks lie on curves or surfaces: use ProcrustesSliding")
 	slid, total := make([]*mat.Dense, len(pre)), make([]*mat.Dense, len(pre)) // shapes, and all their rotations so far
-	rotate := func(mean *mat.Dense) error {
+	rotate := func(mean *mat.Dense) {
 		for i, x := range slid {
 			r, _, err := pointset.Rotation(x, mean)
 			try.FailIf(err != nil, "%s and the mean: %w", whole.shape(i), err)
@@ -53,45 +51,42 @@ func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmar
 				total[i] = &both
 			}
 		}
-		return nil
 	}
 	for i, z := range pre {
 		slid[i] = z.points
 	}
-	try.Do(rotate(pre[0].points))
+	rotate(pre[0].points)
 	ones := slices.Repeat([]float64{1}, len(pre))
 	mean := weightedMean(ones, slid)
 	shape := func(x *mat.Dense) [][]float64 { return slices.Collect(slices.Chunk(x.RawMatrix().Data, dim)) }
 	out := &SlidAlignment{Alignment: &Alignment{Status: solve.IterationLimit}}
 	// step is one of all shapes, and how long it is.
-	step := func() (next []*mat.Dense, lengths []float64, err error) {
+	step := func() (next []*mat.Dense, lengths []float64) {
 		s := whole
 		s.reference = shape(mean)
 		if criterion == BendingEnergy {
-			if s.bending, err = bendingOf(s.reference); err != nil {
-				return nil, nil, fmt.Errorf("the mean's landmarks: %w", err)
-			}
+			s.bending = bendingOf(s.reference)
 		}
 		for i, x := range slid {
 			y, length, _, err := s.slide(shape(x))
 			try.FailIf(err != nil, "%s: %w", whole.shape(i), err)
 			next, lengths = append(next, mat.NewDense(n, dim, slices.Concat(y...))), append(lengths, length)
 		}
-		return next, lengths, nil
+		return next, lengths
 	}
 	square := math.Pow(mat.Norm(mean, 2), 2) * float64(len(pre))
 	for ; out.Iterations < turns && out.Status != solve.Converged; out.Iterations++ {
-		slid, _ = try.Get2(step())
+		slid, _ = step()
 		before := square
 		square = math.Pow(mat.Norm(weightedMean(ones, slid), 2), 2) * float64(len(pre))
-		try.Do(rotate(mean))
+		rotate(mean)
 		mean = weightedMean(ones, slid)
 		mean.Scale(1/mat.Norm(mean, 2), mean)
 		if math.Abs(square-before) <= geomorphTolerance {
 			out.Status = solve.Converged
 		}
 	}
-	_, out.Left = try.Get2(step())
+	_, out.Left = step()
 	out.settle(shapes, pre, slid, total, mean, semilandmarks)
 	return out, nil
 }
@@ -101,7 +96,7 @@ func (out *SlidAlignment) settle(shapes []shape.Shape, pre []preshape, slid, tot
 	_, dim := mean.Dims()
 	shape := func(x *mat.Dense) [][]float64 { return slices.Collect(slices.Chunk(x.RawMatrix().Data, dim)) }
 	out.Mean, out.Reference = shape(mean), shape(mean)
-	bending := try.Get(bendingOf(out.Mean))
+	bending := bendingOf(out.Mean)
 	for i, x := range slid {
 		t := similarity(1/pre[i].size, total[i], pre[i].centre, make([]float64, dim))
 		s := slider{number: i, semilandmarks: semilandmarks}

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -84,10 +85,9 @@ func (d *Dataset) scaled(sizes []float64) bool {
 		}
 		floats.Add(mean, rows[i])
 	}
-	cosines := make([]float64, len(rows))
-	for i, row := range rows {
-		cosines[i] = math.Max(0, floats.Dot(row, mean)/(floats.Norm(row, 2)*floats.Norm(mean, 2)))
-	}
+	cosines := lists.Each(rows, func(row []float64) float64 {
+		return math.Max(0, floats.Dot(row, mean)/(floats.Norm(row, 2)*floats.Norm(mean, 2)))
+	})
 	return alike(1, cosines) || alike(-1, cosines)
 }
 
@@ -111,12 +111,8 @@ var unitFactors = []struct {
 
 // otherSizes finds the specimens of another unit: see Inspect.
 func otherSizes(d *Dataset) (findings []Finding) {
-	order := make([]int, len(d.Specimens))
-	sizes := make([]float64, len(order))
-	for i, s := range d.Specimens {
-		order[i], sizes[i] = i, quantile(radiiOf(s.Points), 0.5)
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	sizes := lists.Each(d.Specimens, func(s Specimen) float64 { return quantile(radiiOf(s.Points), 0.5) })
+	order := rising(sizes)
 	var usual []float64 // of the largest group
 	for from := 0; from < len(order); {
 		to := from + 1
@@ -124,10 +120,7 @@ func otherSizes(d *Dataset) (findings []Finding) {
 			to++
 		}
 		if to-from > len(usual) {
-			usual = nil
-			for _, i := range order[from:to] {
-				usual = append(usual, sizes[i])
-			}
+			usual = lists.Pick(sizes, order[from:to])
 		}
 		from = to
 	}

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/landmarks/morpho/supplement"
@@ -28,10 +29,7 @@ type alignment struct {
 
 // aligned describes the alignment of a data set.
 func aligned(d *morpho.Dataset, a *morpho.Alignment) alignment {
-	var sizes []float64
-	for _, s := range d.Specimens {
-		sizes = append(sizes, morpho.CentroidSize(s.Points))
-	}
+	sizes := lists.Each(d.Shapes(), func(x shape.Shape) float64 { return morpho.CentroidSize(x) })
 	return alignment{d.Names(), a.Status.String(), a.Iterations, a.RMS, a.Mean, a.Distances, sizes}
 }
 
@@ -49,10 +47,7 @@ func components() *cobra.Command {
 			model := try.Get(shapestats.Fit(d))
 			found := try.Get(model.Components())
 			if format == "json" {
-				var axes []shape.Shape
-				for _, axis := range found.Axes {
-					axes = append(axes, model.Shape(axis))
-				}
+				axes := lists.Each(found.Axes, model.Shape)
 				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(struct {
 					Specimens []string      `json:"specimens"`
 					Shares    []float64     `json:"shares"` // [k], of the variance

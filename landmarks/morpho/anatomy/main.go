@@ -22,6 +22,7 @@ import (
 	"anatomy/geom/try"
 	"anatomy/geom/watch"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
@@ -280,10 +281,7 @@ func inspect() *cobra.Command {
 					about.Columns = append(about.Columns, "group")
 				}
 				for _, f := range found.Findings {
-					var landmarks []string
-					for _, l := range f.Landmarks {
-						landmarks = append(landmarks, d.Landmark(l))
-					}
+					landmarks := lists.Each(f.Landmarks, d.Landmark)
 					about.Findings = append(about.Findings, finding{f.Specimen, landmarks, f.String(), f.Options})
 				}
 				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(about))
@@ -346,7 +344,7 @@ func align() *cobra.Command {
 			}
 			a := try.Get(morpho.Procrustes(d.Shapes(), options...))
 			if a.Status != solve.Converged {
-				try.Do(fmt.Errorf("the alignment: %s", a.Status))
+				try.Fail("the alignment: %s", a.Status)
 			}
 			if format == "json" {
 				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(aligned(d, a)))

@@ -46,7 +46,7 @@ func readMorphologika(in *source) {
 			}
 			point, err := in.coordinates(landmark, counts["dimensions"])
 			if err != nil {
-				try.Do(fmt.Errorf("specimen %d of %d, %w", individual+1, n, err))
+				try.Fail("specimen %d of %d, %w", individual+1, n, err)
 			}
 			points = append(points, point)
 		default:

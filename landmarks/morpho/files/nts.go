@@ -163,7 +163,7 @@ func (t *ntsWords) point(h ntsHeader, row, column int) []float64 {
 		}
 		v, err := t.coordinate(t.next(where))
 		if err != nil {
-			try.Do(fmt.Errorf("%s = %w", where(), err))
+			try.Fail("%s = %w", where(), err)
 		}
 		if point[c] = v; v == h.code {
 			point[c] = math.NaN()

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -24,10 +25,7 @@ type pointRow struct {
 
 // pointOf reads the cells of a row; false if they are not those of a landmark.
 func pointOf(row Row) (p pointRow, ok bool) {
-	cells := slices.Clone(row.Cells)
-	for i := range cells {
-		cells[i] = row.Field(i)
-	}
+	cells := lists.Make(len(row.Cells), row.Field)
 	for len(cells) > 0 && cells[len(cells)-1] == "" {
 		cells = cells[:len(cells)-1]
 	}

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -67,11 +68,8 @@ func (v rValue) text(i int) string {
 }
 
 // dims are the extents of an array, and dimnames the names along them.
-func (v rValue) dims() (extents []int) {
-	for _, n := range v.attr["dim"].numbers {
-		extents = append(extents, int(n))
-	}
-	return extents
+func (v rValue) dims() []int {
+	return lists.Each(v.attr["dim"].numbers, func(n float64) int { return int(n) })
 }
 
 func (v rValue) dimnames(axis int) []string {
@@ -407,11 +405,7 @@ func (v rValue) table() []Row {
 	}
 	rows := []Row{{header, 1}}
 	for i := range columns[len(columns)-1].size() {
-		row := Row{make([]string, len(columns)), i + 2}
-		for c, column := range columns {
-			row.Cells[c] = column.text(i)
-		}
-		rows = append(rows, row)
+		rows = append(rows, Row{lists.Each(columns, func(column rValue) string { return column.text(i) }), i + 2})
 	}
 	return rows
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -219,10 +220,7 @@ func (t *table) specimens() {
 					"specimen %s is in group %s here and in %s in line %d", text.Clip(s.Name), text.Clip(row.Field(t.columns.group)), text.Clip(s.Group), first.Line)
 			}
 			for l, columns := range t.points {
-				words := make([]string, len(columns))
-				for c, column := range columns {
-					words[c] = row.Field(column)
-				}
+				words := lists.Each(columns, row.Field)
 				if !t.wide {
 					if l = g.numbers[j]; l < 0 {
 						l = j
@@ -230,7 +228,7 @@ func (t *table) specimens() {
 				}
 				point, err := t.point(l, words...)
 				if err != nil {
-					try.Do(fmt.Errorf("specimen %s, %w", text.Clip(s.Name), err))
+					try.Fail("specimen %s, %w", text.Clip(s.Name), err)
 				}
 				s.Points = append(s.Points, point)
 			}
@@ -269,10 +267,7 @@ func (t *table) order() {
 		if g.before != nil && len(g.rows) != len(g.before.rows) {
 			twice(g.rows[0], g.numbers[0], g.before.rows[0].Line)
 		}
-		sorted := make([]int, len(g.rows))
-		for j := range sorted {
-			sorted[j] = j
-		}
+		sorted := lists.Range(len(g.rows))
 		slices.SortStableFunc(sorted, func(a, b int) int { return g.numbers[a] - g.numbers[b] })
 		points := make([][]float64, len(sorted))
 		for l, j := range sorted {
@@ -331,10 +326,7 @@ func (d *Data) writeTable(w *bufio.Writer, comma rune) {
 		}
 		for l, p := range s.Points {
 			record := append(slices.Clip(begin), called(l))
-			for _, v := range p {
-				record = append(record, format(v))
-			}
-			out.Write(record)
+			out.Write(append(record, lists.Each(p, format)...))
 		}
 	}
 	out.Flush()

@@ -138,7 +138,7 @@ func (in *source) tpsRecords() (records []*tpsRecord) {
 func (in *source) announced(key, value string, what func(i int) string, each func(i int)) {
 	count, err := text.Count("points", value)
 	if err != nil {
-		try.Do(fmt.Errorf("%s= announces %w", key, err))
+		try.Fail("%s= announces %w", key, err)
 	}
 	from := in.line
 	for i := range count {

@@ -1,6 +1,7 @@
 package shapestats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -79,7 +81,8 @@ func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (_
 		floats.AddScaled(row, mean-s, slope)
 		free.Specimens[i].Points = out.Common.Shape(row)
 	}
-	left, err := principal(rest)
+	var left *Components
+	err = try.Run(func() { left = principal(rest) })
 	try.FailIf(err != nil, "the shapes vary along one line, and nothing is left beside their change with size")
 	out.ResidualComponent, out.Share = left.Scores[0], left.Shares[0]
 	return out, nil
@@ -101,22 +104,11 @@ func (a *Allometry) slope() []float64 {
 // Predict returns the shape [n][d] that the slope of a group predicts at a centroid size, and its score, on the axis of Scores. Without groups the
 // argument group is ignored. Errors are those of Model.Predict.
 func (a *Allometry) Predict(group string, size float64) (_ shape.Shape, score float64, err error) {
-	solve.NotNil(a)
-	m := a.Common
-	if a.Slopes != nil {
-		m = a.Slopes
-	}
-	predicted, err := m.Predict(map[string]string{"group": group, morpho.LogSize: fmt.Sprint(math.Log(size))})
-	if err != nil {
-		return nil, 0, err
-	}
-	slope := a.slope()
-	centre := make([]float64, len(slope))
-	for i := range m.Fitted {
-		floats.AddScaled(centre, 1/float64(len(m.Fitted)), m.Fitted[i])
-		floats.AddScaled(centre, 1/float64(len(m.Fitted)), m.Residuals[i])
-	}
-	row := predicted.Flat()
-	floats.Sub(row, centre)
+	defer try.Catch(&err)
+	m := cmp.Or(solve.NotNil(a).Slopes, a.Common)
+	predicted := try.Get(m.Predict(map[string]string{"group": group, morpho.LogSize: fmt.Sprint(math.Log(size))}))
+	row, slope := predicted.Flat(), a.slope()
+	floats.Sub(row, lists.Mean(m.Fitted))
+	floats.Sub(row, lists.Mean(m.Residuals))
 	return predicted, floats.Dot(row, slope) / floats.Norm(slope, 2), nil
 }

@@ -2,13 +2,13 @@ package shapestats
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 )
@@ -39,15 +39,13 @@ type Formula struct {
 // 1 for the mean. A name in another case stands for the only column of that name.
 //
 // It is an error if a column is not there, with those that are, or if there are more terms than specimens.
-func Parse(model string, d *morpho.Dataset) (*Formula, error) {
-	if len(model) > longest {
-		return nil, fmt.Errorf("the model %s has %d letters, and %d are the most", text.Clip(model), len(model), longest)
-	}
+func Parse(model string, d *morpho.Dataset) (_ *Formula, err error) {
+	defer try.Named(&err, "the model %s", text.Clip(model))
+	try.FailIf(len(model) > longest, "it has %d letters, and %d are the most", len(model), longest)
 	p := &parser{data: d, names: append(d.Covariates(), "group"), terms: map[string]linear.Term{}, asked: map[string]string{}}
 	if left, right, is := strings.Cut(model, "~"); is && !slices.ContainsFunc(p.names, func(name string) bool { return strings.Contains(name, "~") }) {
-		if slices.Contains(p.names, strings.TrimSpace(left)) {
-			return nil, fmt.Errorf("the model %s: shapes are explained, and not a column: write shape ~ %s", text.Clip(model), strings.TrimSpace(right))
-		}
+		try.FailIf(slices.Contains(p.names, strings.TrimSpace(left)), "shapes are explained, and not a column: write shape ~ %s",
+			strings.TrimSpace(right))
 		model = strings.TrimSpace(right)
 	}
 	p.words = words(model, p.names)
@@ -61,9 +59,7 @@ func Parse(model string, d *morpho.Dataset) (*Formula, error) {
 	} else if len(p.words) > 1 && p.words[0] == "1" && p.words[1] == "+" {
 		p.words = p.words[2:]
 	}
-	if err := p.sum(); err != nil {
-		return nil, fmt.Errorf("the model %s: %w", text.Clip(model), err)
-	}
+	p.sum()
 	slices.SortStableFunc(p.order, func(a, b product) int { return len(a.names) - len(b.names) })
 	out := &Formula{Model: model, Factors: p.factors, Numbers: p.numbers, Doubts: p.doubts}
 	for _, t := range p.order {
@@ -100,10 +96,7 @@ type parser struct {
 
 // words parts a line into names, signs and numbers. What stands between backquotes is a name that begins with one, and so is the longest of some columns.
 func words(line string, columns []string) (out []string) {
-	known := make([][]rune, len(columns))
-	for i, column := range columns {
-		known[i] = []rune(column)
-	}
+	known := lists.Each(columns, func(column string) []rune { return []rune(column) })
 	begins := func(rest []rune) (n int) {
 		for _, c := range known {
 			same := func(a []rune) bool { // in any case where a name could not be read without
@@ -151,12 +144,8 @@ func (p *parser) next(words ...string) bool {
 }
 
 // sum reads terms and puts them in their order.
-func (p *parser) sum() (err error) {
-	defer try.Catch(&err)
-	if len(p.words) == 0 {
-		return nil
-	}
-	for {
+func (p *parser) sum() {
+	for len(p.words) > 0 {
 		all := p.crossed()
 		if p.next("over") {
 			over := p.interaction()
@@ -170,11 +159,8 @@ func (p *parser) sum() (err error) {
 				p.bound(len(p.order))
 			}
 		}
-		if len(p.words) == 0 {
-			return nil
-		}
-		if !p.next("+") {
-			return fmt.Errorf("%s stands where + should: write size + sex*site", text.Clip(strings.TrimPrefix(p.words[0], "`")))
+		if len(p.words) > 0 && !p.next("+") {
+			try.Fail("%s stands where + should: write size + sex*site", text.Clip(strings.TrimPrefix(p.words[0], "`")))
 		}
 	}
 }
@@ -311,10 +297,7 @@ func (p *parser) take(term linear.Term, list *[]string) {
 }
 
 func (p *parser) term(names []string) linear.Term {
-	var all []linear.Term
-	for _, name := range names {
-		all = append(all, p.terms[name])
-	}
+	all := lists.Each(names, func(name string) linear.Term { return p.terms[name] })
 	if len(all) == 1 {
 		return all[0]
 	}

@@ -14,6 +14,8 @@ import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -95,10 +97,9 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 		return func(d *linear.Draw) ([]float64, error) { return []float64{x.correlation(y.permuted(d))}, nil }
 	}, func(r []float64) { numbers, hyperbolic = append(numbers, r[0]), append(hyperbolic, math.Atanh(r[0])) }))
 	out.Test, out.Effect, out.fisher = tests[0], linear.NewEffect(normalised(numbers)), linear.NewEffect(hyperbolic)
-	var left []float64
-	for i := range a {
-		left = append(left, math.Atanh(x.without(i, what == linear.Order).correlation(y.without(i, what == linear.Order))))
-	}
+	left := lists.Make(len(a), func(i int) float64 {
+		return math.Atanh(x.without(i, what == linear.Order).correlation(y.without(i, what == linear.Order)))
+	})
 	n := float64(len(left))
 	out.StandardError = stat.StdDev(left, nil) * (n - 1) / math.Sqrt(n)
 	return out
@@ -107,17 +108,10 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 // normalised returns 1 + (x^λ − 1)/λ of positive numbers, divided by their geometric mean, with the λ in [−5, 5] that makes them most like normal
 // numbers: that of the smallest variance, whose logarithm is convex in λ (G. Box and D. Cox, J. R. Statist. Soc. B 26, 1964).
 func normalised(numbers []float64) []float64 {
-	logs := make([]float64, len(numbers))
-	for i, x := range numbers {
-		logs[i] = math.Log(x)
-	}
+	logs := lists.Each(numbers, math.Log)
 	floats.AddConst(-stat.Mean(logs, nil), logs)
 	power := func(lambda float64) []float64 {
-		out := make([]float64, len(logs))
-		for i, v := range logs {
-			out[i] = 1 + math.Expm1(lambda*v)/lambda
-		}
-		return out
+		return lists.Each(logs, func(v float64) float64 { return 1 + math.Expm1(lambda*v)/lambda })
 	}
 	low, high := -5., 5.
 	for high-low > 1e-6 {
@@ -145,12 +139,9 @@ func newBlock(rows [][]float64, centre bool) *block {
 	largest := 0.0
 	for i, row := range rows {
 		try.FailIf(len(row) != columns, "specimen %d has %d numbers, the first one %d", i, len(row), columns)
-		for c, v := range row {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				try.Fail("number %d of specimen %d is %g", c, i, v)
-			}
-			largest = math.Max(largest, math.Abs(v))
-		}
+		c, bad := lists.NotFinite(row)
+		try.FailIf(bad, "number %d of specimen %d is %g", c, i, row[c])
+		largest = math.Max(largest, floats.Norm(row, math.Inf(1)))
 		b.centred.SetRow(i, row)
 	}
 	for c := 0; centre && c < columns; c++ {
@@ -192,10 +183,7 @@ func (b *block) correlation(other *block) float64 {
 	columns := other.reduced.RawMatrix().Cols
 	squares := mat.NewSymDense(columns, nil)
 	squares.SymOuterK(1, s.T())
-	var eigen mat.EigenSym
-	eigen.Factorize(squares, true)
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
+	_, vectors, _ := dense.Eigen(squares)
 	v := vectors.ColView(columns - 1) // of the largest
 	var axis, left, right mat.VecDense
 	axis.MulVec(&s, v)
@@ -293,10 +281,8 @@ func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, 
 	out.measure(contrasts, linear.OrderAndSigns, p)
 	for part := range rows {
 		for k, axis := range out.Axes[part] {
-			out.Scores[part][k] = nil
-			for _, row := range rows[part] {
-				out.Scores[part][k] = append(out.Scores[part][k], floats.Dot(row, axis)-floats.Dot(roots[part], axis))
-			}
+			root := floats.Dot(roots[part], axis)
+			out.Scores[part][k] = lists.Each(rows[part], func(row []float64) float64 { return floats.Dot(row, axis) - root })
 		}
 	}
 	return out, nil
@@ -320,11 +306,7 @@ func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]fl
 		try.FailIf(len(of) < 3, "a part has %d landmarks, want at least 3", len(of))
 		some := &morpho.Dataset{Name: d.Name}
 		for _, s := range d.Specimens {
-			piece := morpho.Specimen{Name: s.Name}
-			for _, i := range of {
-				piece.Points = append(piece.Points, s.Points[i])
-			}
-			some.Specimens = append(some.Specimens, piece)
+			some.Specimens = append(some.Specimens, morpho.Specimen{Name: s.Name, Points: lists.Pick(s.Points, of)})
 		}
 		var err error
 		rows[part], out.Means[part], err = some.TangentShapes()

@@ -1,7 +1,6 @@
 package shapestats
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -66,19 +66,12 @@ func separation(what string, d *morpho.Dataset, p linear.Permutations, component
 	defer try.Named(&err, "%s of %s", what, d.Name)
 	mean := try.Get(Fit(d))
 	c := try.Get(mean.Components())
-	groups := make([]string, len(d.Specimens))
-	for i, s := range d.Specimens {
-		groups[i] = s.Group
-	}
+	groups := lists.Each(d.Specimens, func(s morpho.Specimen) string { return s.Group })
 	r := components(c, len(groups)-len(d.Groups()))
 	out := try.Get(separate(what, c.Scores[:r], groups, whiten, p))
 	out.Mean = mean.Mean
 	for k, axis := range out.Axes {
-		shape := make([]float64, len(c.Axes[0]))
-		for j, v := range axis {
-			floats.AddScaled(shape, v, c.Axes[j])
-		}
-		out.Axes[k] = shape
+		out.Axes[k] = lists.Combine(axis, c.Axes[:r])
 	}
 	return out, nil
 }
@@ -127,10 +120,7 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 		out.Axes, out.Scores = append(out.Axes, mat.Col(nil, k, whole.change)), append(out.Scores, make([]float64, n))
 		out.CrossValidated = append(out.CrossValidated, make([]float64, n))
 	}
-	out.Confusion = make([][]int, g)
-	for k := range out.Confusion {
-		out.Confusion[k] = make([]int, g)
-	}
+	out.Confusion = lists.Make(g, func(int) []int { return make([]int, g) })
 	for i, k := range s.of {
 		score := whole.score(s.z.RowView(i))
 		if whole.nearest(score) == k {
@@ -152,7 +142,7 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 
 	rows := s.z
 	if whiten { // by the covariance of all: the sum of squares between groups is Pillai's trace then
-		rows = try.Get(standardise(s.z))
+		rows = standardise(s.z)
 	}
 	table := try.Get(oneWay(rows, groups, p))
 	out.Test = linear.Test{P: table.Rows[0].P, Permutations: table.Permutations}
@@ -162,23 +152,18 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 // oneWay is the analysis of variance of rows in groups.
 func oneWay(rows *mat.Dense, groups []string, p linear.Permutations) (_ *linear.ANOVA, err error) {
 	defer try.Catch(&err)
-	y := make([][]float64, len(groups))
-	for i := range y {
-		y[i] = rows.RawRowView(i)
-	}
+	y := lists.Make(len(groups), rows.RawRowView)
 	design := try.Get(linear.NewDesign(len(y), nil, nil, linear.Factor("group", groups...)))
 	return try.Get(design.Fit(y)).ANOVA(p)
 }
 
 // standardise turns and scales columns such that their products are 1 with themselves and 0 with each other.
-func standardise(z *mat.Dense) (*mat.Dense, error) {
+func standardise(z *mat.Dense) *mat.Dense {
 	var svd mat.SVD
-	if !svd.Factorize(z, mat.SVDThin) {
-		return nil, errors.New("the singular values were not found")
-	}
+	try.FailIf(!svd.Factorize(z, mat.SVDThin), "the singular values were not found")
 	var u mat.Dense
 	svd.UTo(&u)
-	return &u, nil
+	return &u
 }
 
 // means are those of groups, [G, r].

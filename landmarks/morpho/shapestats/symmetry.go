@@ -9,6 +9,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -122,10 +123,7 @@ func withMirrorImages(d *morpho.Dataset, pairs [][2]int) *morpho.Dataset {
 	try.FailIf(len(pairs) == 0,
 		"no pairs of landmarks: give at least one pair of a left and a right landmark; landmarks on the midline alone have no sides")
 	n := len(d.Specimens[0].Points)
-	partner, seen := make([]int, n), make([]bool, n)
-	for i := range partner {
-		partner[i] = i
-	}
+	partner, seen := lists.Range(n), make([]bool, n)
 	for _, p := range pairs {
 		for k, i := range p {
 			try.FailIf(i < 0 || i >= n, "pair %d has the landmark %d, want 0 to %d", p, i, n-1)

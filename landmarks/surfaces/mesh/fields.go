@@ -15,6 +15,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
@@ -27,11 +28,7 @@ type Field struct {
 
 // Scalars makes a field of numbers.
 func Scalars(name string, values []float64) Field {
-	f := Field{Name: name}
-	for _, v := range values {
-		f.Values = append(f.Values, []float64{v})
-	}
-	return f
+	return Field{name, lists.Each(values, func(v float64) []float64 { return []float64{v} })}
 }
 
 func (f Field) check(points int) error {
@@ -39,13 +36,11 @@ func (f Field) check(points int) error {
 		return text.Advise("give a value for each point", "the field %q has %d values for %d points", f.Name, len(f.Values), points)
 	}
 	for i, row := range f.Values {
-		if len(row) != len(f.Values[0]) || len(row) < 1 || len(row) > 3 {
-			return text.Advise("give 1 to 3 numbers in each, as many in all", "value %d of the field %q has %d numbers, value 0 %d; want 1 to 3, as many of each", i, f.Name, len(row), len(f.Values[0]))
-		}
-		for _, v := range row {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return text.Advise("write a number, or leave the field out", "value %d of the field %q is %g", i, f.Name, v)
-			}
+		if k, bad := lists.NotFinite(row); len(row) != len(f.Values[0]) || len(row) < 1 || len(row) > 3 {
+			return text.Advise("give 1 to 3 numbers in each, as many in all",
+				"value %d of the field %q has %d numbers, value 0 %d; want 1 to 3, as many of each", i, f.Name, len(row), len(f.Values[0]))
+		} else if bad {
+			return text.Advise("write a number, or leave the field out", "value %d of the field %q is %g", i, f.Name, row[k])
 		}
 	}
 	return nil
@@ -67,10 +62,7 @@ func WritePoints(path string, points [][]float64, fields ...Field) (err error) {
 	text.RefuseIf(len(points) == 0, "give at least one point", "%s: no points", path)
 	try.Do(try.Name((Field{"points", points}).check(len(points)), "%s", path))
 	text.RefuseIf(len(points[0]) < 2, "give 2 or 3", "%s: points of 1 coordinate", path)
-	cells := make([][]int, len(points))
-	for i := range cells {
-		cells[i] = []int{i}
-	}
+	cells := lists.Make(len(points), func(i int) []int { return []int{i} })
 	return replace.File(path, func(w io.Writer) error {
 		return try.Run(func() {
 			out := bufio.NewWriter(w)
@@ -90,7 +82,8 @@ func ReadFields(path string) (points [][]float64, cells [][]int, fields []Field,
 	vtpPath(path)
 	f := try.Get(input.Open(path))
 	defer f.Close()
-	b, fields := parseVTP(f, path, true)
+	b := &builder{}
+	fields = parseVTP(text.NewReader(f, path), b, true)
 	if cells = b.triangles; cells == nil {
 		cells = b.edges
 	}

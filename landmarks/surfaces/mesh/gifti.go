@@ -27,15 +27,14 @@ type giftiArray struct {
 // readGIfTI reads the surface of a GIfTI file (.surf.gii of FreeSurfer, the Human Connectome Project, Workbench): its pointset and its
 // triangles, as text, base64 or compressed base64. Coordinates are those of the file, in mm with x to the right, y to the front
 // and z up (RAS); its CoordinateSystemTransformMatrix is not applied. Files of values on a surface (.shape.gii, .func.gii) hold none.
-func readGIfTI(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	all, f := wholeFile(r, name)
+func readGIfTI(in *text.Reader, b *builder) {
+	f, name := &numbers{Reader: in}, in.File
+	b.in = f
 	var doc struct {
 		XMLName xml.Name     `xml:"GIFTI"`
 		Arrays  []giftiArray `xml:"DataArray"`
 	}
-	try.Do(markup.Parse(all, name, &doc, f.budget))
-	b := builder{in: f}
+	try.Do(markup.Parse(f.whole(), name, &doc, in.Budget))
 	seen := map[string]bool{}
 	for i := range doc.Arrays {
 		a := &doc.Arrays[i]
@@ -54,7 +53,6 @@ func readGIfTI(r io.Reader, name string) (_ *Mesh, err error) {
 	}
 	text.RefuseIf(!seen["NIFTI_INTENT_POINTSET"], "give the file of the surface, such as .surf.gii",
 		"%s: no NIFTI_INTENT_POINTSET: the file holds values on a surface, not the surface", name)
-	return b.mesh(name), nil
 }
 
 // giftiRows returns the rows of three numbers of an array.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"anatomy/geom/try"
 	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
@@ -32,16 +31,12 @@ func (e *plyElement) property(names ...string) int {
 }
 
 // readPLY reads the vertices and the faces or edges of a PLY file (Turk 1994), ascii or binary of either byte order.
-func readPLY(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	in := text.NewReader(r, name)
+func readPLY(in *text.Reader, b *builder) {
 	order, elements := plyHeader(in)
 	in.Binary = order != nil
-	b := builder{in: in}
 	for i := range elements {
-		plyRead(in, order, &elements[i], &b)
+		plyRead(in, order, &elements[i], b)
 	}
-	return b.mesh(name), nil
 }
 
 // plyHeader returns the byte order, nil for ascii, and the elements.

@@ -15,9 +15,7 @@ import (
 
 // readVTK reads a legacy VTK file of PolyData (versions 1 to 5.1), ASCII or BINARY: its points with the polygons, triangle
 // strips or lines.
-func readVTK(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	in := text.NewReader(r, name)
+func readVTK(in *text.Reader, b *builder) {
 	head, err := in.Line()
 	in.RefuseIf(err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version"), again,
 		"not a legacy VTK file: it begins with %s", text.Clip(head))
@@ -33,11 +31,10 @@ func readVTK(r io.Reader, name string) (_ *Mesh, err error) {
 	default:
 		in.Refuse(again, "%s where ASCII or BINARY belongs", text.Clip(kind))
 	}
-	b := builder{in: in}
 	for {
 		word, err := in.Word()
 		if err == io.EOF {
-			return b.mesh(name), nil
+			return
 		}
 		in.Need(err, "a section")
 		switch section := strings.ToUpper(word); section {
@@ -46,9 +43,9 @@ func readVTK(r io.Reader, name string) (_ *Mesh, err error) {
 			in.RefuseIf(err != nil || strings.ToUpper(set) != "POLYDATA", "save the surface as PolyData", "DATASET %s, want POLYDATA",
 				text.Clip(set))
 		case "POINTS":
-			v.points(&b)
+			v.points(b)
 		case "VERTICES", "POLYGONS", "LINES", "TRIANGLE_STRIPS":
-			v.cells(section, &b)
+			v.cells(section, b)
 		case "METADATA": // lasts to a blank line
 			first := true // which is the rest of this one
 			for line := range in.Lines() {
@@ -60,7 +57,7 @@ func readVTK(r io.Reader, name string) (_ *Mesh, err error) {
 		case "FIELD":
 			v.field()
 		case "POINT_DATA", "CELL_DATA": // the geometry is over
-			return b.mesh(name), nil
+			return
 		default:
 			in.Refuse(again, "%s is no section of PolyData", text.Clip(word))
 		}
@@ -84,9 +81,7 @@ func (v *vtkReader) count(what string) int { return v.Count(what, v.word("the nu
 
 func (v *vtkReader) kind() (t numberType) {
 	word := v.word("a type")
-	if err := try.Run(func() { t = typeCalled(word, "vtktype") }); err != nil {
-		try.Do(v.Errorf("%w", err))
-	}
+	v.here(try.Run(func() { t = typeCalled(word, "vtktype") }))
 	return t
 }
 
@@ -158,9 +153,7 @@ func (v *vtkReader) cells(section string, b *builder) {
 			return
 		}
 		v.RefuseIf(arrays[0][0] != 0, again, "%s: the first offset is %d, not 0", section, arrays[0][0])
-		if err := splitCells(section, arrays[0][1:], arrays[1], b); err != nil {
-			try.Do(v.Errorf("%w", err))
-		}
+		v.here(try.Run(func() { splitCells(section, arrays[0][1:], arrays[1], b) }))
 		return
 	}
 	flat := vtkArray(v, section, size, numberTypes["int"], vertexNumber)
@@ -185,26 +178,28 @@ func vtkArray[T any](v *vtkReader, what string, n int, t numberType, convert fun
 		}
 		out = append(out, y)
 	})
-	if wrong != nil {
-		try.Do(v.Errorf("%w", wrong))
-	}
+	v.here(wrong)
 	return out
 }
 
+// here ends the read by an error at the current line or byte.
+func (v *vtkReader) here(err error) {
+	if err != nil {
+		try.Do(v.Errorf("%w", err))
+	}
+}
+
 // splitCells cuts the vertex numbers at the ends of the cells.
-func splitCells(section string, ends, connectivity []int, b *builder) error {
+func splitCells(section string, ends, connectivity []int, b *builder) {
 	from := 0
 	for i, to := range ends {
 		if to < from || to > len(connectivity) {
-			return text.Advise(again, "%s: cell %d ends at %d of %d vertex numbers and begins at %d", section, i, to, len(connectivity), from)
+			text.Refuse(again, "%s: cell %d ends at %d of %d vertex numbers and begins at %d", section, i, to, len(connectivity), from)
 		}
 		addCell(section, connectivity[from:to], b)
 		from = to
 	}
-	if from != len(connectivity) {
-		return text.Advise(again, "%s: %d vertex numbers after the last cell", section, len(connectivity)-from)
-	}
-	return nil
+	text.RefuseIf(from != len(connectivity), again, "%s: %d vertex numbers after the last cell", section, len(connectivity)-from)
 }
 
 func addCell(section string, cell []int, b *builder) {

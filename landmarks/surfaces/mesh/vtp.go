@@ -63,16 +63,13 @@ type vtpDocument struct {
 
 // readVTP reads an XML VTK file of PolyData: ascii, inline base64, appended as base64 or raw, uncompressed or by
 // vtkZLibDataCompressor, of either byte order. Several pieces become one mesh.
-func readVTP(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	b, _ := parseVTP(r, name, false)
-	return b.mesh(name), nil
-}
+func readVTP(in *text.Reader, b *builder) { parseVTP(in, b, false) }
 
 // parseVTP reads points and cells, and on request the data of points.
-func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
-	all, within := wholeFile(r, name)
-	f := &vtpFile{numbers: within}
+func parseVTP(in *text.Reader, b *builder, withFields bool) (fields []Field) {
+	f, name := &vtpFile{numbers: &numbers{Reader: in}}, in.File
+	all := f.whole()
+	b.in = f
 	// Raw appended data are no XML: the parser gets what stands before them.
 	xmlPart := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
@@ -89,7 +86,7 @@ func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 		text.Refuse(again, "%s: the file ends within its appended data", name)
 	}
 	var doc vtpDocument
-	try.Do(markup.Parse(xmlPart, name, &doc, f.budget))
+	try.Do(markup.Parse(xmlPart, name, &doc, in.Budget))
 	text.RefuseIf(doc.Type != "PolyData", "save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	try.Do(try.Name(try.Run(func() { f.order = byteOrder("byte_order", doc.ByteOrder) }), "%s", name))
 	f.header = numberTypes[map[string]string{"": "uint32", "UInt32": "uint32", "UInt64": "uint64"}[doc.HeaderType]]
@@ -100,19 +97,17 @@ func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 	case f.compressed && doc.Compressor != "vtkZLibDataCompressor":
 		text.Refuse("save the file with it or uncompressed", "%s: compressor %s: only vtkZLibDataCompressor is read", name, text.Clip(doc.Compressor))
 	}
-	b := builder{in: f}
-	var fields []Field
 	for i := range doc.Pieces {
 		err := try.Run(func() {
 			before := len(b.vertices)
-			f.piece(&doc.Pieces[i], &b)
+			f.piece(&doc.Pieces[i], b)
 			if withFields && len(b.vertices) > before {
 				f.fields(&doc.Pieces[i], before, len(b.vertices), &fields)
 			}
 		})
 		try.Do(try.Name(err, "%s: piece %d", name, i))
 	}
-	return &b, fields
+	return fields
 }
 
 // fields reads the data of a piece's points, which become vertices from before to after. Every piece with points has the same.
@@ -175,7 +170,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) {
 			}
 			arrays[a.Name] = array(f, a, section.name+": "+a.Name, vertexNumber)
 		}
-		try.Do(splitCells(section.name, arrays["offsets"], arrays["connectivity"], &own))
+		splitCells(section.name, arrays["offsets"], arrays["connectivity"], &own)
 	}
 	before := len(b.vertices)
 	for len(x) > 0 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -146,9 +145,8 @@ var unsupported = map[string]string{
 // templates, and searches for nothing. Meshes of subjects may then be missing.
 // ReadParallelTransport reads a study of that model type.
 func readDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
-	if err := try.Run(func() { s = parseDeformetrica(model, dataSet, optimization) }); err != nil {
-		return nil, err
-	}
+	defer try.Catch(&err)
+	s = parseDeformetrica(model, dataSet, optimization)
 	return s, s.Validate()
 }
 
@@ -248,10 +246,9 @@ func (s *Study) space(top, flow, options *settings) {
 	} else if file != "" {
 		s.Controls = readPoints(beside(top.file, file), dimension)
 	} else {
-		var err error
-		if s.Controls, err = Grid(mesh.Vertices(s.Template), top.number(width, "initial-cp-spacing")); err != nil {
-			try.Fail("%s: initial-cp-spacing: %w", top.file, err)
-		}
+		controls, err := Grid(mesh.Vertices(s.Template), top.number(width, "initial-cp-spacing"))
+		try.Do(try.Name(err, "%s: initial-cp-spacing", top.file))
+		s.Controls = controls
 	}
 	top.first("initial-cp-spacing")
 	if v := top.number(float64(dimension), "dimension"); v != float64(dimension) {
@@ -339,9 +336,7 @@ func (s *Study) template(e *settings, id, name string) *mesh.Mesh {
 		s.note("%s: no estimated template: the initial one is taken, and meshes in figures are deformed from it", cmp.Or(name, "the object"))
 	}
 	m := try.Get(mesh.Read(path))
-	if err := s.clean(file, m); err != nil {
-		try.Fail("%s: %w", e.file, err)
-	}
+	try.Do(try.Name(s.clean(file, m), "%s", e.file))
 	return m
 }
 
@@ -446,36 +441,6 @@ func readPoints(path string, d int, header ...float64) [][]float64 {
 	}
 	try.FailIf(len(points) == 0, "%s: no control points", path)
 	return points
-}
-
-// maxGrid bounds a grid of control points: the matrix of their kernel has maxGrid² numbers.
-const maxGrid = 20000
-
-// Grid returns the points [n][D] of a regular grid in the middle of the box of points, at the distance spacing from each other. It is an error if
-// the spacing is not positive, or if the grid has more than 20,000 points.
-func Grid(points [][]float64, spacing float64) ([][]float64, error) {
-	if !(spacing > 0) || math.IsInf(spacing, 1) {
-		return nil, fmt.Errorf("a spacing of %g, want a positive number", spacing)
-	}
-	grid := [][]float64{{}}
-	for axis := range points[0] {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, x := range points {
-			low, high = min(low, x[axis]), max(high, x[axis])
-		}
-		steps := math.Floor((high - low) / spacing)
-		if (steps+1)*float64(len(grid)) > maxGrid {
-			return nil, fmt.Errorf("a grid of spacing %g has more than %d points", spacing, maxGrid)
-		}
-		var next [][]float64
-		for _, x := range grid {
-			for k := range int(steps) + 1 {
-				next = append(next, append(slices.Clone(x), low+(high-low-spacing*steps)/2+spacing*float64(k)))
-			}
-		}
-		grid = next
-	}
-	return grid, nil
 }
 
 // resultFile matches the results of a finished atlas: those of Deformetrica 3, such as Atlas_Momentas.txt, and 4, such as

@@ -23,8 +23,7 @@ func (s *Study) ReadCovariates(path string) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.columns = columns
-	s.Notes = append(s.Notes, columns.Notes...)
+	s.columns, s.Notes = columns, append(s.Notes, columns.Notes...)
 	return s, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
@@ -159,9 +160,8 @@ func (s *Study) doubtful(p *population.Placement) (out []population.PlacementFai
 
 // still is no motion.
 func still(d int) *population.Aligned {
-	a := &population.Aligned{Scale: 1, Centre: make([]float64, d), Shift: make([]float64, d)}
+	a := &population.Aligned{Scale: 1, Centre: make([]float64, d), Shift: make([]float64, d), Rotation: lists.Zeros(d, d)}
 	for i := range d {
-		a.Rotation = append(a.Rotation, make([]float64, d))
 		a.Rotation[i][i] = 1
 	}
 	return a
@@ -181,17 +181,9 @@ func (s *Study) move(i int, a *population.Aligned) {
 		s.motions = map[int]*population.Aligned{}
 	}
 	s.motions[i] = a
-	var moved []*mesh.Mesh
-	for _, m := range s.Subjects[i] {
-		moved = append(moved, m.Map(a.Move))
-	}
-	s.Subjects[i] = moved
-	if s.Landmarks != nil && s.Landmarks[i] != nil {
-		moved := make([][]float64, len(s.Landmarks[i]))
-		for l, x := range s.Landmarks[i] {
-			moved[l] = a.Move(x)
-		}
-		s.Landmarks[i] = moved
+	s.Subjects[i] = lists.Each(s.Subjects[i], func(m *mesh.Mesh) *mesh.Mesh { return m.Map(a.Move) })
+	if s.Landmarks != nil {
+		s.Landmarks[i] = lists.Each(s.Landmarks[i], a.Move)
 	}
 }
 

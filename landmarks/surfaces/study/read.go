@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
@@ -80,29 +81,21 @@ func (s *Study) readSubject(subject string) {
 		text.RefuseIf(objects[id] != nil, "rename one", "%s: two meshes of the name %s", folder, text.Clip(id))
 		objects[id] = meshes[i]
 	}
-	var first []string
-	for _, o := range s.Model.Objects {
-		first = append(first, o.ID)
-	}
+	first := lists.Each(s.Model.Objects, func(o population.Object) string { return o.ID })
 	ids := slices.Sorted(maps.Keys(objects))
 	if len(ids) == 1 && len(first) < 2 {
 		ids, objects = []string{""}, map[string]*mesh.Mesh{"": meshes[0]}
 	}
 	if first == nil {
 		first = ids
-		for _, id := range ids {
-			s.Model.Objects = append(s.Model.Objects, population.Object{ID: id})
-		}
+		s.Model.Objects = lists.Each(ids, func(id string) population.Object { return population.Object{ID: id} })
 	}
 	if !slices.Equal(ids, first) {
 		s.leave(subject, text.Advise("give all subjects the same", "%s: the subject %s has the objects %s, %s has %s",
 			s.folder, subject, strings.Join(ids, ", "), s.Names[0], strings.Join(first, ", ")))
 		return
 	}
-	var shape []*mesh.Mesh
-	for _, id := range ids {
-		shape = append(shape, objects[id])
-	}
+	shape := lists.Each(ids, func(id string) *mesh.Mesh { return objects[id] })
 	s.Names, s.Subjects = append(s.Names, subject), append(s.Subjects, shape)
 }
 

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/internal/text"
@@ -134,11 +135,7 @@ func (s *Study) useFastSums(objects []population.Object, o int, points ...geom.S
 // chooseDeformations chooses the sums of the norms, the first template, control points and deformations.
 func (s *Study) chooseDeformations(deformation float64) {
 	for o := range s.Model.Objects {
-		var points []geom.Shape
-		for _, shape := range s.Subjects {
-			points = append(points, shape[o].Vertices)
-		}
-		s.useFastSums(s.Model.Objects, o, points...)
+		s.useFastSums(s.Model.Objects, o, lists.Each(s.Subjects, func(shape []*mesh.Mesh) geom.Shape { return shape[o].Vertices })...)
 	}
 	s.Model, s.Controls = s.deformations(s.Model.Objects, deformation)
 	s.Template = s.Subjects[0]
@@ -168,6 +165,33 @@ func (s *Study) deformations(objects []population.Object, deformation float64) (
 	}
 	space := landmarks.New(len(controls), len(vertices[0]), kernels.Gaussian(width), geom.Integrator(ode.Heun, 5))
 	return population.Model{Objects: objects, Space: space, Save: s.Save}, controls
+}
+
+// maxGrid bounds a grid of control points: the matrix of their kernel has maxGrid² numbers.
+const maxGrid = 20000
+
+// Grid returns the points [n][D] of a regular grid in the middle of the box of points, at the distance spacing from each other. It is an error if
+// the spacing is not positive, or if the grid has more than 20,000 points.
+func Grid(points [][]float64, spacing float64) (_ [][]float64, err error) {
+	defer try.Catch(&err)
+	try.FailIf(!(spacing > 0) || math.IsInf(spacing, 1), "a spacing of %g, want a positive number", spacing)
+	grid := [][]float64{{}}
+	for axis := range points[0] {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, x := range points {
+			low, high = min(low, x[axis]), max(high, x[axis])
+		}
+		steps := math.Floor((high - low) / spacing)
+		try.FailIf((steps+1)*float64(len(grid)) > maxGrid, "a grid of spacing %g has more than %d points", spacing, maxGrid)
+		var next [][]float64
+		for _, x := range grid {
+			for k := range int(steps) + 1 {
+				next = append(next, append(slices.Clone(x), low+(high-low-spacing*steps)/2+spacing*float64(k)))
+			}
+		}
+		grid = next
+	}
+	return grid, nil
 }
 
 // thinned returns the subjects with about so many cells, and objects for them with norms of a share of the size, and a noise.
