@@ -187,7 +187,8 @@ func (d *Dataset) Without(names ...string) *Dataset {
 }
 
 // WithoutLandmarks returns the data set without the landmarks of these numbers, which count from 0. The other landmarks keep their
-// names and numbers as Labels, and Notes lists those left out. The coordinates are shared with d. It panics if a specimen has no such landmark.
+// names and numbers as Labels. Links and Sliders that use a landmark left out are dropped, and so are Curves; Notes lists the landmarks. The coordinates
+// are shared with d. It panics if a specimen has no such landmark.
 func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 	if len(landmarks) == 0 {
 		return d

@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
@@ -72,10 +73,8 @@ func told(notes []string) {
 }
 
 // objectsOf are the names of the objects of a study. Two that would have one file are refused.
-func objectsOf(s *study.Study) (names []string) {
-	for _, o := range s.Model.Objects {
-		names = append(names, o.ID)
-	}
+func objectsOf(s *study.Study) []string {
+	names := lists.Each(s.Model.Objects, func(o population.Object) string { return o.ID })
 	templates(names)
 	return names
 }

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/stats"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/internal/replace"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -134,10 +135,7 @@ func bootstrap(c *command) func() {
 		}
 		s.compute(c, func(i int) result {
 			random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
-			drawn := make([]geom.Shape, len(s.shapes))
-			for j := range drawn {
-				drawn[j] = s.shapes[random.IntN(len(s.shapes))]
-			}
+			drawn := lists.Make(len(s.shapes), func(int) geom.Shape { return s.shapes[random.IntN(len(s.shapes))] })
 			m, err := stats.FrechetMean(s.space, drawn, options...)
 			try.Do(try.Name(err, "sample %d", i))
 			return result{Status: m.Status.String(), Residual: m.Residual, Mean: m.Point, Variance: m.Variance}

@@ -43,7 +43,8 @@ func (s *Separation) String() string {
 }
 
 // CanonicalVariates returns the axes along which the groups of a data set differ most, relative to the standard deviation within groups (linear
-// discriminants); scores have the variance 1 within groups. The test compares Pillai's trace.
+// discriminants): each axis a maximises aᵀBa/aᵀWa, with the matrices of sums of squares B between and W within groups, among those that are
+// uncorrelated within groups with the axes before it. Scores have the variance 1 within groups. The test compares Pillai's trace, tr(B(B + W)⁻¹).
 //
 // The covariance within groups is that of the first principal components of all specimens: those with 95 % of the variance, but at most a third
 // of the number of specimens minus that of groups, because a covariance of more numbers cannot be estimated. Scores of specimens that took part in

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/viz"
@@ -52,10 +53,8 @@ func (a *analysis) surfaces() *Figure {
 	for k := range 2 {
 		for end, score := range a.ends(k) {
 			warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, a.along(k, score)))
-			vertices, moved := warp(surface.Vertices), make([]float64, len(surface.Vertices))
-			for i, x := range vertices {
-				moved[i] = floats.Distance(x, surface.Vertices[i], 2)
-			}
+			vertices := warp(surface.Vertices)
+			moved := lists.Make(len(vertices), func(i int) float64 { return floats.Distance(vertices[i], surface.Vertices[i], 2) })
 			figures = append(figures, viz.Fig(viz.Mesh(vertices, surface.Triangles()).ColorBy("displacement (centroid sizes)", moved...)).
 				Pose(surface.Vertices).Camera(-90, 0).NoAxes().Title(fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])))
 		}

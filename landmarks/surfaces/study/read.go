@@ -207,15 +207,12 @@ const otherUnit = "%s is %s times as large as the median of the subjects: it has
 
 // ratios returns how many times as large as their median the shapes are that are chosen of the subjects.
 func (s *Study) ratios(chosen func(shape []*mesh.Mesh) []*mesh.Mesh) []float64 {
-	sizes := make([]float64, len(s.Subjects))
-	for i, shape := range s.Subjects {
-		_, _, sizes[i] = mesh.Moments(chosen(shape))
-	}
+	sizes := lists.Each(s.Subjects, func(shape []*mesh.Mesh) float64 {
+		_, _, size := mesh.Moments(chosen(shape))
+		return size
+	})
 	median := slices.Sorted(slices.Values(sizes))[len(sizes)/2]
-	for i := range sizes {
-		sizes[i] /= median
-	}
-	return sizes
+	return lists.Each(sizes, func(size float64) float64 { return size / median })
 }
 
 // ratiosOf is ratios of the meshes of an object.
@@ -234,13 +231,10 @@ func times(ratio float64) string {
 // clean repairs a mesh and notes what was done.
 func (s *Study) clean(name string, m *mesh.Mesh) error {
 	done, err := m.Clean()
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if done != (mesh.Cleaning{}) {
+	if done != (mesh.Cleaning{}) { // as after an error
 		s.note("%s: %s", name, done)
 	}
-	return nil
+	return try.Name(err, "%s", name)
 }
 
 const unusedLandmarks = "landmarks of meshes, which an atlas does not use"

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
@@ -176,9 +177,8 @@ func readTransport(model string) *ParallelTransport {
 
 // gaussianField returns the vectors Σ_j exp(−|x − c_j|²/w²) p_j at points x.
 func gaussianField(w float64, c, p, at [][]float64) [][]float64 {
-	out := make([][]float64, len(at))
+	out := lists.Zeros(len(at), len(at[0]))
 	for i, x := range at {
-		out[i] = make([]float64, len(x))
 		for j := range c {
 			floats.AddScaled(out[i], math.Exp(-math.Pow(floats.Distance(x, c[j], 2)/w, 2)), p[j])
 		}
