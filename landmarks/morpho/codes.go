@@ -131,10 +131,7 @@ func (d *Dataset) Coded() (found []Finding) {
 			}
 		}
 		slices.Sort(landmarks)
-		verb := "is"
-		if len(landmarks) > 1 {
-			verb = "are"
-		}
+		verb := []string{"is", "are"}[min(len(landmarks)-1, 1)]
 		point := strings.NewReplacer("[", "(", "]", ")", " ", ", ", "-", "−").Replace(key)
 		found = append(found, Finding{Specimen: text.Listed(names), All: names, Index: -1, Fault: Coded, Landmarks: landmarks, Severity: float64(len(names)),
 			About:  fmt.Sprintf("%s %s at %s", d.Called(landmarks...), verb, point),

@@ -232,10 +232,7 @@ func (d *Dataset) Distinct(names ...string) *Dataset {
 	where := "every specimen"
 	if len(names) > 0 {
 		where = text.Listed(names)
-		shapes = nil
-		for _, name := range names {
-			shapes = append(shapes, d.Shape(name))
-		}
+		shapes = lists.Each(names, d.Shape)
 	}
 	out := *d
 	var second []int

@@ -61,21 +61,14 @@ func (d *Dataset) String() string {
 		about += ", closed outlines"
 	}
 	if groups := d.Groups(); len(groups) > 1 {
-		var words []string
 		count := map[string]int{}
 		for _, s := range d.Specimens {
 			count[s.Group]++
 		}
-		for _, g := range groups {
-			words = append(words, fmt.Sprintf("%s (%d)", clipped(g), count[g]))
-		}
-		about += "; groups " + text.Listed(words)
+		about += "; groups " + text.Listed(lists.Each(groups, func(g string) string { return fmt.Sprintf("%s (%d)", clipped(g), count[g]) }))
 	}
 	if names := d.Covariates(); len(names) > 0 {
-		for i := range names {
-			names[i] = clipped(names[i])
-		}
-		about += "; covariates " + text.Listed(names)
+		about += "; covariates " + text.Listed(lists.Each(names, clipped))
 	}
 	return about
 }

@@ -3,28 +3,24 @@ package morpho
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/pointset"
 )
 
 // NearestSpacing returns the mean distance from a landmark to the one nearest to it: the natural length for the width of a
 // kernel where the landmarks follow no curve, as MeanSpacing is where they do. Points are [n][d], n ≥ 2.
 func NearestSpacing(points [][]float64) float64 {
-	sum := 0.0
-	for i, p := range points {
+	return lists.Sum(len(points), func(i int) float64 {
 		nearest := math.Inf(1)
 		for j, q := range points {
-			if i == j {
-				continue
+			if i != j {
+				nearest = min(nearest, floats.Distance(points[i], q, 2))
 			}
-			square := 0.0
-			for c := range p {
-				square += (p[c] - q[c]) * (p[c] - q[c])
-			}
-			nearest = math.Min(nearest, square)
 		}
-		sum += math.Sqrt(nearest)
-	}
-	return sum / float64(len(points))
+		return nearest
+	}) / float64(len(points))
 }
 
 // Spread returns the numbers of n of the points, spread evenly over them: each is the point farthest from those before it and from others

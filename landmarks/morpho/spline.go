@@ -63,9 +63,8 @@ func newSpline(knots [][]float64) (*spline, error) {
 	if !(size > 0) {
 		return nil, errSpline
 	}
-	s := &spline{toUnit: Similarity{Scale: 1 / size, Rotation: lists.Zeros(d, d), Translation: shape.Shape(knots).Centroid()}}
+	s := &spline{toUnit: Similarity{1 / size, identity(d), shape.Shape(knots).Centroid()}}
 	for c := range d {
-		s.toUnit.Rotation[c][c] = 1
 		s.toUnit.Translation[c] /= -size
 	}
 	knots = s.toUnit.Apply(knots)

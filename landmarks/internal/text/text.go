@@ -139,14 +139,6 @@ func (in *Reader) Advise(do, format string, args ...any) error {
 	return in.Errorf("%w", Advise(do, format, args...))
 }
 
-// Broken returns the error of a failed read: what was to be read there.
-func (in *Reader) Broken(err error, what string, args ...any) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return in.Advise("the file may have been cut off: save it again", "the file ends where %s belongs", fmt.Sprintf(what, args...))
-	}
-	return in.Errorf("%w", err)
-}
-
 // Refuse ends the read by an Advice at the current line or byte: see package try.
 func (in *Reader) Refuse(do, format string, args ...any) { try.Do(in.Advise(do, format, args...)) }
 
@@ -159,8 +151,10 @@ func (in *Reader) RefuseIf(bad bool, do, format string, args ...any) {
 
 // Need ends the read by the error of a failed read: what was to be read there.
 func (in *Reader) Need(err error, what string, args ...any) {
-	if err != nil {
-		try.Do(in.Broken(err, what, args...))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		in.Refuse("the file may have been cut off: save it again", "the file ends where %s belongs", fmt.Sprintf(what, args...))
+	} else if err != nil {
+		try.Do(in.Errorf("%w", err))
 	}
 }
 

@@ -82,13 +82,13 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 			break
 		}
 		out.Values, out.Shares = append(out.Values, s/degrees), append(out.Shares, s*s/squares)
-		left, right := x.axis(mat.Col(nil, k, &u)), y.axis(mat.Col(nil, k, &v))
+		left, right := applied(x.axes, mat.Col(nil, k, &u)), applied(y.axes, mat.Col(nil, k, &v))
 		if least, most := slices.Min(left), slices.Max(left); -least > most {
 			floats.Scale(-1, left)
 			floats.Scale(-1, right)
 		}
 		for i, axis := range [][]float64{left, right} {
-			out.Axes[i], out.Scores[i] = append(out.Axes[i], axis), append(out.Scores[i], blocks[i].scores(axis))
+			out.Axes[i], out.Scores[i] = append(out.Axes[i], axis), append(out.Scores[i], applied(blocks[i].centred, axis))
 		}
 	}
 	out.R = x.correlation(y)
@@ -229,16 +229,10 @@ func (b *block) without(i int, centre bool) *block {
 	return out
 }
 
-// axis takes a vector in the principal axes to the columns.
-func (b *block) axis(v []float64) []float64 {
+// applied is m v.
+func applied(m *mat.Dense, v []float64) []float64 {
 	var out mat.VecDense
-	out.MulVec(b.axes, mat.NewVecDense(len(v), v))
-	return out.RawVector().Data
-}
-
-func (b *block) scores(axis []float64) []float64 {
-	var out mat.VecDense
-	out.MulVec(b.centred, mat.NewVecDense(len(axis), axis))
+	out.MulVec(m, mat.NewVecDense(len(v), v))
 	return out.RawVector().Data
 }
 

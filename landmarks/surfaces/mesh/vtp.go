@@ -215,15 +215,18 @@ func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error))
 	default:
 		text.Refuse(again, "format %s is unknown", text.Clip(a.Format))
 	}
-	length, data := f.open(r)
+	blocks, length := f.blocks(r)
 	text.RefuseIf(length%t.size != 0, again, "%d bytes are not a number of %s", length, a.Type)
 	f.Spend(input.Numbers, length/t.size)
-	return appendNumbers(f.numbers, make([]T, 0, length/t.size), data, length, t, convert)
+	if blocks != nil {
+		r = unpacked(r, blocks)
+	}
+	return appendNumbers(f.numbers, make([]T, 0, length/t.size), r, length, t, convert)
 }
 
-// open returns the length of an array in bytes and its bytes: they follow their count or, compressed, the number of blocks, their
-// size, that of the last and the compressed size of each.
-func (f *vtpFile) open(r io.Reader) (length int, data io.Reader) {
+// blocks returns the length of an array in bytes, and its blocks if it is compressed. The bytes follow their count or, compressed, the number of
+// blocks, their size, that of the last and the compressed size of each.
+func (f *vtpFile) blocks(r io.Reader) (blocks []block, length int) {
 	size := func(what string, args ...any) int {
 		var b [8]byte
 		if _, err := io.ReadFull(r, b[:f.header.size]); err != nil {
@@ -235,9 +238,8 @@ func (f *vtpFile) open(r io.Reader) (length int, data io.Reader) {
 	}
 	n := size("the number of bytes or blocks")
 	if !f.compressed || n == 0 {
-		return n, r
+		return nil, n
 	}
-	u := &unpacker{packed: r}
 	blockSize, lastSize := size("the size of a block"), size("the size of the last block")
 	for i := range n {
 		s := size("the size of compressed block %d of %d", i, n)
@@ -245,50 +247,29 @@ func (f *vtpFile) open(r io.Reader) (length int, data io.Reader) {
 		if i == n-1 && lastSize > 0 {
 			plain = lastSize
 		}
-		u.blocks = append(u.blocks, block{s, plain})
+		blocks = append(blocks, block{s, plain})
 		if length += plain; length > 8*input.Numbers.Most() {
 			text.Refuse(again, "%d bytes are more than a file may hold", length)
 		}
 	}
-	return length, u
+	return blocks, length
 }
 
 // block is the size of one compressed block, packed and plain.
 type block struct{ packed, plain int }
 
-// unpacker reads the blocks of a compressed array one after another.
-type unpacker struct {
-	packed io.Reader
-	blocks []block
-	number int // of the block at hand
-	plain  io.Reader
-	left   int // bytes of it
-}
-
-func (u *unpacker) Read(p []byte) (int, error) {
-	for ; u.left == 0; u.number++ {
-		if u.number == len(u.blocks) {
-			return 0, io.EOF
+// unpacked are the plain bytes of blocks, one after another.
+func unpacked(r io.Reader, blocks []block) io.Reader {
+	all := new(bytes.Buffer)
+	for k, b := range blocks {
+		packed := try.Get(readBytes(r, b.packed, fmt.Sprintf("block %d", k)))
+		z, err := zlib.NewReader(bytes.NewReader(packed))
+		try.Do(try.Name(err, "block %d", k))
+		if n, err := io.CopyN(all, z, int64(b.plain)); err != nil {
+			try.Do(ended(err, "block %d, unpacked, lacks %d bytes", k, int64(b.plain)-n))
 		}
-		b := u.blocks[u.number]
-		packed, err := readBytes(u.packed, b.packed, fmt.Sprintf("block %d", u.number))
-		if err != nil {
-			return 0, err
-		}
-		if u.plain, err = zlib.NewReader(bytes.NewReader(packed)); err != nil {
-			return 0, fmt.Errorf("block %d: %w", u.number, err)
-		}
-		u.left = b.plain
 	}
-	n, err := u.plain.Read(p[:min(len(p), u.left)])
-	u.left -= n
-	if err == io.EOF && u.left == 0 {
-		err = nil
-	}
-	if err != nil {
-		err = ended(err, "block %d, unpacked, lacks %d bytes", u.number-1, u.left)
-	}
-	return n, err
+	return all
 }
 
 // writeVTP writes an XML VTK file of PolyData with compressed arrays behind it in base64. The vertices of a curve in the plane get z = 0. Fields become
