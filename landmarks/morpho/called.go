@@ -86,7 +86,8 @@ func (d *Dataset) ParseLink(link string) (from, to int, err error) {
 	second := strings.TrimLeft(rest, "-– \t")
 	to, after := d.takeLandmark(second, n)
 	if from < 0 || to < 0 || second == rest || after != "" {
-		return 0, 0, text.Advise(fmt.Sprintf("write two landmarks of %s to %s, as %[1]s-%[3]s", d.Landmark(0), d.Landmark(n-1), d.Landmark(1)), "it does not join two landmarks; %s", d.Counting())
+		return 0, 0, text.Advise(fmt.Sprintf("write two landmarks of %s to %s, as %[1]s-%[3]s", d.Landmark(0), d.Landmark(n-1), d.Landmark(1)),
+			"it does not join two landmarks; %s", d.Counting())
 	}
 	return from, to, nil
 }

@@ -43,8 +43,9 @@ func (d *Dataset) MissingAt(code float64) (*Dataset, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("leave the call out if none is missing; else give the code that the landmarks have now, after scaling",
-			"no landmark is at %g", code))
+		return nil, fmt.Errorf("%s: %w", d.Name,
+			text.Advise("leave the call out if none is missing; else give the code that the landmarks have now, after scaling",
+				"no landmark is at %g", code))
 	}
 	return out, nil
 }
@@ -133,9 +134,10 @@ func (d *Dataset) Coded() (found []Finding) {
 		slices.Sort(landmarks)
 		verb := []string{"is", "are"}[min(len(landmarks)-1, 1)]
 		point := strings.NewReplacer("[", "(", "]", ")", " ", ", ", "-", "−").Replace(key)
-		found = append(found, Finding{Specimen: text.Listed(names), All: names, Index: -1, Fault: Coded, Landmarks: landmarks, Severity: float64(len(names)),
-			About:  fmt.Sprintf("%s %s at %s", d.Called(landmarks...), verb, point),
-			advice: "taken for a code of missing landmarks, and not used (--measured takes such landmarks as they are)", places: at[key]})
+		found = append(found,
+			Finding{Specimen: text.Listed(names), All: names, Index: -1, Fault: Coded, Landmarks: landmarks, Severity: float64(len(names)),
+				About:  fmt.Sprintf("%s %s at %s", d.Called(landmarks...), verb, point),
+				advice: "taken for a code of missing landmarks, and not used (--measured takes such landmarks as they are)", places: at[key]})
 	}
 	return found
 }

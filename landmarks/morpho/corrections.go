@@ -83,7 +83,8 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 		}
 		out.note("left out: %s", text.Names(names))
 	}
-	for _, done := range [][2]string{{"mirrored", c.Mirror}, {"with two landmarks exchanged", c.Exchange}, {"converted from another unit", strings.TrimSpace(others)}} {
+	for _, done := range [][2]string{{"mirrored", c.Mirror}, {"with two landmarks exchanged", c.Exchange},
+		{"converted from another unit", strings.TrimSpace(others)}} {
 		if done[1] != "" {
 			out.note("%s: %s", done[0], done[1])
 		}
@@ -186,9 +187,9 @@ func (d *Dataset) Without(names ...string) *Dataset {
 	return d.where(func(s Specimen) bool { return !slices.Contains(names, s.Name) })
 }
 
-// WithoutLandmarks returns the data set without the landmarks of these numbers, which count from 0. The other landmarks keep their
-// names and numbers as Labels. Links and Sliders that use a landmark left out are dropped, and so are Curves; Notes lists the landmarks. The coordinates
-// are shared with d. It panics if a specimen has no such landmark.
+// WithoutLandmarks returns the data set without the landmarks of these numbers, which count from 0. The other landmarks keep their names and numbers
+// as Labels. Links and Sliders that use a landmark left out are dropped, and so are Curves; Notes lists the landmarks. The coordinates are shared
+// with d. It panics if a specimen has no such landmark.
 func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 	if len(landmarks) == 0 {
 		return d

@@ -13,7 +13,8 @@ import (
 	"anatomy/landmarks/morpho/files"
 )
 
-// Specimen is one shape of a Dataset, whose fields package files has: its Name and Group, its Points, n landmarks in 2 or 3 coordinates, and its Covariates.
+// Specimen is one shape of a Dataset, whose fields package files has: its Name and Group, its Points, n landmarks in 2 or 3 coordinates, and its
+// Covariates.
 type Specimen = files.Specimen
 
 // Dataset holds shapes whose landmarks correspond: landmark i of one specimen is landmark i of every other.
@@ -260,7 +261,8 @@ func (d *Dataset) allMissing(i int, points [][]float64) error {
 	if slices.ContainsFunc(points, func(p []float64) bool { return slices.ContainsFunc(p, func(v float64) bool { return !math.IsNaN(v) }) }) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i), text.Advise("see whether the columns are those of the coordinates, or leave it out", "all landmarks are missing"))
+	return fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i),
+		text.Advise("see whether the columns are those of the coordinates, or leave it out", "all landmarks are missing"))
 }
 
 // specimen calls specimen i in an error.

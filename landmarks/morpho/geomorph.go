@@ -15,19 +15,20 @@ import (
 
 const geomorphTolerance = 1e-4
 
-// ProcrustesSlidingGeomorph is sliding as the R package geomorph does it (gpagen of version 4.0.8, without approxBE), to compare with its results: towards the
-// mean of the shapes as they slide. The shapes are brought to size 1 and rotated to shape 0. Then, in turns, the semi-landmarks of each take one
-// step of Slide, the shapes are rotated to the mean, and the mean is computed anew, with size 1. It ends where N |mean|² before the rotation changes by no
-// more than 1e-4 from one turn to the next, which is the Status Converged, or after the given number of turns: nine in geomorph 4, and four in
-// versions before (its max.iter less one).
+// ProcrustesSlidingGeomorph is sliding as the R package geomorph does it (gpagen of version 4.0.8, without approxBE), to compare with its results:
+// towards the mean of the shapes as they slide. The shapes are brought to size 1 and rotated to shape 0. Then, in turns, the semi-landmarks of each
+// take one step of Slide, the shapes are rotated to the mean, and the mean is computed anew, with size 1. It ends where N |mean|² before the rotation
+// changes by no more than 1e-4 from one turn to the next, which is the Status Converged, or after the given number of turns: nine in geomorph 4, and
+// four in versions before (its max.iter less one).
 //
-// It differs from ProcrustesSliding in this: the mean moves, so that landmarks crowd from turn to turn where curves are long for their points; the turns
-// approach no limit, so that another number of them gives other shapes (Left says how far they would still slide); and sizes and places are no longer exactly
-// those at the start, since they are not brought back after a step: for sums of squares as geomorph has them compare Shapes as they are, whose sizes
-// are not 1 and whose centroids are not 0. Of surfaces geomorph takes other neighbours.
+// It differs from ProcrustesSliding in this: the mean moves, so that landmarks crowd from turn to turn where curves are long for their points; the
+// turns approach no limit, so that another number of them gives other shapes (Left says how far they would still slide); and sizes and places are no
+// longer exactly those at the start, since they are not brought back after a step: for sums of squares as geomorph has them compare Shapes as they
+// are, whose sizes are not 1 and whose centroids are not 0. Of surfaces geomorph takes other neighbours.
 //
 // The only option is Of. It has the errors of ProcrustesSliding, and is one if a semi-landmark has a Support, which geomorph does not know.
-func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, turns int, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
+func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, turns int,
+	opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
 	defer try.Named(&err, "procrustes with sliding as geomorph")
 	try.FailIf(turns < 1, "%d turns, want at least 1", turns)
 	whole := newSlider(shapes, semilandmarks, criterion, opts)

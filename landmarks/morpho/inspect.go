@@ -246,7 +246,8 @@ func (in *Inspection) far(distances, without, errors []float64) []Finding {
 		case about[i] != "" && ratios[i] > max(fence, farOff):
 			out[i] = Finding{About: about[i], Severity: ratios[i]}
 		case about[i] == "" && without[i] > max(in.fence, farOff*quantile(without, 0.5)):
-			out[i] = Finding{About: fmt.Sprintf("it is %.3f from the mean of the most typical half of the specimens; the median distance is %.3f", distances[i], in.median),
+			out[i] = Finding{About: fmt.Sprintf("it is %.3f from the mean of the most typical half of the specimens; the median distance is %.3f",
+				distances[i], in.median),
 				Severity: distances[i] / in.median}
 		}
 	}
@@ -289,9 +290,10 @@ func (in *Inspection) everywhere(pairs [][][2]int) map[[2]int]bool {
 			if len(names) < n {
 				where = fmt.Sprintf("%d of %d specimens", len(names), n)
 			}
-			in.Findings = append(in.Findings, Finding{Specimen: where, All: names, Index: -1, Fault: Coincident, Landmarks: []int{pair[1]}, Severity: float64(len(names)),
-				About: d.Called(pair[:]...) + " are in one place", Options: []Option{{"without-landmarks", d.Landmark(pair[1])}},
-				advice: "leave one of them out (%s), or deform with a mismatch; other analyses are not affected"})
+			in.Findings = append(in.Findings,
+				Finding{Specimen: where, All: names, Index: -1, Fault: Coincident, Landmarks: []int{pair[1]}, Severity: float64(len(names)),
+					About: d.Called(pair[:]...) + " are in one place", Options: []Option{{"without-landmarks", d.Landmark(pair[1])}},
+					advice: "leave one of them out (%s), or deform with a mismatch; other analyses are not affected"})
 		}
 	}
 	slices.SortFunc(in.Findings, func(a, b Finding) int { return a.Landmarks[0] - b.Landmarks[0] })
@@ -336,7 +338,8 @@ func (in *Inspection) coincident(i int, pairs [][2]int) {
 	for _, p := range pairs {
 		second, words, names = append(second, p[1]), append(words, in.Data.Called(p[:]...)+" are in one place"), append(names, in.Data.Landmark(p[1]))
 	}
-	in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: text.Listed(words)}, Option{"without-landmarks", strings.Join(names, ",")})
+	in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: text.Listed(words)},
+		Option{"without-landmarks", strings.Join(names, ",")})
 }
 
 // judge looks for the other faults of specimen i at its distance.
@@ -363,7 +366,8 @@ func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding)
 	if !d.Closed && !explained {
 		pairs := in.exchanged(x, swapped(in.aligned[i], in.Mean, in.usual, again))
 		for _, p := range pairs {
-			in.note(i, Finding{Fault: Swapped, Landmarks: p[:], Severity: distance / in.median, About: fmt.Sprintf("%s fit the others in each other's place", d.Called(p[:]...))},
+			in.note(i, Finding{Fault: Swapped, Landmarks: p[:], Severity: distance / in.median,
+				About: fmt.Sprintf("%s fit the others in each other's place", d.Called(p[:]...))},
 				Option{"exchange", fmt.Sprintf("%s=%s,%s", d.Specimens[i].Name, d.Landmark(p[0]), d.Landmark(p[1]))})
 		}
 		explained = len(pairs) > 0

@@ -116,7 +116,8 @@ type Alignment struct {
 
 // String says how many shapes are aligned and how far they lie from their mean.
 func (a *Alignment) String() string {
-	return fmt.Sprintf("%d shapes aligned, %.4g from their mean (root mean square), %s after %d iterations", len(a.Shapes), a.RMS, a.Status, a.Iterations)
+	return fmt.Sprintf("%d shapes aligned, %.4g from their mean (root mean square), %s after %d iterations", len(a.Shapes), a.RMS, a.Status,
+		a.Iterations)
 }
 
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
@@ -142,9 +143,9 @@ func Procrustes(shapes []shape.Shape, opts ...ProcrustesOption) (*Alignment, err
 	return procrustes(shapes, nil, shapeNumber, opts...)
 }
 
-// WeightedProcrustes is Procrustes with a weight for each shape in the sums that the mean minimises, in the Mean of the aligned shapes, and in RMS. For
-// specimens with errors E_i (see Dataset.SquaredErrors) about a mean from which shapes have the variance V, weights are 1/(V + E_i). It is an error
-// too if there are not as many weights as shapes, or one is not positive.
+// WeightedProcrustes is Procrustes with a weight for each shape in the sums that the mean minimises, in the Mean of the aligned shapes, and in RMS.
+// For specimens with errors E_i (see Dataset.SquaredErrors) about a mean from which shapes have the variance V, weights are 1/(V + E_i). It is an
+// error too if there are not as many weights as shapes, or one is not positive.
 func WeightedProcrustes(shapes []shape.Shape, weights []float64, opts ...ProcrustesOption) (_ *Alignment, err error) {
 	defer try.Named(&err, "procrustes")
 	try.FailIf(len(weights) != len(shapes), "%d weights for %d shapes", len(weights), len(shapes))
@@ -209,8 +210,10 @@ func procrustes(shapes []shape.Shape, importance []float64, what func(i int) str
 	return out, nil
 }
 
-// place sets the aligned shapes and their mean: of the rotated shapes z_i of size 1, the cosines of their distances from a mean of size 1, and their lengths s_i.
-func (out *Alignment) place(shapes []shape.Shape, pre []preshape, importance []float64, rotations, rotated []*mat.Dense, cosines, lengths []float64, mean *mat.Dense, keepSize bool) {
+// place sets the aligned shapes and their mean: of the rotated shapes z_i of size 1, the cosines of their distances from a mean of size 1, and their
+// lengths s_i.
+func (out *Alignment) place(shapes []shape.Shape, pre []preshape, importance []float64, rotations, rotated []*mat.Dense, cosines, lengths []float64,
+	mean *mat.Dense, keepSize bool) {
 	_, dim := mean.Dims()
 	squares, total := 0.0, 0.0
 	for i, w := range importance {

@@ -356,7 +356,8 @@ const (
 // The mean stays fixed during the sliding. If it moved with the shapes, nothing would hold it on the curves: landmarks would
 // crowd, and energies and distances would decrease without a limit. To slide towards the new mean once more, call the function
 // again with Slid. See P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, 2005.
-func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
+func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment,
+	err error) {
 	defer try.Named(&err, "procrustes with sliding")
 	whole := newSlider(shapes, semilandmarks, criterion, opts)
 	given := whole.onTheirSupports(shapes)
@@ -374,7 +375,8 @@ func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, crite
 		try.Do(try.Name(err, "%s", s.shape(i)))
 		off, err := s.off(slid, x)
 		try.Do(try.Name(err, "%s", s.shape(i)))
-		out.Slid, out.Left, out.Off, out.Crossed = append(out.Slid, slid), append(out.Left, left), append(out.Off, off), append(out.Crossed, s.crossed(slid, x))
+		out.Slid, out.Left, out.Off, out.Crossed = append(out.Slid, slid), append(out.Left, left), append(out.Off, off), append(out.Crossed,
+			s.crossed(slid, x))
 		longest = max(longest, steps)
 	}
 	out.Alignment = try.Get(Procrustes(out.Slid, opts...))

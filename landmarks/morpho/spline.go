@@ -18,10 +18,10 @@ import (
 var errSpline = text.Advise("leave out one of those that coincide, or the shape",
 	"they determine no thin-plate spline: two of them coincide, or all lie on a line or in a plane")
 
-// ThinPlateSpline returns the thin-plate spline that takes the landmarks of one shape to those of another, as a map of any points: smooth, but where the
-// difference is large it may fold, which a diffeomorphism does not. Both are [n][d], d = 2 or 3. Landmarks that coincide in both shapes, to
-// 1e-9 of their centroid sizes, count once. It is an error if the shapes differ in size, or if two landmarks coincide in the first alone, or
-// all of its landmarks lie on a line or in a plane.
+// ThinPlateSpline returns the thin-plate spline that takes the landmarks of one shape to those of another, as a map of any points: smooth, but where
+// the difference is large it may fold, which a diffeomorphism does not. Both are [n][d], d = 2 or 3. Landmarks that coincide in both shapes, to 1e-9
+// of their centroid sizes, count once. It is an error if the shapes differ in size, or if two landmarks coincide in the first alone, or all of its
+// landmarks lie on a line or in a plane.
 func ThinPlateSpline(from, to shape.Shape) (_ func(points shape.Shape) shape.Shape, err error) {
 	defer try.Named(&err, "thin-plate spline (shape 0 to shape 1)")
 	try.Get2(commonExtent([]shape.Shape{from, to}, shapeNumber))

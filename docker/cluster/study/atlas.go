@@ -32,7 +32,8 @@ type widths struct {
 }
 
 func (w *widths) flags(f *flag.FlagSet) {
-	f.Float64Var(&w.Deformation, "deformation", w.Deformation, "width of the deformations, in sizes of the first subject; of no effect on a study of Deformetrica")
+	f.Float64Var(&w.Deformation, "deformation", w.Deformation,
+		"width of the deformations, in sizes of the first subject; of no effect on a study of Deformetrica")
 	f.Float64Var(&w.Detail, "detail", w.Detail, "width in which shapes are compared, likewise")
 	f.BoolVar(&w.Similarity, "similarity", w.Similarity, "scale subjects to align them, likewise")
 }
@@ -252,7 +253,8 @@ func (s *start) study(data string) *study.Study {
 // rounds are those of a start. The caller closes them.
 func (s *start) rounds(data string) *population.Rounds {
 	cohort := s.study(data)
-	return try.Get(cohort.Model.Rounds(cohort.Template, cohort.Controls, cohort.Subjects, solve.Tolerance(s.Settings.Tolerance), solve.MaxIterations(s.Settings.Rounds)))
+	return try.Get(cohort.Model.Rounds(cohort.Template, cohort.Controls, cohort.Subjects, solve.Tolerance(s.Settings.Tolerance),
+		solve.MaxIterations(s.Settings.Rounds)))
 }
 
 // round reads a round, which must be of this start.

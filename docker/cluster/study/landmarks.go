@@ -114,7 +114,8 @@ func register(c *command) func() {
 			of := s.Specimens[i]
 			g, err := s.space.Log(s.template, s.shapes[i])
 			try.Do(try.Name(err, "subject %d (%s)", i, of.Name))
-			return result{Subject: of.Name, Group: of.Group, Status: g.Status.String(), Length: g.Length, Residual: g.Residual, Velocity: g.Velocity, Momentum: g.Momentum}
+			return result{Subject: of.Name, Group: of.Group, Status: g.Status.String(), Length: g.Length, Residual: g.Residual, Velocity: g.Velocity,
+				Momentum: g.Momentum}
 		})
 	}
 }
@@ -122,7 +123,8 @@ func register(c *command) func() {
 func bootstrap(c *command) func() {
 	var s sample
 	s.flags(c)
-	c.Float64Var(&s.Mismatch, "mismatch", 0, "noise of the landmarks as a share of their deformation in the large, a number without unit; 0: exact logarithms")
+	c.Float64Var(&s.Mismatch, "mismatch", 0,
+		"noise of the landmarks as a share of their deformation in the large, a number without unit; 0: exact logarithms")
 	c.IntVar(&s.Count, "samples", 1000, "how many")
 	c.Uint64Var(&s.Seed, "seed", 1, "of the random numbers")
 	return func() {

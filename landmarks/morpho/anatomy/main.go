@@ -89,7 +89,8 @@ func (a answer) String() string        { return a.Usual() }
 func (a answer) Type() string          { return strings.Replace(a.Kind, "switch", "bool", 1) } // which has no value in a list of flags
 
 // command gives a command so many arguments, and the flags of the questions of some steps. An error that ends run is a failure.
-func command(c *cobra.Command, args int, first, last supplement.Step, run func(c *cobra.Command, asked *supplement.Answers, args []string)) *cobra.Command {
+func command(c *cobra.Command, args int, first, last supplement.Step,
+	run func(c *cobra.Command, asked *supplement.Answers, args []string)) *cobra.Command {
 	answers := supplement.Usual()
 	c.Flags().SortFlags = false
 	for _, i := range supplement.Questions {
@@ -169,7 +170,8 @@ Morphologika, NPY, the text of MorphoJ (.morphoj.txt), and for 3D Slicer a file 
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	var large bool
-	root.PersistentFlags().BoolVar(&large, "large", false, "read files that are larger than usual, up to 16 GiB: they take up to four times their size of memory")
+	root.PersistentFlags().BoolVar(&large, "large", false,
+		"read files that are larger than usual, up to 16 GiB: they take up to four times their size of memory")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if large {
 			return os.Setenv(input.Large, "1")
@@ -285,7 +287,8 @@ func inspect() *cobra.Command {
 		}
 	})
 	c.Flags().Var(choice(&format, "text", "json"), "format", "text or json")
-	c.Flags().StringVar(&picture, "picture", "", "file that is written: a page with the specimens after alignment, which turn in space, such as heads.html")
+	c.Flags().StringVar(&picture, "picture", "",
+		"file that is written: a page with the specimens after alignment, which turn in space, such as heads.html")
 	return c
 }
 
@@ -393,4 +396,24 @@ func plot() *cobra.Command {
 	})
 	c.Flags().StringVar(&name, "figure", name, "name of the figure")
 	return c
+}
+
+// choiceValue is a flag with some values only.
+type choiceValue struct {
+	value   *string
+	allowed []string
+}
+
+func choice(value *string, allowed ...string) *choiceValue { return &choiceValue{value, allowed} }
+
+func (v *choiceValue) String() string { return *v.value }
+func (v *choiceValue) Type() string   { return "string" }
+func (v *choiceValue) Set(s string) error {
+	for _, a := range v.allowed {
+		if s == a {
+			*v.value = s
+			return nil
+		}
+	}
+	return fmt.Errorf("want %s", strings.Join(v.allowed, " or "))
 }

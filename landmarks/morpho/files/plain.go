@@ -125,7 +125,8 @@ func (t *plainTable) take(row Row, words string) {
 	case !ok:
 		refuse("write two or three coordinates in each line, behind a name or number or not", "%s is no landmark", text.Clip(words))
 	case len(t.below) > 0:
-		t.refuseAt(t.below[0].Line, "remove the line, or write its landmarks into a file of their own", "%s stands between landmarks", text.Clip(t.below[0].words()))
+		t.refuseAt(t.below[0].Line, "remove the line, or write its landmarks into a file of their own", "%s stands between landmarks",
+			text.Clip(t.below[0].words()))
 	case len(t.rows) > 0 && (len(point.values) != len(t.rows[0].values) || (point.label == "") != (t.rows[0].label == "")):
 		refuse("write the same number of cells in each line", "%s has other columns than line %d", text.Clip(words), t.rows[0].line)
 	}

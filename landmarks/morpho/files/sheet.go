@@ -306,8 +306,9 @@ func (s *sheet) withoutHeader() {
 		fail(s.first, "%w", notLandmarks(fmt.Sprintf("%s, no line names columns %s, and none has two numbers: this is no table of landmarks", by,
 			coordinates)))
 	case above.heads(table):
-		fail(above.Line, "%w", notLandmarks(fmt.Sprintf("the header %s names no columns %s", text.Clip(strings.TrimSpace(strings.Join(above.Cells, string(comma)))),
-			coordinates)))
+		fail(above.Line, "%w",
+			notLandmarks(fmt.Sprintf("the header %s names no columns %s", text.Clip(strings.TrimSpace(strings.Join(above.Cells, string(comma)))),
+				coordinates)))
 	}
 	fail(table.Line, "a table seems to begin here, with %d numbers in a row, but no line above it names columns %s", most, coordinates)
 }

@@ -29,7 +29,8 @@ type Allometry struct {
 	// Scores are the common allometric component, and with it the regression scores: how far a shape goes along the slope that all groups share (A.
 	// Drake and C. Klingenberg, Proc. R. Soc. B 275, 2008; P. Mitteroecker and others, J. Human Evolution 46, 2004).
 	Scores []float64
-	// ResidualComponent are the scores on the first principal component of the shapes less their part along that slope, and its share of what they vary.
+	// ResidualComponent are the scores on the first principal component of the shapes less their part along that slope, and its share of what they
+	// vary.
 	ResidualComponent []float64
 	Share             float64
 	// SizeFree are the shapes at the mean of the logarithm of size, by the common slope: data like others, which keep the differences between groups.

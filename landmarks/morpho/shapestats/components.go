@@ -38,11 +38,11 @@ func (c *Components) most(free int) int {
 	return max(1, k)
 }
 
-// PhylogeneticComponents returns the phylogenetic principal components of shapes on a tree whose leaves are the specimens (L. Revell, Size-correction and
-// principal components for interspecific comparative studies, Evolution 63, 2009): eigenvectors of the rates of evolution R = UᵀU/(N − 1) by Brownian
-// motion, with the phylogenetically independent contrasts U. Scores are those of the leaves in their order, seen from the estimate for the
-// root. They are correlated, and their variances are not the Shares, which are those of the trace of R. The shapes are aligned as for Fit. It has the errors
-// of OnTree and TangentShapes.
+// PhylogeneticComponents returns the phylogenetic principal components of shapes on a tree whose leaves are the specimens (L. Revell, Size-correction
+// and principal components for interspecific comparative studies, Evolution 63, 2009): eigenvectors of the rates of evolution R = UᵀU/(N − 1) by
+// Brownian motion, with the phylogenetically independent contrasts U. Scores are those of the leaves in their order, seen from the estimate for the
+// root. They are correlated, and their variances are not the Shares, which are those of the trace of R. The shapes are aligned as for Fit. It has the
+// errors of OnTree and TangentShapes.
 func PhylogeneticComponents(d *morpho.Dataset, t *tree.Tree) (_ *Components, err error) {
 	defer try.Named(&err, "phylogenetic principal components of %s", d.Name)
 	rows, _ := onTree(d, t)

@@ -28,12 +28,11 @@ type Formula struct {
 //	size + sex*population
 //	individual over individual:side + side over individual:side + individual:side
 //
-// A name is a column of the data set, "group" or "size". Names may have spaces and signs, as Age (years); between backquotes no sign in them is one of the
-// model. A column is a covariate or a factor as morpho.Dataset.Variable says; factor(year) and number(group)
-// make it one of them in the whole line. size is LogSize, unless the data set has a column
-// of that name. a:b is an interaction, a*b is a + b + a:b, and a/b, categories of b within those of a, is a + a:b. "over" names the term by
-// whose mean square a term is tested (linear.Term.Over). Terms stand in the order of the line, interactions of two behind all single ones, and
-// so on, each once. The empty line is the mean.
+// A name is a column of the data set, "group" or "size". Names may have spaces and signs, as Age (years); between backquotes no sign in them is one
+// of the model. A column is a covariate or a factor as morpho.Dataset.Variable says; factor(year) and number(group) make it one of them in the whole
+// line. size is LogSize, unless the data set has a column of that name. a:b is an interaction, a*b is a + b + a:b, and a/b, categories of b within
+// those of a, is a + a:b. "over" names the term by whose mean square a term is tested (linear.Term.Over). Terms stand in the order of the line,
+// interactions of two behind all single ones, and so on, each once. The empty line is the mean.
 //
 // A line may be one of R: shape ~ sex + log(Csize), where Csize is the centroid size and log(Csize) is size; as.factor(year), as.numeric(group);
 // 1 for the mean. A name in another case stands for the only column of that name.
@@ -94,7 +93,8 @@ type parser struct {
 	order            []product
 }
 
-// words parts a line into names, signs and numbers. What stands between backquotes is a name that begins with one, and so is the longest of some columns.
+// words parts a line into names, signs and numbers. What stands between backquotes is a name that begins with one, and so is the longest of some
+// columns.
 func words(line string, columns []string) (out []string) {
 	known := lists.Each(columns, func(column string) []rune { return []rune(column) })
 	begins := func(rest []rune) (n int) {

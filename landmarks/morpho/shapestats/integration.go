@@ -43,7 +43,8 @@ type PLS struct {
 
 // String says what covaries in one line.
 func (p *PLS) String() string {
-	return fmt.Sprintf("R %.4f, Z %.2f, %v; RV %.4f; the first pair of axes has %.1f %% of the squared covariance", p.R, p.Effect.Z(), p.Test, p.RV, 100*p.Shares[0])
+	return fmt.Sprintf("R %.4f, Z %.2f, %v; RV %.4f; the first pair of axes has %.1f %% of the squared covariance", p.R, p.Effect.Z(), p.Test, p.RV,
+		100*p.Shares[0])
 }
 
 // TwoBlockPLS finds how two blocks of numbers covary, whose rows a[i] and b[i] belong to specimen i: such as shapes and measurements of the
@@ -259,10 +260,11 @@ func MeasureIntegration(d *morpho.Dataset, landmarks []int, p linear.Permutation
 	return out, nil
 }
 
-// MeasureIntegrationOnTree is MeasureIntegration for species, the leaves of a tree: how the parts covary as they evolve by Brownian motion, by the contrasts of
-// the tree (D. Adams and R. Felice, PLoS ONE 9, 2014). The covariance is that of evolutionary rates, R is that of contrasts, and the scores are those of
-// the species, less that of the root. Exchangeable under the null hypothesis, that the parts evolve independently, are the contrasts of one part, with
-// either sign. It has the errors of MeasureIntegration and of morpho.Dataset.OnTree, and is one if two leaves are at distance 0.
+// MeasureIntegrationOnTree is MeasureIntegration for species, the leaves of a tree: how the parts covary as they evolve by Brownian motion, by the
+// contrasts of the tree (D. Adams and R. Felice, PLoS ONE 9, 2014). The covariance is that of evolutionary rates, R is that of contrasts, and the
+// scores are those of the species, less that of the root. Exchangeable under the null hypothesis, that the parts evolve independently, are the
+// contrasts of one part, with either sign. It has the errors of MeasureIntegration and of morpho.Dataset.OnTree, and is one if two leaves are at
+// distance 0.
 func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, p linear.Permutations) (_ *Integration, err error) {
 	defer try.Named(&err, "integration of %s on a tree", d.Name)
 	d = try.Get(d.OnTree(t))
@@ -322,8 +324,8 @@ func (g *Integration) At(part, pair int, score float64) shape.Shape {
 	return points(mean, len(g.Means[part][0]))
 }
 
-// Difference compares how strongly parts covary in two samples: z is by how much more the inverse hyperbolic tangent of the first R is above the mean of
-// its draws than that of the second, in standard errors of the difference, and p the two-sided p-value of z as a standard normal number.
+// Difference compares how strongly parts covary in two samples: z is by how much more the inverse hyperbolic tangent of the first R is above the mean
+// of its draws than that of the second, in standard errors of the difference, and p the two-sided p-value of z as a standard normal number.
 //
 // The standard error of each is the larger one of the deviation of its draws and the jackknife's: D. Adams and M. Collyer (Evolution 70, 2016) take
 // the first, which is that of parts that do not covary; of samples of 20 that covary alike and strongly it found 23 % to differ at 5 %.

@@ -13,10 +13,10 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// Model is a linear model of shapes, Y = X B + E. Row i of Y is the shape of specimen i in the tangent space of the mean: n·d coordinates, those of one
-// landmark after another. The embedded linear.Model has the Coefficients B, a row for each of Columns, and the Fitted and Residuals of each specimen, and
-// makes tables and tests: ANOVA, PairsOfMeans, PairsOfSlopes, Disparity, Trajectories. Sums of squares are in squared centroid sizes, and distances in
-// centroid sizes; of Forms both are in mean centroid sizes.
+// Model is a linear model of shapes, Y = X B + E. Row i of Y is the shape of specimen i in the tangent space of the mean: n·d coordinates, those of
+// one landmark after another. The embedded linear.Model has the Coefficients B, a row for each of Columns, and the Fitted and Residuals of each
+// specimen, and makes tables and tests: ANOVA, PairsOfMeans, PairsOfSlopes, Disparity, Trajectories. Sums of squares are in squared centroid sizes,
+// and distances in centroid sizes; of Forms both are in mean centroid sizes.
 type Model struct {
 	*linear.Model
 	Data *morpho.Dataset // the specimens in the order of the rows: on a tree, that of its leaves
@@ -31,14 +31,15 @@ type Model struct {
 // Factors and covariates are columns of the data set, "group" or LogSize, or they have values of their own in the order of the
 // specimens. Specimens are treated as independent, except for terms Over others; for species use FitOnTree.
 //
-// It is an error if landmarks are missing, if all shapes are the same or have no mean (morpho.Dataset.TangentShapes), if a column is not there or lacks
-// a value (linear.NewDesign), or if no degrees of freedom are left or the levels of the error of a term are not exchangeable (linear.Design.Fit).
+// It is an error if landmarks are missing, if all shapes are the same or have no mean (morpho.Dataset.TangentShapes), if a column is not there or
+// lacks a value (linear.NewDesign), or if no degrees of freedom are left or the levels of the error of a term are not exchangeable
+// (linear.Design.Fit).
 func Fit(d *morpho.Dataset, terms ...linear.Term) (*Model, error) { return fit(d, nil, terms) }
 
-// FitWithErrors is Fit for landmarks with errors: the morpho.ErrorColumn of the data says how large they are. Specimen i has the weight 1/(V + E_i), where
-// E_i is the variance that the errors of its landmarks add (morpho.Dataset.SquaredErrors) and V that of shapes about the model, which is estimated
-// (linear.FitWithErrors) and returned as between, in squared centroid sizes. It is an error if the data have no such column, or no number of a specimen
-// there; others are those of Fit.
+// FitWithErrors is Fit for landmarks with errors: the morpho.ErrorColumn of the data says how large they are. Specimen i has the weight 1/(V + E_i),
+// where E_i is the variance that the errors of its landmarks add (morpho.Dataset.SquaredErrors) and V that of shapes about the model, which is
+// estimated (linear.FitWithErrors) and returned as between, in squared centroid sizes. It is an error if the data have no such column, or no number
+// of a specimen there; others are those of Fit.
 func FitWithErrors(d *morpho.Dataset, terms ...linear.Term) (_ *Model, between float64, err error) {
 	defer try.Named(&err, "linear model of %s with errors", d.Name)
 	rows, mean := try.Get2(d.TangentShapes())

@@ -40,9 +40,9 @@ func (r *Modularity) String() string {
 // Modularity tests whether the residuals of the model covary less between modules, which are lists of all landmarks, than within. A model
 // without terms has the whole variation of the shapes; with a factor, that within its groups, and on a tree, that of contrasts.
 //
-// Small values of P say that the modules are more than neighbourhoods: CR is small beside that of the same pattern elsewhere on the shape. P is no less
-// than 1/(Turned.Permutations + 1), and few landmarks have few such patterns. CR itself grows as specimens get fewer, where modules covary less than
-// their landmarks: compare it between samples of one size.
+// Small values of P say that the modules are more than neighbourhoods: CR is small beside that of the same pattern elsewhere on the shape. P is no
+// less than 1/(Turned.Permutations + 1), and few landmarks have few such patterns. CR itself grows as specimens get fewer, where modules covary less
+// than their landmarks: compare it between samples of one size.
 //
 // It is an error if a landmark is in no module or in two, if a module has fewer than two landmarks, if there are fewer than two modules, or if
 // some do not covary at all.
@@ -52,10 +52,10 @@ func (r *Modularity) String() string {
 // Turned modules: the principal axes of the mean shape are brought to one length, the pattern is turned or mirrored at random, and each landmark is
 // taken into the module nearest to it that has room (as A. Alexander-Bloch et al., NeuroImage 178, 2018, turn maps of a sphere).
 //
-// Random landmarks alone are too weak a comparison. Landmarks that are close vary together in any smooth deformation, and what alignment takes away on
-// one side of a shape it adds on the other. Both make modules of neighbours stand out where there are none. Of samples of 30 ellipses of 24 landmarks
-// that vary smoothly, alike everywhere, 69 % had a Random.P of 5 % or less for two halves, and 96 % for an end. Where landmarks vary by themselves,
-// 17 % had it for an end. By P, halves of these ellipses were never modular.
+// Random landmarks alone are too weak a comparison. Landmarks that are close vary together in any smooth deformation, and what alignment takes away
+// on one side of a shape it adds on the other. Both make modules of neighbours stand out where there are none. Of samples of 30 ellipses of 24
+// landmarks that vary smoothly, alike everywhere, 69 % had a Random.P of 5 % or less for two halves, and 96 % for an end. Where landmarks vary by
+// themselves, 17 % had it for an end. By P, halves of these ellipses were never modular.
 func (m *Model) Modularity(modules [][]int, p linear.Permutations) (_ *Modularity, err error) {
 	solve.NotNil(m)
 	defer try.Named(&err, "modularity of %s", m.Data.Name)

@@ -23,11 +23,11 @@ type Separation struct {
 	Shares []float64   // [k], of the squared distances between the means of groups, falling
 	Axes   [][]float64 // [k][p], change of shape for a unit of the score
 	Scores [][]float64 // [k][N], of specimens that had a part in the axes: they show groups apart even where there are none
-	// CrossValidated has the scores of each specimen on axes that were found without it, turned to the Axes by the means of the groups. These are to be
-	// drawn beside the Scores.
+	// CrossValidated has the scores of each specimen on axes that were found without it, turned to the Axes by the means of the groups. These are to
+	// be drawn beside the Scores.
 	CrossValidated [][]float64
-	// Right and RightAgain are the shares of specimens whose own group has the nearest mean along the axes: of specimens that had no part in these, and of
-	// such that had. By chance alone it is 1 divided by the number of groups, or a little less.
+	// Right and RightAgain are the shares of specimens whose own group has the nearest mean along the axes: of specimens that had no part in these,
+	// and of such that had. By chance alone it is 1 divided by the number of groups, or a little less.
 	Right, RightAgain float64
 	Confusion         [][]int // [group][nearest group], of cross-validated specimens
 	Components        int     // how many principal components of the shapes were taken
@@ -63,7 +63,8 @@ func BetweenGroupComponents(d *morpho.Dataset, p linear.Permutations) (*Separati
 	return separation("between-group components", d, p, func(c *Components, free int) int { return len(c.Axes) }, false)
 }
 
-func separation(what string, d *morpho.Dataset, p linear.Permutations, components func(c *Components, free int) int, whiten bool) (_ *Separation, err error) {
+func separation(what string, d *morpho.Dataset, p linear.Permutations, components func(c *Components, free int) int, whiten bool) (_ *Separation,
+	err error) {
 	defer try.Named(&err, "%s of %s", what, d.Name)
 	mean := try.Get(Fit(d))
 	c := try.Get(mean.Components())
@@ -237,7 +238,8 @@ func (s *sorted) axes(without int) (_ *directions, err error) {
 	values := svd.Values(nil)
 	k, total := min(groups-1, r), floats.Dot(values, values)
 	try.FailIf(!(total > 0), "all groups have the same mean: look for copies of specimens")
-	out := &directions{centre: mat.NewVecDense(r, centre), axes: mat.DenseCopyOf(v.Slice(0, r, 0, k)), change: mat.DenseCopyOf(v.Slice(0, r, 0, k)), means: new(mat.Dense)}
+	out := &directions{centre: mat.NewVecDense(r, centre), axes: mat.DenseCopyOf(v.Slice(0, r, 0, k)), change: mat.DenseCopyOf(v.Slice(0, r, 0, k)),
+		means: new(mat.Dense)}
 	for _, value := range values[:k] {
 		out.shares = append(out.shares, value*value/total)
 	}

@@ -105,13 +105,14 @@ func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (_
 	}
 	// With the same |a_i| a larger mean leaves less around it: as a test, this is that of F.
 	sum := make([]float64, len(mean))
-	tests := try.Get(p.Test("directional asymmetry", len(individuals), linear.Signs, []float64{floats.Dot(directional, directional)}, func(d *linear.Draw) ([]float64, error) {
-		clear(sum)
-		for k, name := range individuals {
-			floats.AddScaled(sum, d.Sign[k]/float64(len(individuals)), sums[name])
-		}
-		return []float64{floats.Dot(sum, sum)}, nil
-	}))
+	tests := try.Get(p.Test("directional asymmetry", len(individuals), linear.Signs, []float64{floats.Dot(directional, directional)},
+		func(d *linear.Draw) ([]float64, error) {
+			clear(sum)
+			for k, name := range individuals {
+				floats.AddScaled(sum, d.Sign[k]/float64(len(individuals)), sums[name])
+			}
+			return []float64{floats.Dot(sum, sum)}, nil
+		}))
 	out.Test = tests[0]
 	return out, nil
 }

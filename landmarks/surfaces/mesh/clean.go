@@ -47,7 +47,8 @@ func (c Cleaning) String() string {
 	say(c.UnusedVertices, "removed %s", text.Counted(c.UnusedVertices, "unused vertices"))
 	say(c.TurnedCells, "turned %s round (%s of the size)", text.Counted(c.TurnedCells, "cells"), percent(c.Turned))
 	say(c.NonManifold, "more than two cells meet at %s, which stay", text.Counted(c.NonManifold, "places"))
-	say(c.Unoriented, "at %s no orientation of the cells agrees (they have %s of the size): varifolds need none", text.Counted(c.Unoriented, "places"), percent(c.Disagreeing))
+	say(c.Unoriented, "at %s no orientation of the cells agrees (they have %s of the size): varifolds need none", text.Counted(c.Unoriented, "places"),
+		percent(c.Disagreeing))
 	say(c.Pieces, "in %d pieces, of which the largest has %s of the size", c.Pieces, percent(c.Largest))
 	if parts == nil {
 		return "nothing to clean"

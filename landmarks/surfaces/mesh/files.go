@@ -36,7 +36,8 @@ func formatOf(path string) (*fileFormat, error) {
 			return &fileFormats[i], nil
 		}
 	}
-	return nil, text.Advise("save the mesh in one of these", "%s: the extension %q names no format of meshes; there are %s", path, extension, strings.Join(Extensions(), ", "))
+	return nil, text.Advise("save the mesh in one of these", "%s: the extension %q names no format of meshes; there are %s", path, extension,
+		strings.Join(Extensions(), ", "))
 }
 
 // Extensions are those of the files that Read reads.
@@ -169,7 +170,8 @@ func (b *builder) mesh(file string) *Mesh {
 	} else if n := len(b.edges); n > 0 && n < len(b.triangles) {
 		m.Notes = append(m.Notes, text.Counted(n, "edges")+" beside the triangles: passed over")
 	} else if n > 0 {
-		text.Refuse("save the triangles and the edges in two files", "%s: %d triangles and %d edges: a mesh is either a surface or a curve", file, len(b.triangles), len(b.edges))
+		text.Refuse("save the triangles and the edges in two files", "%s: %d triangles and %d edges: a mesh is either a surface or a curve", file,
+			len(b.triangles), len(b.edges))
 	}
 	m.dropNowhere()
 	try.Do(try.Name(m.wellFormed(), "%s", file))

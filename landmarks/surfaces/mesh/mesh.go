@@ -195,7 +195,8 @@ func (m *Mesh) Validate() (err error) {
 	text.RefuseIf(len(m.degenerate()) == len(m.Cells), again, "all %s are degenerate: they have no size", text.Counted(len(m.Cells), m.kind()))
 	if twice := m.duplicateCells(); len(twice) > 0 {
 		if share := m.share(twice); share > maxTwice {
-			return text.Advise("remove them by Mesh.Clean", "%s with %s of the size count twice, the first %s", text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
+			return text.Advise("remove them by Mesh.Clean", "%s with %s of the size count twice, the first %s",
+				text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
 		}
 	}
 	return nil

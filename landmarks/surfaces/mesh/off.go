@@ -32,7 +32,8 @@ func readOFF(in *text.Reader, b *builder) {
 	words := next(5, "OFF")
 	if kind, is := strings.CutSuffix(words[0], "OFF"); is {
 		if words = words[1:]; strings.Contains(kind, "4") || strings.Contains(kind, "n") || len(words) > 0 && words[0] == "BINARY" {
-			in.Refuse("save the mesh as ASCII, with three coordinates for each vertex", "%sOFF %s: only ASCII files of vertices in space are read", kind, strings.Join(words, " "))
+			in.Refuse("save the mesh as ASCII, with three coordinates for each vertex", "%sOFF %s: only ASCII files of vertices in space are read", kind,
+				strings.Join(words, " "))
 		}
 		if len(words) == 0 {
 			words = next(4, "the numbers of vertices, faces and edges")

@@ -68,7 +68,8 @@ func (b *stlBuilder) readASCII(in *text.Reader) {
 			corners[count] = [3]float64(coordinates(in, words[1:], "facet %d, vertex %d", len(b.triangles), count))
 			count++
 		default:
-			in.Refuse(again, "%s does not belong here: facet %d of an STL file has a normal, an outer loop and three vertices of three coordinates", text.Clip(line), len(b.triangles))
+			in.Refuse(again, "%s does not belong here: facet %d of an STL file has a normal, an outer loop and three vertices of three coordinates",
+				text.Clip(line), len(b.triangles))
 		}
 	}
 	if inside {

@@ -272,8 +272,8 @@ func unpacked(r io.Reader, blocks []block) io.Reader {
 	return all
 }
 
-// writeVTP writes an XML VTK file of PolyData with compressed arrays behind it in base64. The vertices of a curve in the plane get z = 0. Fields become
-// its PointData.
+// writeVTP writes an XML VTK file of PolyData with compressed arrays behind it in base64. The vertices of a curve in the plane get z = 0. Fields
+// become its PointData.
 func writeVTP(out *bufio.Writer, m *Mesh, fields ...Field) {
 	section := "Lines"
 	if m.order() == 3 {
@@ -309,7 +309,8 @@ func writePolyData(out *bufio.Writer, points [][]float64, section string, cells 
 		array(fmt.Sprintf(`type="Float64" Name="%s" NumberOfComponents="%d"`, escaped.String(), len(rows[0])),
 			appendFloats(binary.LittleEndian, nil, slices.Concat(rows...)))
 	}
-	fmt.Fprintf(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n<PolyData>\n<Piece NumberOfPoints=\"%d\"", len(points))
+	fmt.Fprintf(out,
+		"<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n<PolyData>\n<Piece NumberOfPoints=\"%d\"", len(points))
 	for _, name := range []string{"Verts", "Lines", "Strips", "Polys"} {
 		n := 0
 		if name == section {

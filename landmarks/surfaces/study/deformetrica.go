@@ -160,7 +160,8 @@ func parseDeformetrica(model, dataSet, optimization string) *Study {
 	kind := strings.ToLower(top.first("model-type"))
 	const bayesian = "bayesianatlas"
 	var known bool
-	if s.Kind, known = map[string]Kind{"registration": Registration, "deterministicatlas": Atlas, bayesian: Atlas, "regression": Regression}[kind]; kind == "" {
+	if s.Kind, known = map[string]Kind{"registration": Registration, "deterministicatlas": Atlas, bayesian: Atlas,
+		"regression": Regression}[kind]; kind == "" {
 		try.Fail("%s: no model-type", model)
 	} else if !known {
 		try.Fail("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")),
@@ -396,7 +397,8 @@ func (s *Study) visits(dataSet string, d *element) {
 		try.FailIf(s.Kind != Regression && visits != 1, "%s: subject %s has %d visits, want 1", dataSet, text.Clip(subject.ID), visits)
 	}
 	if absent != nil {
-		s.note("%s not there, such as %s: what the subjects look like is not known, and how well the template fits them", text.Counted(len(absent), "meshes are"), absent[0])
+		s.note("%s not there, such as %s: what the subjects look like is not known, and how well the template fits them",
+			text.Counted(len(absent), "meshes are"), absent[0])
 		s.Subjects = make([][]*mesh.Mesh, len(s.Names))
 	}
 	try.FailIf(s.Kind != Atlas && subjects != 1, "%s: %d subjects, a %s has 1: make a study of each", dataSet, subjects, s.Kind)

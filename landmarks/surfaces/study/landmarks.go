@@ -62,7 +62,8 @@ func (s *Study) ReadLandmarks(path string) (err error) {
 		if s.LeftOut != nil {
 			left = "; left out: " + strings.Join(s.LeftOut, "; ")
 		}
-		return text.Advise("give a file of landmarks the name of a mesh, such as skull.mrk.json beside skull.ply", "%s: no landmarks of a subject%s", path, left)
+		return text.Advise("give a file of landmarks the name of a mesh, such as skull.mrk.json beside skull.ply", "%s: no landmarks of a subject%s", path,
+			left)
 	}
 	names, subjects := s.Names, s.Subjects
 	s.Names, s.Subjects, s.Landmarks = nil, nil, nil
@@ -139,8 +140,8 @@ func (s *Study) returned(p *population.Placement, err error) (*population.Placem
 	return p, nil
 }
 
-// doubtful names the subjects that only templates in doubt place. Start compares poses with that of the first subject, so that a template in a wrong pose
-// places nothing right on the subjects in right ones.
+// doubtful names the subjects that only templates in doubt place. Start compares poses with that of the first subject, so that a template in a wrong
+// pose places nothing right on the subjects in right ones.
 func (s *Study) doubtful(p *population.Placement) (out []population.PlacementFailure) {
 	about := map[int]string{}
 	for _, d := range s.doubts {
@@ -152,7 +153,8 @@ func (s *Study) doubtful(p *population.Placement) (out []population.PlacementFai
 	first := p.Templates[0]
 	for i, marks := range p.Placed {
 		if marks != nil {
-			out = append(out, population.PlacementFailure{Subject: i, Landmark: -1, Reason: fmt.Sprintf("its template %s is in doubt: %s", s.Names[first], about[first])})
+			out = append(out,
+				population.PlacementFailure{Subject: i, Landmark: -1, Reason: fmt.Sprintf("its template %s is in doubt: %s", s.Names[first], about[first])})
 		}
 	}
 	return out
@@ -222,7 +224,8 @@ func (s *Study) PlacedData(name string, p *population.Placement) *morpho.Dataset
 				failures++
 			}
 		}
-		specimen := morpho.Specimen{Name: stem(s.Names[i]), Points: make([][]float64, count), Covariates: map[string]string{"failures": fmt.Sprint(failures)}}
+		specimen := morpho.Specimen{Name: stem(s.Names[i]), Points: make([][]float64, count),
+			Covariates: map[string]string{"failures": fmt.Sprint(failures)}}
 		sum := 0.0
 		given := slices.Contains(p.Templates, i)
 		for l := range count {

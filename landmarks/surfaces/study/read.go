@@ -59,7 +59,8 @@ func read(folder string, each bool) (_ *Study, err error) {
 		s.readSubject(subject)
 	}
 	if len(s.Subjects) == 0 && len(s.LeftOut) == 0 {
-		text.Refuse("put meshes there, or name another folder", "%s: no meshes (%s), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder, strings.Join(mesh.Extensions(), ", "))
+		text.Refuse("put meshes there, or name another folder",
+			"%s: no meshes (%s), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder, strings.Join(mesh.Extensions(), ", "))
 	}
 	return s.compared()
 }
@@ -193,7 +194,8 @@ func (s *Study) weed() {
 	for i, shape := range subjects {
 		switch ratio := ratios[i]; {
 		case 2*kinds[kind(shape)] < len(subjects):
-			s.leave(names[i], text.Advise("give a mesh of the kind of the others", "its cells have %d vertices in R^%d, and those of most subjects do not", len(shape[0].Cells[0]), len(shape[0].Vertices[0])))
+			s.leave(names[i], text.Advise("give a mesh of the kind of the others", "its cells have %d vertices in R^%d, and those of most subjects do not",
+				len(shape[0].Cells[0]), len(shape[0].Vertices[0])))
 		case ratio < maxSizeRatio && ratio > 1./maxSizeRatio:
 			s.Names, s.Subjects = append(s.Names, names[i]), append(s.Subjects, shape)
 		default:

@@ -220,9 +220,9 @@ func (s *Study) thinned(cells int, share float64) ([]population.Object, [][]*mes
 // nearly is how many times as large as the least the objective of a second pose may be that is taken for nearly as good.
 const nearly = 1.2
 
-// choosePoses returns a pose of each subject but the first, by rough matches of thinned meshes: see population.Model.Poses. Rough matches do not tell a mirror
-// image from a body that is the same as its own, nor poses that are nearly as good: such subjects are matched in more detail. It notes those of which
-// another pose is nearly as good then, and those whose mirror images fit the first subject clearly better than they do themselves.
+// choosePoses returns a pose of each subject but the first, by rough matches of thinned meshes: see population.Model.Poses. Rough matches do not tell
+// a mirror image from a body that is the same as its own, nor poses that are nearly as good: such subjects are matched in more detail. It notes those
+// of which another pose is nearly as good then, and those whose mirror images fit the first subject clearly better than they do themselves.
 func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned) {
 	const alike, clearly = 1.02, 0.65
 	objects, thin := s.thinned(400, 0.3)
@@ -240,10 +240,12 @@ func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned) 
 		chosen = append(chosen, best.Aligned)
 		switch {
 		case suspected[i] && image[0].Objective < clearly*own[0].Objective:
-			s.doubt(i+1, "its mirror image fits %s with the objective %.2g, and itself with %.2g: see whether it is of the other side, or two axes were exchanged",
+			s.doubt(i+1,
+				"its mirror image fits %s with the objective %.2g, and itself with %.2g: see whether it is of the other side, or two axes were exchanged",
 				s.Names[0], image[0].Objective, own[0].Objective)
 		case ambiguous(own):
-			s.doubt(i+1, "its pose is ambiguous: two poses fit %s with the objectives %.2g and %.2g; see whether it lies as the others do, or turn it by hand", s.Names[0], own[0].Objective, own[1].Objective)
+			s.doubt(i+1, "its pose is ambiguous: two poses fit %s with the objectives %.2g and %.2g; see whether it lies as the others do, or turn it by hand",
+				s.Names[0], own[0].Objective, own[1].Objective)
 		}
 	}
 	return chosen
@@ -266,8 +268,8 @@ func split(poses []population.Pose) (own, image []population.Pose) {
 	return own, image
 }
 
-// lookCloser replaces the poses of subjects whose mirror images fit best, or whose poses are ambiguous, by those of matches in more detail, and says which
-// these are.
+// lookCloser replaces the poses of subjects whose mirror images fit best, or whose poses are ambiguous, by those of matches in more detail, and says
+// which these are.
 func (s *Study) lookCloser(model population.Model, controls [][]float64, poses [][]population.Pose) (suspected map[int]bool) {
 	suspected = map[int]bool{}
 	for i, all := range poses {

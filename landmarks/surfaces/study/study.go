@@ -84,7 +84,8 @@ func (s *Study) Validate() (err error) {
 	case len(s.Subjects) == 0:
 		text.Refuse("give at least one", "%s: no subjects", where)
 	case s.Kind != Registration && len(s.Subjects) == 1:
-		text.Refuse("add others, or give this file instead of its folder: its report describes one mesh", "%s: %s is the only subject, and a template needs at least 2", where, s.Names[0])
+		text.Refuse("add others, or give this file instead of its folder: its report describes one mesh",
+			"%s: %s is the only subject, and a template needs at least 2", where, s.Names[0])
 	}
 	if s.momenta != nil && s.Subjects[0] == nil {
 		return nil

@@ -70,7 +70,8 @@ func (t *ParallelTransport) Predict() (out []Prediction, err error) {
 	}
 	for _, p := range out {
 		if drift := math.Abs(p.Length/out[0].Length - 1); drift > geom.MaxDrift {
-			return nil, text.Advise("give more steps per unit of time", "the length of the deformation changes by %.2g %% up to the time %g", 100*drift, p.Time)
+			return nil, text.Advise("give more steps per unit of time", "the length of the deformation changes by %.2g %% up to the time %g", 100*drift,
+				p.Time)
 		}
 	}
 	return out, nil
@@ -164,7 +165,8 @@ func readTransport(model string) *ParallelTransport {
 	}
 	width := flow.positive("the deformation", "kernel-width")
 	t.Velocity = gaussianField(width, from, readMomenta(file("initial-momenta-to-transport"), from, 1)[0], t.Controls)
-	t.Space = landmarks.New(len(t.Controls), d, deformetricaGaussian(width), geom.Integrator(ode.Heun, flow.steps(flow.number(10, "number-of-timepoints"))))
+	t.Space = landmarks.New(len(t.Controls), d, deformetricaGaussian(width),
+		geom.Integrator(ode.Heun, flow.steps(flow.number(10, "number-of-timepoints"))))
 	for _, name := range []string{"tmin", "tmax"} {
 		try.FailIf(flow.values[name] == "", "%s: no %s in the deformation-parameters, which a ParallelTransport needs", model, name)
 	}

@@ -34,7 +34,8 @@ func documentation() (_ *reference, err error) {
 	defer try.Catch(&err)
 	r := &reference{names: map[string]string{}, about: map[string]string{}}
 	// With -e programs that do not compile yet are listed, too, and passed over below.
-	list := exec.Command("go", "list", "-e", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}", "anatomy/"+"...") // internal/rename.py finds a path that ends so
+	list := exec.Command("go", "list", "-e", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}",
+		"anatomy/"+"...") // internal/rename.py finds a path that ends so
 	list.Stderr = os.Stderr
 	for line := range strings.Lines(string(try.Get(list.Output()))) {
 		field := strings.Split(strings.TrimSpace(line), "\t")
