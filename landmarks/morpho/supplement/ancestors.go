@@ -20,10 +20,7 @@ func (a *analysis) ancestors() *Section {
 	if a.tree == nil {
 		return nil
 	}
-	rows := make([][]float64, len(a.data.Specimens))
-	for i := range rows {
-		rows[i] = floats.AddTo(make([]float64, len(a.mean.Fitted[i])), a.mean.Fitted[i], a.mean.Residuals[i])
-	}
+	rows := a.rows()
 	draws := a.draws()
 	draws.N = min(draws.N, customary) // a quantile of 95 % needs no more
 	nodes, errs, height := try.Get(a.tree.Prune(rows)), try.Get(a.tree.Errors(rows, draws)), a.tree.Height()

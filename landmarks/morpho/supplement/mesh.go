@@ -87,9 +87,8 @@ func Displacements(a, b []*mesh.Mesh) [][]float64 {
 func (document *Document) describeMesh(q Question) {
 	plain := Question{Title: q.Title, Authors: q.Authors, Sums: q.Sums, Permutations: q.Permutations, Seed: q.Seed,
 		Surface: q.Surface, Mesh: q.Mesh, Unit: q.Unit}
-	if !reflect.DeepEqual(q, plain) {
-		try.Fail("a mesh alone has no model, tree, curves, joint, links, parts, pairs, columns or corrections: they are about landmarks")
-	}
+	try.FailIf(!reflect.DeepEqual(q, plain),
+		"a mesh alone has no model, tree, curves, joint, links, parts, pairs, columns or corrections: they are about landmarks")
 	m := q.Mesh.Copy()
 	repair := try.Get(m.Clean())
 	surface, border := len(m.Cells[0]) == 3, len(m.Boundary())

@@ -63,9 +63,7 @@ func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.
 	before.Subjects = slices.Clone(own.Subjects)
 	try.Do(own.Start(t.Deformation, t.Detail, t.Similarity))
 	if t.Noise != 0 && t.Noise != 1 {
-		if !(t.Noise > 0) || math.IsInf(t.Noise, 1) {
-			try.Fail("noise of %g times the usual one: give a positive number", t.Noise)
-		}
+		try.FailIf(!(t.Noise > 0) || math.IsInf(t.Noise, 1), "noise of %g times the usual one: give a positive number", t.Noise)
 		for o := range own.Model.Objects {
 			own.Model.Objects[o].Noise *= t.Noise
 		}

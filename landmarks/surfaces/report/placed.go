@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/landmarks/morpho/supplement"
@@ -51,10 +52,7 @@ func Placed(own *study.Study, o Placing) (_ *supplement.Document, _ *population.
 	p.found = try.Get(own.Place())
 	p.table = own.PlacedData("placed landmarks", p.found)
 	for i, marks := range p.found.Placed {
-		var expected []float64
-		for _, mark := range marks {
-			expected = append(expected, mark.StandardError())
-		}
+		expected := lists.Each(marks, population.PlacedLandmark.StandardError)
 		p.errors = append(p.errors, RMS(expected)) // NaN where there are none
 		if slices.Contains(p.found.Templates, i) {
 			p.errors[i] = 0
