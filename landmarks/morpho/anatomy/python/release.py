@@ -211,10 +211,12 @@ def release(folder):
     archive = source()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    programs = {system: build(system, folder) for system in SYSTEMS}
-    for system, program in programs.items():
+    programs = []
+    for system in SYSTEMS:
+        programs.append(program := build(system, folder))
         wheel(system, program, folder)
         if space := build_space(system, folder):
+            programs.append(space)
             wheel(system, program, folder, space)
     shutil.copyfile(ROOT / ".anatomy" / "page" / "anatomy.html", folder / f"anatomy-{version()}.html")
     (folder / f"anatomy-{version()}-source.tar.gz").write_bytes(archive)
@@ -222,7 +224,7 @@ def release(folder):
     if reports := site(ROOT / "notebooks" / "reports"):
         (folder / f"anatomy-{version()}-reports.zip").write_bytes(reports)
     shutil.copytree(ROOT / ".github" / "joss", folder / "joss")
-    for name, content in {"sbom.cdx.json": bill(programs.values()), **metadata()}.items():
+    for name, content in {"sbom.cdx.json": bill(programs), **metadata()}.items():
         (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     files = sorted(f for f in folder.rglob("*") if f.is_file())
     (folder / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.relative_to(folder).as_posix()}\n" for f in files))

@@ -97,8 +97,10 @@ class TestWheel(unittest.TestCase):
         self.assertIn(f"manylinux_2_{max(needed)}_", release.SPACE[release.this_system()][0])
 
     def test_bill(self):
-        found = release.bill([self.program])
-        self.assertIn("github.com/spf13/cobra", [c["name"] for c in found["components"]])
+        found = release.bill([self.program, self.space] if self.space else [self.program])
+        names = [c["name"] for c in found["components"]]
+        self.assertIn("github.com/spf13/cobra", names)
+        self.assertEqual("github.com/gomlx/go-xla" in names, bool(self.space))
         pinned = (release.ROOT / "go.sum").read_text()
         for c in found["components"][1:]:
             checksum = base64.b64encode(bytes.fromhex(c["hashes"][0]["content"])).decode()
