@@ -21,7 +21,6 @@ import fcntl
 import functools
 import glob
 import hashlib
-import importlib.metadata
 import json
 import os
 import pathlib
@@ -451,24 +450,14 @@ def machine():
     backend = ask("backend")
     if not backend["device"]:
         return about + [("device", f"{processor()}, {os.cpu_count()} cores")]
-    about.append(("back end", "XLA, " + plugged(backend["plugin"]) + (f", PJRT {backend['pjrt']}" if backend["pjrt"] else "")))
+    about.append(("back end", "XLA, " + re.sub(r"\b([0-9a-f]{16})[0-9a-f]{48}\b", r"\1…", backend["plugin"]) + (f", PJRT {backend['pjrt']}" if backend["pjrt"] else "")))
     device = backend["device"]
-    return about + [("device", f"{device} on {processor()}, {os.cpu_count()} cores" if device.startswith("cpu") else device)]
+    return about + [("device", f"{device} on {processor()}, {os.cpu_count()} cores" if "cpu" in device.lower() else device)]
 
 
 def notebooks():
     """The paths of the notebooks of the project, in the order of the index: lessons by their names, then templates."""
     return sorted(NOTEBOOKS.glob("*.ipynb")) + sorted(TEMPLATES.glob("*.ipynb"))
-
-
-def plugged(plugin):
-    """The Python package that a plug-in comes from, or its file name, and its checksum: it is the machine code that computes."""
-    path = pathlib.Path(plugin)
-    checksum = f", SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}…" if path.is_file() else ""
-    for package in importlib.metadata.distributions():
-        if any(f.suffix == ".so" and plugin == str(f.locate()) for f in package.files or []):
-            return f"{package.name} {package.version}{checksum}"
-    return path.name + checksum
 
 
 def provenance(fact, study, seconds, machine):
