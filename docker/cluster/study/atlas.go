@@ -53,7 +53,7 @@ type atlasSettings struct {
 func (a *atlasSettings) flags(f *flag.FlagSet) {
 	a.widths = widths{0.5, 0.2, false}
 	a.widths.flags(f)
-	f.BoolVar(&a.Smooth, "smooth", true, "move a template of surfaces by smooth fields only; -smooth=false moves all its vertices")
+	f.BoolVar(&a.Smooth, "smooth", true, "move a template by smooth fields only, unless it has closed outlines; -smooth=false moves all its vertices")
 	f.Float64Var(&a.Tolerance, "tolerance", 0.03, "of template and momenta, in standard errors of the template")
 }
 
