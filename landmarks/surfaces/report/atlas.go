@@ -45,6 +45,7 @@ type atlas struct {
 	objects  []string  // their names
 	before   []float64 // the sum over the subjects of Atlas.Before, by objects
 	mismatch []float64
+	views    viz.Views
 }
 
 // foldedLimit is the share of the length or area of a template that folded cells may have: single slivers fold without harm.
@@ -60,10 +61,11 @@ const finishedStudy = "Template, control points and momenta are those of a finis
 func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.Atlas, err error) {
 	defer try.Catch(&err)
 	t.check(own)
+	views := try.Get(viz.ParseViews(t.Question.View))
 	before := *own
 	before.Subjects = slices.Clone(own.Subjects)
 	t.start(own)
-	a := &atlas{Template: t, own: own, found: try.Get(own.Estimate(solve.Tolerance(t.Tolerance)))}
+	a := &atlas{Template: t, own: own, views: views, found: try.Get(own.Estimate(solve.Tolerance(t.Tolerance)))}
 	if t.Folder != "" {
 		try.Do(own.Write(t.Folder, a.found))
 	}
@@ -189,8 +191,9 @@ func (a *atlas) template() *supplement.Section {
 		}
 	}
 	figure(s, supplement.Figure{Name: "template", Caption: "(a) The first subject. (b) The template, coloured by the mean displacement of its vertices over the subjects.",
-		Drawing: viz.Row(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]).Pose(a.own.Subjects[0][0].Vertices).Camera(-90, 20),
-			supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template").Pose(template[0].Vertices).Camera(-90, 20))})
+		Drawing: viz.Tiles(max(2, len(a.views)), slices.Concat(
+			a.views.Of(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]), a.own.Subjects[0][0].Vertices),
+			a.views.Of(supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template"), template[0].Vertices))...)})
 	return s
 }
 
@@ -210,7 +213,8 @@ func (a *atlas) modes() *supplement.Section {
 	add(s, "The modes are the principal components of the deformations. The first mode explains %.0f %% of the variance.", 100*modes.Explained[0])
 	figure(s, supplement.Figure{Name: "mode", Caption: "The first mode, from c = −2 to 2 standard deviations. Colours are distances from the mean shape, c = 0.",
 		Drawing: viz.Slider("c", c, func(k int) *viz.Figure {
-			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", supplement.Displacements(mode[k], mode[slices.Index(c, 0)])).Pose(mode[slices.Index(c, 0)][0].Vertices).Camera(-90, 20)
+			mean := mode[slices.Index(c, 0)]
+			return a.views[:1].Of(supplement.Drawn(mode[k], a.Unit, "distance from the mean", supplement.Displacements(mode[k], mean)), mean[0].Vertices)[0]
 		})})
 	for o, object := range a.objects {
 		var shares []string
