@@ -64,7 +64,8 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 	begin := time.Now()
 	f.evaluate(x) // the first one compiled it
 	f.evaluations--
-	defer watch.Step(f.plan(name, time.Since(begin)))()
+	plan := f.plan(name, time.Since(begin))
+	defer watch.Step(plan)()
 	a := &Atlas{Before: first.mismatch, Noise: slices.Clone(f.sigma), Reach: 1}
 	if from.flowing {
 		// When all subjects are near, the template takes the details that these have in common.
