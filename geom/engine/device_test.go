@@ -29,7 +29,7 @@ func TestDeviceIsAsked(t *testing.T) {
 			t.Errorf("%q is taken for a CPU", device)
 		}
 	}
-	plugin := expect.Must(FindPlugin())
+	plugin := expect.Must(findPlugin())
 	const name = "a function of this test"
 	RegisterNative(name, unsafe.Pointer(new(int)))
 	defer func() { delete(natives, name); delete(entered, name) }()

@@ -8,7 +8,7 @@
 // static. The back end is opened at the first call and shared by the process. It is the one that GOMLX_BACKEND names;
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
 // CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in. The project is the folder that
-// ANATOMY_HOME names, or else the one that the program was built from (see FindPlugin). MachineCode says whose code the plug-in is.
+// ANATOMY_HOME names, or else the one that the program was built from. MachineCode says whose code the plug-in is.
 //
 // Programs that were compiled for the CPU are kept, up to 1 GB, so that another process has them in milliseconds. They lie
 // in anatomy-programs-UID, for the user's number UID, below the folder that ANATOMY_PROGRAMS names or else the user's cache;

@@ -52,7 +52,7 @@ func MachineCode() (string, error) {
 // plugin is the configuration with which Backend opens GoMLX, and the plug-in's path in it, "" if GoMLX looks for one.
 func plugin() (path, config string, err error) {
 	if config = os.Getenv(compute.ConfigEnvVar); config == "" {
-		path, err = FindPlugin()
+		path, err = findPlugin()
 		return path, fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path)), err // go-xla guesses this option from the path
 	}
 	path, _, _ = strings.Cut(strings.TrimPrefix(config, "xla:"), ",")
@@ -66,11 +66,11 @@ func cuda(config string) bool {
 	return slices.ContainsFunc(cudaPlugins, func(plugin string) bool { return strings.Contains(config, plugin) })
 }
 
-// FindPlugin returns the absolute path of the XLA plug-in. It lies in the folder of Python's wheels that ANATOMY_PLUGINS names; else in
+// findPlugin returns the absolute path of the XLA plug-in. It lies in the folder of Python's wheels that ANATOMY_PLUGINS names; else in
 // .anatomy/venv of the folder that ANATOMY_HOME names, or of that whose sources of this package the program was built from; where -trimpath hides
 // that, in the Python environment whose bin folder holds the program. It is machine code, so it is an error if anybody but this user and root may
 // write to it or to a folder on its path, and no other folder is searched.
-func FindPlugin() (string, error) {
+func findPlugin() (string, error) {
 	device, install := os.Getenv("ANATOMY_DEVICE"), "make setup"
 	candidates := map[string][]string{"": cpuPlugins, "cpu": cpuPlugins, "cuda": cudaPlugins}[device]
 	if candidates == nil {

@@ -42,27 +42,27 @@ func TestFindPlugin(t *testing.T) {
 		}
 		for _, device := range []string{"", "cpu"} {
 			t.Setenv("ANATOMY_DEVICE", device)
-			if got, err := FindPlugin(); err != nil || got != filepath.Join(home, site, want) {
+			if got, err := findPlugin(); err != nil || got != filepath.Join(home, site, want) {
 				t.Errorf("device %q: %q, %v", device, got, err)
 			}
 		}
 	}
 	t.Setenv("ANATOMY_PLUGINS", filepath.Join(home, site))
 	t.Setenv("ANATOMY_HOME", "/nowhere")
-	if got, err := FindPlugin(); err != nil || got != filepath.Join(home, site, "anatomy_plugin/chosen.so") {
+	if got, err := findPlugin(); err != nil || got != filepath.Join(home, site, "anatomy_plugin/chosen.so") {
 		t.Errorf("in the folder of wheels: %q, %v", got, err)
 	}
 	t.Setenv("ANATOMY_PLUGINS", "")
 	t.Setenv("ANATOMY_HOME", home)
 	t.Setenv("ANATOMY_DEVICE", "cuda")
-	expect.Refused(t, expect.Error(FindPlugin()), "make setup-cuda")
+	expect.Refused(t, expect.Error(findPlugin()), "make setup-cuda")
 	home = planted(t, pinned, cudaPlugins[0])
 	t.Setenv("ANATOMY_HOME", home)
-	if got, err := FindPlugin(); err != nil || got != filepath.Join(home, site, cudaPlugins[0]) {
+	if got, err := findPlugin(); err != nil || got != filepath.Join(home, site, cudaPlugins[0]) {
 		t.Errorf("CUDA asked for: %q, %v", got, err)
 	}
 	t.Setenv("ANATOMY_DEVICE", "gpu")
-	expect.Refused(t, expect.Error(FindPlugin()), "want cpu or cuda")
+	expect.Refused(t, expect.Error(findPlugin()), "want cpu or cuda")
 }
 
 // Neither the working directory nor a folder above it is searched, and from a folder that ANATOMY_HOME names wrongly nothing
@@ -77,15 +77,15 @@ func TestNoPluginIsSearched(t *testing.T) {
 	t.Chdir(below)
 	for _, unset := range []func(){func() { t.Setenv("ANATOMY_HOME", "") }, func() { os.Unsetenv("ANATOMY_HOME") }} {
 		unset()
-		got, err := FindPlugin()
+		got, err := findPlugin()
 		if err == nil && !strings.HasPrefix(got, root+"/.anatomy/venv/") || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("%q", root)) {
 			t.Errorf("found %q, error %v, want those of %s", got, err, root)
 		}
 	}
 	t.Setenv("ANATOMY_HOME", "/nowhere")
-	expect.Refused(t, expect.Error(FindPlugin()), "make setup", `"/nowhere", which ANATOMY_HOME names`)
+	expect.Refused(t, expect.Error(findPlugin()), "make setup", `"/nowhere", which ANATOMY_HOME names`)
 	t.Setenv("ANATOMY_HOME", "../..")
-	expect.Refused(t, expect.Error(FindPlugin()), `"../..", which ANATOMY_HOME names: want an absolute path`)
+	expect.Refused(t, expect.Error(findPlugin()), `"../..", which ANATOMY_HOME names: want an absolute path`)
 }
 
 // A plug-in that somebody else may write to, or exchange, is not loaded, and no other one in its place.
@@ -105,7 +105,7 @@ func TestNoPluginOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("ANATOMY_HOME", home)
-			err := expect.Error(FindPlugin())
+			err := expect.Error(findPlugin())
 			expect.Refused(t, err, said, path, pinned+" is not loaded")
 			if !errors.Is(err, trusted.ErrUnsafe) {
 				t.Errorf("error %v", err)

@@ -227,8 +227,9 @@ def choose(plugin):
 
 def backend(config):
     """What a program of the project says of a back end, and what it wrote beside that."""
-    *said, answer = command("go", "run", "./notebooks/report/ask", "backend", GOMLX_BACKEND=config).splitlines()
-    return json.loads(answer), "\n".join(said)
+    lines = command("go", "run", "./notebooks/report/ask", "backend", GOMLX_BACKEND=config).splitlines()
+    [answer] = [line for line in lines if line.startswith('{"plugin"')]
+    return json.loads(answer), "\n".join(line for line in lines if line != answer)
 
 
 def of_wheel(name, folder):

@@ -197,7 +197,8 @@ def site(reports):
     listed = reports / ".reports.json"
     names = json.loads(listed.read_text()) if listed.exists() else {}
     if "index" not in names or any(names.values()):
-        print(f"without reports: {reports.relative_to(ROOT)} " + ("has reports of other data, too" if any(names.values()) else "has no index; `make report` writes it"))
+        why = "has reports of other data, too" if any(names.values()) else "has no index; `make report` writes it"
+        print(f"without reports: {reports.relative_to(ROOT)} {why}")
         return None
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

@@ -83,7 +83,8 @@ class TestWheel(unittest.TestCase):
         cls.start = time.monotonic()
         subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
         cls.python = folder / "venv" / "bin" / "python"
-        subprocess.run([cls.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[pandas,space]" if cls.space else f"{wheel}[pandas]"], check=True)
+        subprocess.run([cls.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                        f"{wheel}[pandas,space]" if cls.space else f"{wheel}[pandas]"], check=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -156,7 +157,7 @@ print(M.log(a, b))
         self.assertIn("(26, 39, 2)", done.stdout)
         # In a terminal the program finds the wheel of XLA beside it.
         said = subprocess.run([self.python.parent / "anatomy-space", "--version"], check=True, text=True, stdout=subprocess.PIPE).stdout
-        self.assertRegex(said, rf"\Aanatomy-space version {re.escape(release.version())}\nXLA: \S+\.so of .*, built by .*; SHA-256 [0-9a-f]{{64}}\n\Z")
+        self.assertRegex(said, rf"\Aanatomy-space version {release.version()}\nXLA: \S+\.so of .*, built by .*; SHA-256 [0-9a-f]{{64}}\n\Z")
 
     @unittest.skipUnless(shutil.which("Rscript"), "R is not at hand")
     def test_r(self):
