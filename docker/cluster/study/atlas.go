@@ -53,7 +53,7 @@ type atlasSettings struct {
 func (a *atlasSettings) flags(f *flag.FlagSet) {
 	a.widths = widths{0.5, 0.2, false}
 	a.widths.flags(f)
-	f.BoolVar(&a.Smooth, "smooth", true, "move a template of surfaces by smooth fields only; -smooth=false moves all its vertices")
+	f.BoolVar(&a.Smooth, "smooth", true, "move a template by smooth fields only, unless it has closed outlines; -smooth=false moves all its vertices")
 	f.Float64Var(&a.Tolerance, "tolerance", 0.03, "of template and momenta, in standard errors of the template")
 }
 
@@ -115,7 +115,7 @@ func writeAtlas(out string, names, objects []string, a *population.Atlas) {
 	fmt.Println(a)
 }
 
-// atlas estimates a template in one task, and writes the report about it, as notebook 14 does.
+// atlas estimates a template in one task, and writes the report about it, as the template own_population does.
 func atlas(c *command) func() {
 	var settings atlasSettings
 	settings.flags(c.FlagSet)
@@ -149,7 +149,7 @@ func atlas(c *command) func() {
 	}
 }
 
-// place places the landmarks of some meshes on the others, as notebook 23 does.
+// place places the landmarks of some meshes on the others, as the template placed_landmarks does.
 func place(c *command) func() {
 	w := widths{0.8, 0.3, true}
 	w.flags(c.FlagSet)

@@ -37,6 +37,7 @@ type Question struct {
 	Joint        string   `json:"joint,omitempty"`   // landmarks of a joint, of the part at rest and of the one that moves: "1; 6-11; 2-5"
 	Links        string   `json:"links,omitempty"`   // pairs of landmarks, joined by lines in figures, as in a wireframe: "1-2, 2-3, 3-1"
 	Surface      string   `json:"surface,omitempty"` // specimen of the mesh
+	View         string   `json:"view,omitempty"`    // sides from which figures in space show bodies: see viz.ParseViews
 	Parts        string   `json:"parts,omitempty"`   // of the shapes, with all landmarks: "jaw: 1-5, 8; skull: 6, 7, 9-12"
 
 	Pairs  string `json:"pairs,omitempty"`  // landmarks on the left and on the right that are mirror images of each other: "1-2, 3-4"; others lie on the midline
@@ -73,6 +74,7 @@ type analysis struct {
 	slid      *morpho.SlidAlignment
 	joint     *joint   // nil without
 	links     [][2]int // of the wireframe
+	views     viz.Views
 	order     []string // names of the specimens as they were given
 	tree      *tree.Tree
 	trees     []*tree.Tree // all that are compared, whole; tree is of the first
@@ -314,7 +316,8 @@ func (a *analysis) alignedFigure(aligned *morpho.Alignment) *Figure {
 	if len(names) <= 60 && !a.data.Closed {
 		layers = append(layers, viz.Names(aligned.Mean, names).Color(viz.Grey))
 	}
-	return &Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean; " + a.data.Counting() + ".", Drawing: viz.Fig(layers...).Unit("centroid sizes")}
+	return &Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean; " + a.data.Counting() + ".",
+		Drawing: arranged(a.views, a.views.Of(viz.Fig(layers...).Unit("centroid sizes"), aligned.Mean))}
 }
 
 // fileName is a name with - for all but letters, digits and _.

@@ -54,7 +54,7 @@ func (a *analysis) ancestors() *Section {
 		coordinates.Add(cells...)
 	}
 	s.add(t, coordinates, &Figure{Name: "ancestor", Caption: "The mean of the specimens and the predicted shape at the root.",
-		Drawing: a.between(a.mean.Shape(a.mean.Fitted[0]), a.mean.Shape(nodes.Mean[0]), "mean", "root")})
+		Drawing: arranged(a.views, a.between("", a.mean.Shape(a.mean.Fitted[0]), a.mean.Shape(nodes.Mean[0]), "mean", "root"))})
 	a.method("Ancestors are the best linear unbiased predictions under Brownian motion. Their errors were simulated along the tree with independent contrasts, drawn with replacement and with random signs, as steps.",
 		"J. Felsenstein, Phylogenies and the comparative method, Am. Nat. 125, 1985")
 	a.rates(s)

@@ -81,7 +81,7 @@ func (a *analysis) symmetry() *Section {
 	for l, p := range found.Mean {
 		asymmetric[l] = floats.AddScaledTo(make([]float64, len(p)), p, 10, found.Directional[l])
 	}
-	s.add(t, &Figure{Name: "symmetry", Caption: "The symmetric mean, and ten times the asymmetry that all specimens share.", Drawing: a.between(found.Mean, asymmetric, "symmetric mean", "with 10 × asymmetry")})
+	s.add(t, &Figure{Name: "symmetry", Caption: "The symmetric mean, and ten times the asymmetry that all specimens share.", Drawing: arranged(a.views, a.between("", found.Mean, asymmetric, "symmetric mean", "with 10 × asymmetry"))})
 	a.method("Symmetric and asymmetric parts are those of the shapes and their relabelled mirror images. Directional asymmetry was tested by drawing the signs of individual asymmetries at random.", "C. Klingenberg, M. Barluenga and A. Meyer, Shape analysis of symmetric structures, Evolution 56, 2002")
 	return s
 }

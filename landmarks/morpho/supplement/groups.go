@@ -116,7 +116,7 @@ func (a *analysis) differ() *Section {
 			which += fmt.Sprintf(" with the largest distance of %d pairs", len(pairs))
 		}
 		s.add(&Figure{Name: t.Name, Caption: which + ".",
-			Drawing: a.between(means[0], means[1], pairs[largest].A, pairs[largest].B)})
+			Drawing: arranged(a.views, a.between("", means[0], means[1], pairs[largest].A, pairs[largest].B))})
 		a.method("Pairs of group means were compared by their Procrustes distance. Its p-value comes from permuting the residuals of the model without the groups. It was corrected for the number of pairs by Holm's method.", "S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
 	}
 	if len(s.Parts) == 0 {

@@ -27,6 +27,7 @@ func Ready(d *morpho.Dataset, q Question) (*morpho.Dataset, error) {
 
 // ready sets the data as Ready has them, the landmarks that were estimated, and how semi-landmarks slid.
 func (a *analysis) ready(d *morpho.Dataset) {
+	a.views = try.Get(viz.ParseViews(a.View))
 	d = try.Get(d.Corrected(a.Corrections))
 	a.coded = d.Coded()
 	out := *try.Get(d.Complete())

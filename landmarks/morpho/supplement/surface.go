@@ -55,8 +55,9 @@ func (a *analysis) surfaces() *Figure {
 			warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, a.along(k, score)))
 			vertices := warp(surface.Vertices)
 			moved := lists.Make(len(vertices), func(i int) float64 { return floats.Distance(vertices[i], surface.Vertices[i], 2) })
-			figures = append(figures, viz.Fig(viz.Mesh(vertices, surface.Triangles()).ColorBy("displacement (centroid sizes)", moved...)).
-				Pose(surface.Vertices).Camera(-90, 0).NoAxes().Title(fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])))
+			title := fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])
+			figures = append(figures, a.views.Of(viz.Fig(viz.Mesh(vertices, surface.Triangles()).ColorBy("displacement (centroid sizes)", moved...)).
+				NoAxes().Title(title), surface.Vertices)...)
 		}
 	}
 	return &Figure{Name: "surfaces", Caption: fmt.Sprintf("The surface of %s, warped by thin-plate splines to the ends of the first two components, and how far each of its points is from the surface of the mean shape. The landmarks are at most %.2g centroid sizes off it.", a.Surface, off),

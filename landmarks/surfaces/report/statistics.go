@@ -132,7 +132,7 @@ func (a *atlas) sensitivity(before *study.Study) *supplement.Section {
 		decision.change(&again)
 		row := []any{decision.name}
 		if err := try.Run(func() {
-			try.Do(own.Start(again.Deformation, again.Detail, again.Similarity))
+			again.start(&own)
 			found := try.Get(own.Estimate(solve.Tolerance(again.Tolerance)))
 			d, q := again.flat(&own, found)
 			document := try.Get(supplement.New(d, q))

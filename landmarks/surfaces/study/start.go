@@ -33,12 +33,12 @@ const fastFrom = 2000
 //   - the noise of each object is 0.2·r for surfaces, with the r of the object, and 0.3 for curves;
 //   - the Smoothing of a curve is twice as wide as its norm.
 //
-// With similarity subjects may also be scaled. The template starts as the first subject. A template of surfaces is a hypertemplate unless
-// FreeVertices is set, also in a study of Deformetrica. Notes has the numbers that were chosen.
+// With similarity subjects may also be scaled. The template starts as the first subject. It is a hypertemplate unless
+// FreeVertices is set or it has closed outlines, also in a study of Deformetrica. Notes has the numbers that were chosen.
 //
 // Several poses of each subject and of its mirror image are tried by rough matches of thinned meshes (see population.Model.Poses), and the alignment
 // starts from the best. If there are Landmarks, no alignment follows, because Place treats the pose as unknown. Notes names subjects whose two best
-// poses cannot be told apart, and subjects whose mirror image fits better.
+// poses cannot be told apart, and subjects whose mirror image fits better. Where subjects are Posed, none of this is tried.
 func (s *Study) Start(deformation, detail float64, similarity bool) (err error) {
 	defer try.Catch(&err)
 	if s.Model.Space != nil {
@@ -55,7 +55,14 @@ func (s *Study) Start(deformation, detail float64, similarity bool) (err error) 
 
 // align brings the subjects to the first one.
 func (s *Study) align(deformation float64, similarity bool) {
-	poses := s.choosePoses(deformation)
+	var poses []*population.Aligned
+	if s.Posed {
+		for range s.Subjects[1:] {
+			poses = append(poses, still(len(s.Subjects[0][0].Vertices[0])))
+		}
+	} else {
+		poses = s.choosePoses(deformation)
+	}
 	if s.Landmarks == nil {
 		poses = s.refine(poses, similarity)
 	}
@@ -144,13 +151,22 @@ func (s *Study) chooseDeformations(deformation float64) {
 	s.chooseMotion()
 }
 
-// chooseMotion chooses how the template moves: curves need no smooth fields to converge, and templates with Landmarks stay.
+// chooseMotion chooses how the template moves. Closed outlines need no smooth fields to converge. Where a curve ends or forks they do: a piece that
+// lies there on its neighbour is hardly seen by a norm wider than it is. Templates with Landmarks stay.
 func (s *Study) chooseMotion() {
-	curve := func(m *mesh.Mesh) bool { return len(m.Cells[0]) == 2 }
-	s.Model.Hypertemplate = s.Landmarks == nil && s.Kind != Registration && !s.FreeVertices && !slices.ContainsFunc(s.Template, curve)
+	s.Model.Hypertemplate = s.Landmarks == nil && s.Kind != Registration && !s.FreeVertices && !slices.ContainsFunc(s.Template, closedOutline)
 	if s.Model.Hypertemplate {
 		s.note("the template is the initial template, displaced by a field that is as smooth as the deformations: finer details of the initial template remain in it")
 	}
+}
+
+// closedOutline says whether a mesh is of curves of which each vertex joins two edges.
+func closedOutline(m *mesh.Mesh) bool {
+	edges := make([]int, len(m.Vertices))
+	for _, v := range slices.Concat(m.Cells...) {
+		edges[v]++
+	}
+	return len(m.Cells[0]) == 2 && !slices.ContainsFunc(edges, func(n int) bool { return n != 2 })
 }
 
 // deformations returns a model of objects, with the control points.

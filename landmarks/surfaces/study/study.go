@@ -46,9 +46,10 @@ type Study struct {
 	Model    population.Model // before Start its objects have at most names
 	Notes    []string         // what was repaired, chosen or passed over, in sentences
 	LeftOut  []string         // by ReadEach: what could not be used, and why
-	// FreeVertices says that all vertices of a template of surfaces move. Otherwise it is a population.Model.Hypertemplate: it moves by smooth
-	// fields only. Set it before Start.
+	// FreeVertices says that all vertices of a template move, as those of closed outlines always do. Otherwise it is a population.Model.Hypertemplate:
+	// it moves by smooth fields only. Set it before Start.
 	FreeVertices bool
+	Posed        bool   // the subjects lie about alike, as by one protocol of scanning: Start turns them from where they lie only
 	Aligned      bool   // the subjects are aligned already, as when Start did so in another process: Start only chooses the model
 	Save         string // a folder where Start, Estimate and Place keep their searches: see population.Model
 
