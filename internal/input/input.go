@@ -3,6 +3,7 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,10 +104,8 @@ func (b *Budget) Specimens(n int) error { return b.Spend(Cells, n*specimenCells)
 
 // JSON reads a text into a value.
 func (b *Budget) JSON(text []byte, into any) error {
-	if err := b.Elements(bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("["))); err != nil {
-		return err
-	}
-	if err := b.Spend(Cells, bytes.Count(text, []byte(","))); err != nil {
+	count := func(sign string) int { return bytes.Count(text, []byte(sign)) }
+	if err := cmp.Or(b.Elements(count("{")+count("[")), b.Spend(Cells, count(","))); err != nil {
 		return err
 	}
 	return json.Unmarshal(text, into)

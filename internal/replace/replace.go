@@ -3,6 +3,7 @@ package replace
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -37,13 +38,7 @@ func File(path string, write func(io.Writer) error) (err error) {
 	if err := write(buffered); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := buffered.Flush(); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
+	if err := cmp.Or(buffered.Flush(), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(beside, path)

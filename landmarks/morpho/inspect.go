@@ -222,14 +222,10 @@ func (in *Inspection) far(distances, without, errors []float64) []Finding {
 				middle[l][c] = quantile(column, 0.5)
 			}
 		}
-		off := make([]float64, len(members[g]))
-		for k, i := range members[g] {
-			square := 0.0
-			for l := range middle {
-				square += squaredDistance(in.aligned[i][l], middle[l])
-			}
-			off[k] = lessErrors(math.Sqrt(square), errors, i)
-		}
+		off := lists.Each(members[g], func(i int) float64 {
+			square := lists.Sum(len(middle), func(l int) float64 { return squaredDistance(in.aligned[i][l], middle[l]) })
+			return lessErrors(math.Sqrt(square), errors, i)
+		})
 		median := quantile(off, 0.5)
 		for k, i := range members[g] {
 			ratios[i] = off[k] / math.Max(median, none)

@@ -366,7 +366,6 @@ func (d *Dataset) flatRows() (rows [][]float64, mean shape.Shape, err error) {
 	return rows, [][]float64{centre}, nil
 }
 
-// pointset.ErrRotation says that more than one rotation is best.
 // similarity is x ↦ scale · r · (x − from) + to.
 func similarity(scale float64, r *mat.Dense, from, to []float64) Similarity {
 	s := Similarity{Scale: scale, Translation: make([]float64, len(to))}

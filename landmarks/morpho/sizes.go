@@ -63,14 +63,11 @@ func (d *Dataset) scaled(sizes []float64) bool {
 		tolerance = fewSizes
 	}
 	alike := func(power float64, cosines []float64) bool {
-		least, most := math.Inf(1), math.Inf(-1)
-		for i, s := range sizes {
-			if cosines != nil {
-				s += power * math.Log(cosines[i])
-			}
-			least, most = min(least, s), max(most, s)
+		before := slices.Clone(sizes)
+		for i, cosine := range cosines {
+			before[i] += power * math.Log(cosine)
 		}
-		return most-least < tolerance
+		return floats.Max(before)-floats.Min(before) < tolerance
 	}
 	if alike(0, nil) {
 		return true

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +23,9 @@ type Table struct {
 // commas, decimal commas of columns of numbers, where some may be missing, become points.
 func ReadTable(path string) (t *Table, err error) {
 	defer try.Catch(&err)
-	text.RefuseIf(spreadsheet(path), saveAsCSV, "%s: it is no table in text", path)
+	if spreadsheet(path) {
+		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
+	}
 	in := try.Get(Reading{}.readFile(path, new(input.Budget), true, func(in *source) {
 		if strings.EqualFold(filepath.Ext(path), ".xlsx") {
 			t = sheetOf(in, in.sheets()[0].rows).table()

@@ -21,6 +21,7 @@ import (
 
 	"anatomy/geom/shape"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -103,16 +104,9 @@ func IsCode(point []float64, code float64) bool {
 
 // flat leaves out a third coordinate that no landmark has.
 func (d *Data) flat() {
-	there := false
-	for _, s := range d.Specimens {
-		for _, p := range s.Points {
-			if len(p) != 3 || !math.IsNaN(p[2]) {
-				return
-			}
-			there = there || !math.IsNaN(p[0])
-		}
-	}
-	if !there {
+	all := slices.Concat(lists.Each(d.Specimens, func(s Specimen) shape.Shape { return s.Points })...)
+	if slices.ContainsFunc(all, func(p []float64) bool { return len(p) != 3 || !math.IsNaN(p[2]) }) ||
+		!slices.ContainsFunc(all, func(p []float64) bool { return !math.IsNaN(p[0]) }) {
 		return
 	}
 	for _, s := range d.Specimens {

@@ -145,7 +145,7 @@ func (p *parser) next(words ...string) bool {
 
 // sum reads terms and puts them in their order.
 func (p *parser) sum() {
-	for len(p.words) > 0 {
+	for more := len(p.words) > 0; more; {
 		all := p.crossed()
 		if p.next("over") {
 			over := p.interaction()
@@ -159,7 +159,7 @@ func (p *parser) sum() {
 				p.bound(len(p.order))
 			}
 		}
-		if len(p.words) > 0 && !p.next("+") {
+		if more = p.next("+"); !more && len(p.words) > 0 {
 			try.Fail("%s stands where + should: write size + sex*site", text.Clip(strings.TrimPrefix(p.words[0], "`")))
 		}
 	}

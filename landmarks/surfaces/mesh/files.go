@@ -175,13 +175,8 @@ func (b *builder) mesh(file string) *Mesh {
 	}
 	m.dropNowhere()
 	try.Do(try.Name(m.wellFormed(), "%s", file))
-	if len(m.Vertices[0]) == 3 && len(b.triangles) == 0 {
-		flat := !slices.ContainsFunc(m.Vertices, func(x []float64) bool { return x[2] != 0 })
-		if flat {
-			for i, x := range m.Vertices {
-				m.Vertices[i] = x[:2:2]
-			}
-		}
+	if len(m.Vertices[0]) == 3 && len(b.triangles) == 0 && !slices.ContainsFunc(m.Vertices, func(x []float64) bool { return x[2] != 0 }) {
+		m.Vertices = lists.Each(m.Vertices, func(x []float64) []float64 { return x[:2:2] })
 	}
 	return m
 }
@@ -202,14 +197,7 @@ func (m *Mesh) dropNowhere() {
 	}
 }
 
-// spatial returns rows of three coordinates.
+// spatial returns rows of three coordinates, as the formats want them.
 func spatial(x [][]float64) [][]float64 {
-	return lists.Each(x, func(x []float64) []float64 { y := inSpace(x); return y[:] })
-}
-
-// inSpace returns x with three coordinates, as the formats want them.
-func inSpace(x []float64) [3]float64 {
-	var y [3]float64
-	copy(y[:], x)
-	return y
+	return lists.Each(x, func(x []float64) []float64 { return append(slices.Clone(x), 0)[:3] })
 }

@@ -143,7 +143,6 @@ var unsupported = map[string]string{
 //
 // Where the momenta and the control points of a finished atlas lie beside model.xml or in its folder output, Estimate returns these with their
 // templates, and searches for nothing. Meshes of subjects may then be missing.
-// ReadParallelTransport reads a study of that model type.
 func readDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
 	defer try.Catch(&err)
 	s = parseDeformetrica(model, dataSet, optimization)
