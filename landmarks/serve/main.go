@@ -20,6 +20,7 @@ import (
 	"os"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"anatomy/geom"
 	"anatomy/geom/stats"
@@ -213,13 +214,5 @@ func encode(to []byte, v reflect.Value) []byte {
 }
 
 func number(x float64) string {
-	switch {
-	case math.IsNaN(x):
-		return "NaN"
-	case math.IsInf(x, 1):
-		return "Infinity"
-	case math.IsInf(x, -1):
-		return "-Infinity"
-	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
+	return strings.NewReplacer("+Inf", "Infinity", "-Inf", "-Infinity").Replace(strconv.FormatFloat(x, 'g', -1, 64))
 }
