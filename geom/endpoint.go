@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -185,11 +186,11 @@ func (s *space) corank(g *Geodesic[Vec]) (int, error) {
 		return 0, err
 	}
 	d := s.M.Dim()
-	var eigen mat.EigenSym
-	if !eigen.Factorize(mat.NewSymDense(d, out.Flat(0)), false) {
-		return 0, fmt.Errorf("the derivative of the end point map is not finite")
+	values, _, ok := dense.Eigen(mat.NewSymDense(d, out.Flat(0)))
+	if !ok {
+		return 0, errors.New("the derivative of the end point map is not finite")
 	}
-	values, missing := eigen.Values(nil), 0
+	missing := 0
 	for _, v := range values {
 		if v <= tiny*values[d-1] {
 			missing++

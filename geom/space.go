@@ -3,6 +3,7 @@ package geom
 import (
 	"context"
 	"fmt"
+	"os"
 	"reflect"
 	"runtime"
 	"slices"
@@ -102,7 +103,8 @@ func OnShapes(m Manifold, options ...Option) *Space[Shape] {
 }
 
 func newSpace[P Point](m Manifold, r rows, options []Option) *Space[P] {
-	s := space{M: m, rows: r, settings: settings{method: ode.RK4, steps: shortest.Standard, doubles: true}, programs: &programs{funcs: map[any]*program{}}}
+	s := space{M: m, rows: r, settings: settings{method: ode.RK4, steps: shortest.Standard, doubles: true},
+		programs: &programs{funcs: map[any]*program{}}}
 	return &Space[P]{*s.with(options)}
 }
 
@@ -185,11 +187,14 @@ type program struct {
 	code string // the graph function's name in the program
 }
 
+// checkKeys lets Call compare every kept program with the graph function that it is called with.
+var checkKeys = os.Getenv("ANATOMY_CHECK_KEYS") != ""
+
 // Call runs a graph function with the given arguments, which engine.Func.Call describes. The function is compiled at the first
 // call with its key and reused for every call with an equal key. The key must be a value of a named, comparable struct type of the
 // calling package, and hold everything that fn captures besides the manifold: fn is compiled again only for another key, or
-// for arguments of other shapes. Call panics if two functions have the same key. That one function captures another value it cannot see: Go does
-// not show what a closure holds, and to build the graph of every call for a comparison takes longer than most calls.
+// for arguments of other shapes. Call panics if two functions have the same key. That one function captures another value it sees only where
+// the environment has ANATOMY_CHECK_KEYS: it then builds the graph of every call for a comparison, which takes longer than most calls.
 func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
 	if t := reflect.TypeOf(key); t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
 		panic(fmt.Sprintf("geom.Space.Call: the key %v is a %T, want a struct type of the caller's package", key, key))
@@ -202,6 +207,11 @@ func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.
 		s.programs.funcs[key] = f
 	}
 	s.programs.mu.Unlock()
+	if checkKeys {
+		kept, _ := f.Text(args...)
+		text, err := engine.Compile(fn, engine.Name(fmt.Sprintf("%v", key))).Text(args...)
+		refuse.If(err == nil && text != kept, "geom.Space.Call: a function with the key %#v captures what the key does not hold", key)
+	}
 	refuse.If(f.code != code, "geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key)
 	return f.Func.Call(args...)
 }

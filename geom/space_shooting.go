@@ -104,11 +104,7 @@ func shrinking(m Manifold, z *Node, at Local, far bool) *Node {
 func (a shooting) Evaluate(f shortest.Formula, rows ...[]Vec) ([]Vec, error) {
 	switch flat := !IsCharted(a.s.M); {
 	case flat && (f == shortest.Gap || f == shortest.FarGap):
-		out := make([]Vec, len(rows[0]))
-		for k, y := range rows[1] {
-			out[k] = floats.SubTo(make(Vec, len(y)), rows[2][k], y)
-		}
-		return out, nil
+		return lists.Make(len(rows[0]), func(k int) Vec { return floats.SubTo(make(Vec, len(rows[1][k])), rows[2][k], rows[1][k]) }), nil
 	case flat && (f == shortest.Slope || f == shortest.FarSlope):
 		return rows[3], nil
 	}

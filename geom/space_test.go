@@ -8,6 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/framebundle"
 	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
@@ -107,6 +108,20 @@ func TestKeys(t *testing.T) {
 	}
 	refused("another function under the same key", func() { _, _ = s.Call(named{"a"}, twice, 1.) })
 	refused("a string as a key", func() { _, _ = s.Call("a", once, 1.) })
+
+	defer geom.CheckKeys()()
+	for name, of := range map[string]func(x *Node, c float64) *Node{
+		"number":  func(x *Node, c float64) *Node { return MulScalar(x, c) },
+		"list":    func(x *Node, c float64) *Node { return Const(x.Graph(), append(make([]float64, 50), c)) },
+		"setting": func(x *Node, c float64) *Node { return engine.Setting(x.Graph(), x.DType(), []float64{c}) },
+	} {
+		call := func(c float64) (engine.Values, error) {
+			return s.Call(named{name}, func(in []*Node) []*Node { return []*Node{of(in[0], c)} }, 1.)
+		}
+		expect.Must(call(1))
+		expect.Must(call(1))
+		refused("a key without a captured "+name, func() { _, _ = call(1 + 1e-15) })
+	}
 }
 
 // Too few steps for a fast geodesic are an error that says so.

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/internal/lists"
 	"anatomy/kernels/native"
@@ -87,7 +89,7 @@ func (s *sampler) inLevels(within []inside, k Kernel, extent []float64, n, toler
 			all, beyond := part.profile, within[i+1].far(s.profile)
 			part.profile = func(m int, s float64) float64 { return all(m, s) - beyond(m, s) }
 		}
-		e := &Expansion{Kernel: k, Extent: extent}
+		e := &expansion{Kernel: k, Extent: extent}
 		axes, err := part.axes(e, waveTolerance*far)
 		if err != nil {
 			return nil, err
@@ -104,7 +106,7 @@ func (s *sampler) inLevels(within []inside, k Kernel, extent []float64, n, toler
 // cheapestLevels are the cheapest ways to split a kernel, with the periods and modes of its expansion e, at one or two of a few radii, for
 // n points: one for each first radius, since a near part may turn out to be no polynomial. Beyond the radius where it ends there is
 // nothing to split off.
-func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n, ends float64, nearSeconds func(radius float64) float64) (ways []candidate) {
+func (s *sampler) cheapestLevels(k Kernel, e *expansion, tolerance, n, ends float64, nearSeconds func(radius float64) float64) (ways []candidate) {
 	size := 0.0
 	for a, extent := range e.Extent {
 		size = math.Max(size, extent*s.scale[a])
@@ -124,7 +126,7 @@ func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n, ends floa
 	}
 	// What one of so many grids costs with the waves of a level and such periods.
 	seconds := func(l *level, grids int, period func(a int) float64) float64 {
-		grid := &Expansion{Kernel: k, Extent: e.Extent}
+		grid := &expansion{Kernel: k, Extent: e.Extent}
 		for a := range e.Extent {
 			grid.Period = append(grid.Period, period(a))
 			grid.Modes = append(grid.Modes, int(math.Ceil(math.Min(l.highest[a]*grid.Period[a]/(2*math.Pi), maxModes))))
@@ -222,24 +224,15 @@ func (s *sampler) split(radius, tolerance float64) (far inside, highest float64,
 			values[i] = s.profile(0, v) * spectra.window[i]
 		}
 	}
-	// Least squares over the frequencies from each one on: a row more turns the triangle of those above it.
+	// Least squares over the frequencies from each one on.
 	rows := len(spectra.frequencies)
 	target, weights := make([]float64, rows), make([]float64, rows)
-	above := make([]leastSquares, rows+1)
-	for j := rows - 1; j >= 0; j-- {
+	for j := range rows {
 		target[j] = floats.Dot(spectra.transform[j], values)
 		weights[j] = spectra.measure[j] * math.Max(1/s.top, spectra.frequencies[j]/(radius*s.steepest))
-		above[j] = above[j+1]
-		var row [splitTerms + 1]float64
-		for l, v := range spectra.basis[j] {
-			row[l] = v * weights[j]
-			above[j].squares[l] += row[l] * row[l]
-		}
-		row[splitTerms] = -target[j] * weights[j]
-		above[j].add(row)
 	}
-	solve := func(from int) (b [splitTerms]float64, left float64) {
-		b = above[from].solve()
+	solve := func(from int) (b []float64, left float64) {
+		b = leastSquares(spectra.basis[from:], target[from:], weights[from:])
 		for j := from; j < rows; j++ {
 			v := target[j]
 			for l, c := range b {
@@ -278,42 +271,22 @@ const farTolerance = waveTolerance * (1 - nearTolerance)
 // splitTerms is how many polynomials the far part has free near 0.
 const splitTerms = 10
 
-// leastSquares is what rows (a, b) say of the x with the least |Ax − b|: R and, in the last column, Qᵀb, of A = QR, by Givens rotations.
-type leastSquares struct {
-	r       [splitTerms][splitTerms + 1]float64
-	squares [splitTerms]float64 // of the columns of A
-}
-
-func (q *leastSquares) add(row [splitTerms + 1]float64) {
-	for l := range q.r {
-		r := &q.r[l]
-		size := math.Hypot(r[l], row[l])
-		if size == 0 {
-			continue
-		}
-		c, s := r[l]/size, row[l]/size
-		for m := l; m <= splitTerms; m++ {
-			r[m], row[m] = c*r[m]+s*row[m], c*row[m]-s*r[m]
-		}
-	}
-}
-
-// solve keeps coefficients small that the rows do not tell, by a ridge.
-func (q leastSquares) solve() (x [splitTerms]float64) {
+// leastSquares returns the x for which Σ_j (w_j (y_j + Σ_l a_jl x_l))² is least. A ridge keeps coefficients small that the rows do not tell.
+func leastSquares(a [][]float64, y, w []float64) []float64 {
 	const ridge = 1e-11
-	for l, v := range q.squares {
-		var row [splitTerms + 1]float64
-		row[l] = ridge * math.Sqrt(v)
-		q.add(row)
+	rows := len(a)
+	m, right, x := mat.NewDense(rows+splitTerms, splitTerms, nil), mat.NewVecDense(rows+splitTerms, nil), mat.VecDense{}
+	for j, row := range a {
+		floats.ScaleTo(m.RawRowView(j), w[j], row)
+		right.SetVec(j, -w[j]*y[j])
 	}
-	for l := splitTerms - 1; l >= 0; l-- {
-		v := q.r[l][splitTerms]
-		for m := l + 1; m < splitTerms; m++ {
-			v -= q.r[l][m] * x[m]
-		}
-		x[l] = v / q.r[l][l]
+	for l := range splitTerms {
+		m.Set(rows+l, l, ridge*mat.Norm(m.ColView(l), 2))
 	}
-	return x
+	if err := x.SolveVec(m, right); err != nil && !errors.As(err, new(mat.Condition)) {
+		return slices.Repeat([]float64{math.NaN()}, splitTerms)
+	}
+	return x.RawVector().Data
 }
 
 // spectrum has the radial Fourier transforms in R^d of functions of t, the distance in units of the radius, by quadrature.

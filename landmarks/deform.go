@@ -46,11 +46,7 @@ func (d *Deformation) LogJacobians() ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, len(strains))
-	for i, s := range strains {
-		out[i] = s.LogJacobian()
-	}
-	return out, nil
+	return lists.Each(strains, strain.Tensor.LogJacobian), nil
 }
 
 // Deform returns the derivative at points, [k][D], of the diffeomorphism φ at time 1 of a geodesic. With the velocity field v of the
@@ -109,7 +105,8 @@ func (s *Flow) DeformAlong(path []geom.Shape, points [][]float64) (_ *Deformatio
 	}, shape.FlatAll(path))
 	for i, z := range out.Images {
 		if !lists.Finite(z...) {
-			try.Fail("point %d is carried to %v: the kernel is too wide for the distances between landmarks, or the path has steps that are too long", i, z)
+			try.Fail("point %d is carried to %v: the kernel is too wide for the distances between landmarks, or the path has steps that are too long",
+				i, z)
 		}
 	}
 	return out, nil
@@ -167,9 +164,6 @@ func (s *Flow) carryingFrames() ode.Field {
 
 // turn is Dv(z) F for the velocities v of points z, [..., k, D], each of which depends on its own point only.
 func (s *Flow) turn(v, z, frames *Node) *Node {
-	rows := make([]*Node, s.of.dimension())
-	for a := range rows {
-		rows[a] = Gradient(ReduceAllSum(SliceAxis(v, -1, AxisElem(a))), z)[0]
-	}
+	rows := lists.Make(s.of.dimension(), func(a int) *Node { return Gradient(ReduceAllSum(SliceAxis(v, -1, AxisElem(a))), z)[0] })
 	return linalg.MatMul(Stack(rows, -2), frames)
 }

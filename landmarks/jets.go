@@ -54,7 +54,8 @@ func (m Jets) CheckRegular(x []float64) error {
 	for i := range m.N {
 		at := i*m.size()*m.D + m.D
 		if c := mat.Cond(mat.NewDense(m.D, m.D, slices.Clone(x[at:at+m.D*m.D])), 2); !(c < 1e12) {
-			return fmt.Errorf("the %d vectors of the frame at landmark %d are linearly dependent, and no deformation makes or parts them; correct them", m.D, i)
+			return fmt.Errorf("the %d vectors of the frame at landmark %d are linearly dependent, and no deformation makes or parts them; correct them",
+				m.D, i)
 		}
 	}
 	return nil
@@ -163,10 +164,10 @@ func (m Jets) Velocity(q, p, z *Node) *Node {
 
 func (m Jets) rows(q *Node) *Node {
 	if q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() {
-		panic(fmt.Sprintf("landmarks: jets of shape %s, want [..., %d] for %d landmarks in R^%d with derivatives of order %d", q.Shape(), m.Dim(), m.N, m.D, m.Order))
+		panic(fmt.Sprintf("landmarks: jets of shape %s, want [..., %d] for %d landmarks in R^%d with derivatives of order %d",
+			q.Shape(), m.Dim(), m.N, m.D, m.Order))
 	}
-	dims := slices.Clone(q.Shape().Dimensions)
-	return Reshape(q, append(dims[:len(dims)-1], m.N*m.size(), m.D)...)
+	return linalg.Matrices(q, m.N*m.size(), m.D)
 }
 
 // JetSpace computes on Jets with shapes: a landmark, the D vectors of its frame and its second derivatives are rows one after the other. It has all
@@ -180,7 +181,8 @@ type JetSpace struct {
 // options are those of geom, such as geom.Integrator. A number n or dim below 1, another order, or a nil kernel, is a panic.
 func NewJets(n, dim, order int, kernel kernels.Kernel, options ...geom.Option) *JetSpace {
 	if n < 1 || dim < 1 || order < 1 || order > 2 || kernel == nil {
-		panic(fmt.Sprintf("landmarks.NewJets: %d landmarks in R^%d with derivatives of order %d and the kernel %v, want order 1 or 2", n, dim, order, kernel))
+		panic(fmt.Sprintf("landmarks.NewJets: %d landmarks in R^%d with derivatives of order %d and the kernel %v, want order 1 or 2",
+			n, dim, order, kernel))
 	}
 	m := Jets{n, dim, order, kernel}
 	return &JetSpace{Flow{geom.OnShapes(m, options...), m}, m}

@@ -9,6 +9,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 )
 
@@ -30,20 +31,12 @@ func (m Manifold) Rows() (n, columns int, name string) { return m.N, m.D, "landm
 // CheckRegular returns an error if two landmarks coincide, where the kernel matrix is singular; the error names them.
 func (m Manifold) CheckRegular(x []float64) error {
 	rows := engine.Unflatten(x, m.D)
-	order := make([]int, len(rows))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int {
-		if c := slices.Compare(rows[i], rows[j]); c != 0 {
-			return c
-		}
-		return i - j
-	})
+	order := lists.Range(len(rows))
+	slices.SortStableFunc(order, func(i, j int) int { return slices.Compare(rows[i], rows[j]) })
 	for k := 1; k < len(order); k++ {
 		if i, j := order[k-1], order[k]; slices.Equal(rows[i], rows[j]) {
-			return fmt.Errorf("landmarks %d and %d coincide at %v, and no deformation parts them or brings them together; correct them, leave one of them out, "+
-				"leave the shape out, or match with a mismatch", i, j, rows[i])
+			return fmt.Errorf("landmarks %d and %d coincide at %v, and no deformation parts them or brings them together; correct them, "+
+				"leave one of them out, leave the shape out, or match with a mismatch", i, j, rows[i])
 		}
 	}
 	return nil
@@ -98,11 +91,7 @@ func (m Manifold) RegularFlat(q, v, mu *Node) *Node {
 	}
 	x := m.points(q)
 	k := m.Kernel.Gram(x, x)
-	eye := linalg.Eye(q.Graph(), q.DType(), m.N)
-	for eye.Rank() < k.Rank() {
-		eye = ExpandAxes(eye, 0)
-	}
-	ridge := Mul(ExpandAxes(ExpandAxes(mu, -1), -1), eye)
+	ridge := Mul(ExpandAxes(ExpandAxes(mu, -1), -1), linalg.EyeLike(k))
 	return m.flat(linalg.Solve(Add(k, ridge), m.points(v)))
 }
 
@@ -151,11 +140,7 @@ func (m Manifold) points(q *Node) *Node {
 	if q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() {
 		panic(fmt.Sprintf("landmarks: coordinates of shape %s, want [..., %d] for %d landmarks in R^%d", q.Shape(), m.Dim(), m.N, m.D))
 	}
-	dims := append([]int{}, q.Shape().Dimensions...)
-	return Reshape(q, append(dims[:len(dims)-1], m.N, m.D)...)
+	return linalg.Matrices(q, m.N, m.D)
 }
 
-func (m Manifold) flat(x *Node) *Node {
-	dims := append([]int{}, x.Shape().Dimensions...)
-	return Reshape(x, append(dims[:len(dims)-2], m.Dim())...)
-}
+func (m Manifold) flat(x *Node) *Node { return linalg.Vectors(x) }

@@ -10,6 +10,8 @@ import (
 
 	"anatomy/geom/linalg"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/pointset"
 )
@@ -38,14 +40,10 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 	m := s.Manifold
 	x := s.FromFlat(q)
 	chosen := pointset.Spread(x, min(m.N, pivots, columns/m.N))
-	some := make([][]float64, len(chosen))
-	for k, i := range chosen {
-		some[k] = x[i]
-	}
 	out, err := s.call("columns of the kernel matrix", func(in []*Node) []*Node {
 		each := ExpandAxes(in[0], 1)
 		return []*Node{m.Kernel.Gram(in[0], in[1]), Reshape(m.Kernel.Gram(each, each), m.N)}
-	}, x, some)
+	}, x, lists.Pick(x, chosen))
 	if err != nil {
 		return nil, err
 	}
@@ -92,15 +90,11 @@ func (s *Space) newSpectrum(q []float64) (*spectrum, error) {
 		}
 		rest = max(rest, left)
 	}
-	var gram mat.SymDense
-	gram.SymOuterK(1, &a)
-	var eigen mat.EigenSym
-	if !eigen.Factorize(&gram, true) {
+	all, v, ok := dense.Eigen(dense.Gram(&a))
+	if !ok {
 		return nil, errors.New("the eigenvalues of the kernel matrix were not found")
 	}
-	all := eigen.Values(nil)
-	var v, u mat.Dense
-	eigen.VectorsTo(&v)
+	var u mat.Dense
 	first := 0 // in rising order
 	top := all[max(0, r-1-free)]
 	for first < r && all[first] < cut*top {
@@ -170,11 +164,7 @@ func (k *spectrum) gain(g []float64, stiffness float64) float64 {
 
 // inputs are the arguments of nearlySolve.
 func (k *spectrum) inputs() []any {
-	u := make([][]float64, k.n)
-	for i := range u {
-		u[i] = k.u.RawRowView(i)
-	}
-	return []any{u, k.lambda, k.rest}
+	return []any{lists.Make(k.n, k.u.RawRowView), k.lambda, k.rest}
 }
 
 // nearlySolve solves Σ_j K(x_i, x_j) p_j + μ p_i = v_i by at most 200 steps of conjugate gradients, to a relative residual of 1e-4,

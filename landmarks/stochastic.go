@@ -26,11 +26,11 @@ import (
 // Eulerian, whose noise is one of space, do not.
 func (s *Space) Langevin(q, p [][]float64, friction, noise float64) (stochastic.Process[geom.Shape], error) {
 	const what = "Langevin"
-	if !(friction >= 0) || math.IsInf(friction, 1) {
-		return stochastic.Process[geom.Shape]{}, fmt.Errorf("%s: friction %g, want a finite number from 0", what, friction)
-	}
-	if !(noise >= 0) || math.IsInf(noise, 1) {
-		return stochastic.Process[geom.Shape]{}, fmt.Errorf("%s: noise %g, want a finite number from 0", what, noise)
+	for i, x := range []float64{friction, noise} {
+		if !(x >= 0) || math.IsInf(x, 1) {
+			return stochastic.Process[geom.Shape]{}, fmt.Errorf("%s: %s %g, want a finite number from 0",
+				what, [...]string{"friction", "noise"}[i], x)
+		}
 	}
 	return s.moving(what, q, p, s.M.Dim(), []any{friction, noise}, langevin{}), nil
 }
@@ -82,7 +82,8 @@ func (s *Space) Eulerian(q, p [][]float64, fields NoiseFields) (stochastic.Proce
 	if err := s.checkFields(fields); err != nil {
 		return stochastic.Process[geom.Shape]{}, fmt.Errorf("%s: %w", what, err)
 	}
-	return s.moving(what, q, p, len(fields.Centres), []any{geom.Clone(geom.Shape(fields.Centres)), geom.Clone(geom.Shape(fields.Amplitudes)), fields.Width}, eulerian{s.Manifold.N, s.Manifold.D}), nil
+	given := []any{geom.Clone(geom.Shape(fields.Centres)), geom.Clone(geom.Shape(fields.Amplitudes)), fields.Width}
+	return s.moving(what, q, p, len(fields.Centres), given, eulerian{s.Manifold.N, s.Manifold.D}), nil
 }
 
 // eulerian is the equation of Eulerian for n landmarks in R^d.

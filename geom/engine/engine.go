@@ -123,19 +123,9 @@ func (f *Func) Call(args ...any) (Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.inputs >= 0 && len(args) != f.inputs {
-		return nil, fmt.Errorf("%s: %d arguments for a function of %d", f.name, len(args), f.inputs)
-	}
-	if args, err = f.centred(args); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
-	}
-	in := make([]*tensors.Tensor, len(args))
-	s := make([]shapes.Shape, len(args))
-	for i, a := range args {
-		if in[i], err = f.tensor(a); err != nil {
-			return nil, fmt.Errorf("%s: argument %d: %w", f.name, i, err)
-		}
-		s[i] = in[i].Shape()
+	in, s, err := f.tensors(args)
+	if err != nil {
+		return nil, err
 	}
 	var out Values
 	p, err := f.programs.take(b, s, f.build)
@@ -149,6 +139,24 @@ func (f *Func) Call(args ...any) (Values, error) {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
 	return out, nil
+}
+
+// tensors are the arguments as the program takes them, and their shapes.
+func (f *Func) tensors(args []any) (in []*tensors.Tensor, s []shapes.Shape, err error) {
+	if f.inputs >= 0 && len(args) != f.inputs {
+		return nil, nil, fmt.Errorf("%s: %d arguments for a function of %d", f.name, len(args), f.inputs)
+	}
+	if args, err = f.centred(args); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", f.name, err)
+	}
+	in, s = make([]*tensors.Tensor, len(args)), make([]shapes.Shape, len(args))
+	for i, a := range args {
+		if in[i], err = f.tensor(a); err != nil {
+			return nil, nil, fmt.Errorf("%s: argument %d: %w", f.name, i, err)
+		}
+		s[i] = in[i].Shape()
+	}
+	return in, s, nil
 }
 
 // errorPanics makes a graph function panic with errors only: GoMLX returns those, and hangs after any other.
@@ -285,7 +293,8 @@ func Backend() (compute.Backend, error) {
 		return nil, fmt.Errorf("cannot open the back end %q (GOMLX_BACKEND or the plug-in found): %w%s", config, err, hint)
 	}
 	if b.Name() != "xla" {
-		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so", config, b.Name())
+		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so",
+			config, b.Name())
 	}
 	opened = b
 	if onCPU(b) {

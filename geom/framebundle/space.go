@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -226,9 +227,8 @@ func (s *Space[P]) check(u Point[P]) (err error) {
 	}
 	try.Do(s.Base.Check("point", u.X, u.Frame...))
 	gram := try.Get(s.Gram(u))
-	var eigen mat.EigenSym
-	try.FailIf(!eigen.Factorize(gram, false), "the metric is not finite at the point: %v", mat.Formatted(gram))
-	values := eigen.Values(nil)
+	values, _, ok := dense.Eigen(gram)
+	try.FailIf(!ok, "the metric is not finite at the point: %v", mat.Formatted(gram))
 	if low, high := values[0], values[len(values)-1]; !(low > rankTolerance*high) {
 		return fmt.Errorf("the %d frame vectors are linearly dependent: νᵀ g ν has eigenvalues from %.3g to %.3g", len(values), low, high)
 	}

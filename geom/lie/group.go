@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
 
@@ -84,14 +85,7 @@ func (g *Group) size() int {
 func (g *Group) matrix(z *Node) *Node {
 	refuse.If(z.Rank() == 0 || z.Shape().Dim(-1) != g.AmbientDim(),
 		"lie.%s: elements of shape %s, want a last axis of %d: matrices row by row", g.name, z.Shape(), g.AmbientDim())
-	dims := z.Shape().Dimensions
-	return Reshape(z, append(append([]int{}, dims[:len(dims)-1]...), g.size(), g.size())...)
-}
-
-func vector(a *Node) *Node {
-	dims := a.Shape().Dimensions
-	n := len(dims)
-	return Reshape(a, append(append([]int{}, dims[:n-2]...), dims[n-2]*dims[n-1])...)
+	return linalg.Matrices(z, g.size(), g.size())
 }
 
 func constant(like *Node, rows [][]float64) *Node {
@@ -112,7 +106,7 @@ func (g *Group) Hat(xi *Node) *Node {
 // Vee is the inverse of Hat: it returns the coordinates, [..., d], of a matrix of the Lie algebra, row by row, [..., N²]. For any
 // other matrix it returns those of the nearest matrix of the Lie algebra.
 func (g *Group) Vee(a *Node) *Node {
-	return linalg.MatVec(constant(a, g.dual), vector(g.matrix(a)))
+	return linalg.MatVec(constant(a, g.dual), linalg.Vectors(g.matrix(a)))
 }
 
 // veeDual is the transpose of Vee: the matrix with ⟨μ, Vee a⟩ = Σ_ij veeDual_ij a_ij for all matrices a.
@@ -122,15 +116,15 @@ func (g *Group) veeDual(mu *Node) *Node {
 }
 
 // Mul returns the product a b of two elements, [..., N²].
-func (g *Group) Mul(a, b *Node) *Node { return vector(linalg.MatMul(g.matrix(a), g.matrix(b))) }
+func (g *Group) Mul(a, b *Node) *Node { return linalg.Vectors(linalg.MatMul(g.matrix(a), g.matrix(b))) }
 
 // Inverse returns z⁻¹, [..., N²]; NaN where the matrix is singular.
-func (g *Group) Inverse(z *Node) *Node { return vector(g.form.inverse(g, g.matrix(z))) }
+func (g *Group) Inverse(z *Node) *Node { return linalg.Vectors(g.form.inverse(g, g.matrix(z))) }
 
 // Exp returns the matrix exponential exp ξ^, [..., N²], of ξ, [..., d].
 func (g *Group) Exp(xi *Node) *Node {
 	g.check("Exp", xi)
-	return vector(g.form.exp(g, xi))
+	return linalg.Vectors(g.form.exp(g, xi))
 }
 
 // Log returns the coordinates ξ, [..., d], of the principal logarithm of elements, [..., N²]. It is extended smoothly to matrices
@@ -153,14 +147,14 @@ const cutLocus = 1e-12
 // Ad returns Ad_z ξ, [..., d]: the coordinates of z ξ^ z⁻¹ for an element z.
 func (g *Group) Ad(z, xi *Node) *Node {
 	a := g.matrix(z)
-	return g.Vee(vector(linalg.MatMul(linalg.MatMul(a, g.matrix(g.Hat(xi))), g.form.inverse(g, a))))
+	return g.Vee(linalg.Vectors(linalg.MatMul(linalg.MatMul(a, g.matrix(g.Hat(xi))), g.form.inverse(g, a))))
 }
 
 // Coadjoint returns Ad*_z μ, [..., d], for an element z: the momentum η ↦ ⟨μ, Ad_z η⟩.
 func (g *Group) Coadjoint(z, mu *Node) *Node {
 	a := g.matrix(z)
 	pulled := linalg.MatMul(linalg.MatMul(linalg.T(a), g.veeDual(mu)), linalg.T(g.form.inverse(g, a)))
-	return linalg.MatVec(constant(mu, g.basis), vector(pulled))
+	return linalg.MatVec(constant(mu, g.basis), linalg.Vectors(pulled))
 }
 
 // adjoint is the matrix of ad_ξ, [..., d, d].
@@ -220,11 +214,7 @@ func (g *Group) Tangent(xi ...float64) ([]float64, error) {
 	if len(xi) != g.Dim() {
 		return nil, fmt.Errorf("%s: %d coordinates of a vector of the Lie algebra, want %d", g.name, len(xi), g.Dim())
 	}
-	v := make([]float64, g.AmbientDim())
-	for k, e := range g.basis {
-		floats.AddScaled(v, xi[k], e)
-	}
-	return v, nil
+	return lists.Combine(xi, g.basis), nil
 }
 
 // Move returns points of R^n moved by an element z of the group, on the host: see Act.

@@ -98,7 +98,7 @@ type general struct{}
 func (general) exp(g *Group, xi *Node) *Node { return linalg.Expm(g.matrix(g.Hat(xi))) }
 
 func (general) log(g *Group, a *Node) (xi, margin *Node) {
-	xi = g.Vee(vector(linalg.Logm(a)))
+	xi = g.Vee(linalg.Vectors(linalg.Logm(a)))
 	return xi, OnesLike(SliceAxis(xi, -1, AxisRange(0, 1)))
 }
 

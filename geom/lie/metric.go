@@ -162,9 +162,9 @@ func (m *metric) velocity(mu *Node) *Node { return linalg.MatVec(constant(mu, m.
 func (m *metric) translate(c, z *Node) *Node {
 	a := m.matrix(z)
 	if m.side == Left {
-		return vector(linalg.MatMul(c, a))
+		return linalg.Vectors(linalg.MatMul(c, a))
 	}
-	return vector(linalg.MatMul(a, c))
+	return linalg.Vectors(linalg.MatMul(a, c))
 }
 
 func (m *metric) Chart(c *Node) geom.Chart {
@@ -222,7 +222,7 @@ func (c chart) Scale(_, v *Node) *Node {
 	if shift == nil {
 		return all(v, -1)
 	}
-	size := vector(join(all(linear, -2, -1), all(shift, -1), 0))
+	size := linalg.Vectors(join(all(linear, -2, -1), all(shift, -1), 0))
 	last := make([]float64, g.AmbientDim())
 	for k := g.space * g.size(); k < len(last); k++ {
 		last[k] = 1
@@ -330,12 +330,12 @@ type rigidMotions struct {
 // apart are the rotation, row by row, and the translation of an element, or these parts of a tangent vector.
 func (m rigidMotions) apart(z *Node) (rotation, shift *Node) {
 	r, t := m.parts(m.matrix(z))
-	return vector(r), t
+	return linalg.Vectors(r), t
 }
 
 // together is the inverse of apart, for elements with the last number 1 and for vectors with 0.
 func (m rigidMotions) together(rotation, shift *Node, last float64) *Node {
-	return vector(join(m.rotations.matrix(rotation), shift, last))
+	return linalg.Vectors(join(m.rotations.matrix(rotation), shift, last))
 }
 
 func (m rigidMotions) Exp(z, v *Node) *Node {

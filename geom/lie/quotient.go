@@ -215,7 +215,7 @@ func (q *quotient) drop(xi *Node) *Node {
 
 // velocity is ξ of the tangent vector v = z ξ^ of the group.
 func (q *quotient) velocity(z, v *Node) *Node {
-	return q.m.Vee(vector(linalg.MatMul(q.m.form.inverse(q.m.Group, q.m.matrix(z)), q.m.matrix(v))))
+	return q.m.Vee(linalg.Vectors(linalg.MatMul(q.m.form.inverse(q.m.Group, q.m.matrix(z)), q.m.matrix(v))))
 }
 
 func (q *quotient) Chart(c *Node) geom.Chart {
@@ -252,7 +252,7 @@ func (c quotientChart) Pull(z, x, v *Node) *Node {
 	g := c.q.m.Group
 	w := c.Point(x)
 	turned := linalg.MatMul(g.matrix(v), c.on.at(g.matrix(g.Mul(g.Inverse(z), w)), v))
-	xi := c.q.drop(c.on.velocity(g.matrix(w), vector(turned)))
+	xi := c.q.drop(c.on.velocity(g.matrix(w), linalg.Vectors(turned)))
 	return linalg.SolveGeneral(c.on.at(c.q.slope(x), xi), xi)
 }
 
@@ -272,7 +272,7 @@ func (c quotientChart) Horizontal(z, v *Node) *Node {
 func (q *quotient) local(k *Node) *Node {
 	if q.polar { // h cancels in k kᵀ = exp 2x
 		a := q.m.matrix(k)
-		return q.drop(q.m.Vee(vector(MulScalar(linalg.SymLog(linalg.MatMul(a, linalg.T(a))), 0.5))))
+		return q.drop(q.m.Vee(linalg.Vectors(MulScalar(linalg.SymLog(linalg.MatMul(a, linalg.T(a))), 0.5))))
 	}
 	const (
 		close = 1e-10
@@ -304,7 +304,7 @@ func (q *quotient) local(k *Node) *Node {
 		force := linalg.SolveGeneral(linalg.T(q.slope(found)), ct[0])
 		a := g.veeDual(linalg.MatVec(linalg.T(constant(force, q.dual[:d])), force))
 		left, right := g.matrix(g.Exp(Neg(x))), g.matrix(g.Mul(g.Inverse(k), g.Exp(x)))
-		return []*Node{vector(linalg.MatMul(linalg.MatMul(linalg.T(left), a), linalg.T(right)))}
+		return []*Node{linalg.Vectors(linalg.MatMul(linalg.MatMul(linalg.T(left), a), linalg.T(right)))}
 	})[0]
 	return found
 }
@@ -402,7 +402,8 @@ func ONeill[P geom.Point](over geom.Of[P], z, u, v P) (group, fibre float64, err
 		squares := Mul(inner(xi, xi), inner(eta, eta))
 		area := Sub(squares, Square(inner(xi, eta)))
 		along := linalg.MatVec(constant(xi, q.dual[q.Dim():]), q.m.Bracket(xi, eta))
-		return []*Node{geom.SectionalCurvature(q.total, in[0], in[1], in[2]), Div(MulScalar(ReduceSum(Square(along), -1), 0.75), area), Div(area, squares)}
+		return []*Node{geom.SectionalCurvature(q.total, in[0], in[1], in[2]),
+			Div(MulScalar(ReduceSum(Square(along), -1), 0.75), area), Div(area, squares)}
 	}, shape.Flat(z), shape.Flat(u), shape.Flat(v))
 	if err != nil {
 		return 0, 0, err

@@ -19,7 +19,7 @@ type rigid struct{ general }
 func (rigid) log(g *Group, a *Node) (xi, margin *Node) {
 	xi, margin = general{}.log(g, a)
 	rest := Sub(linalg.MatMul(linalg.Expm(g.matrix(g.Hat(Neg(xi)))), a), linalg.EyeLike(a))
-	step := StopGradient(linalg.SolveGeneral(g.DExp(Neg(xi)), g.Vee(vector(rest))))
+	step := StopGradient(linalg.SolveGeneral(g.DExp(Neg(xi)), g.Vee(linalg.Vectors(rest))))
 	size := ReduceAndKeep(Abs(step), ReduceSum, -1)
 	lost := GreaterOrEqual(size, MulScalar(OnesLike(size), 1e-4))
 	return Add(xi, step), Where(lost, ZerosLike(margin), margin)
@@ -165,41 +165,17 @@ func spin(g *Group, xi *Node) (ad *Node, c stumpff) {
 
 // planeAngle is the angle of a rotation of the plane, [..., 1], and its distance from ±π, divided by π.
 func planeAngle(r *Node) (w, margin *Node) {
-	z := vector(r)
+	z := linalg.Vectors(r)
 	sum := linalg.MatVec(ConstAsDType(r.Graph(), r.DType(), [][]float64{{0, -1, 1, 0}, {1, 0, 0, 1}}), z)
 	w = Atan2(SliceAxis(sum, -1, AxisRange(0, 1)), SliceAxis(sum, -1, AxisRange(1, 2)))
 	return w, OneMinus(MulScalar(Abs(w), 1/math.Pi))
 }
 
-// quaternions takes the matrix of a rotation, row by row, to 4 q qᵀ − 1 for its quaternion q, row by row.
-var quaternions = func() [][]float64 {
-	rows := make([][]float64, 16)
-	set := func(i, j int, entries map[int]float64) {
-		for _, k := range []int{4*i + j, 4*j + i} {
-			rows[k] = make([]float64, 9)
-			for at, v := range entries {
-				rows[k][at] = v
-			}
-		}
-	}
-	set(0, 0, map[int]float64{0: 1, 4: 1, 8: 1})
-	set(1, 1, map[int]float64{0: 1, 4: -1, 8: -1})
-	set(2, 2, map[int]float64{0: -1, 4: 1, 8: -1})
-	set(3, 3, map[int]float64{0: -1, 4: -1, 8: 1})
-	set(0, 1, map[int]float64{7: 1, 5: -1})
-	set(0, 2, map[int]float64{2: 1, 6: -1})
-	set(0, 3, map[int]float64{3: 1, 1: -1})
-	set(1, 2, map[int]float64{1: 1, 3: 1})
-	set(1, 3, map[int]float64{2: 1, 6: 1})
-	set(2, 3, map[int]float64{5: 1, 7: 1})
-	return rows
-}()
-
 // spaceAngle is the axis of a rotation of space times its angle, [..., 3], and twice the cosine of half the angle, which is
 // π − θ near π. It goes through the quaternion (cos θ/2, sin θ/2 · axis), read off the column of q qᵀ that is largest, which
 // has no cancellation at any angle (S. Shepperd, J. Guidance and Control 1, 1978).
 func spaceAngle(r *Node) (w, margin *Node) {
-	q := linalg.MatVec(ConstAsDType(r.Graph(), r.DType(), quaternions), vector(r))
+	q := linalg.MatVec(linalg.T(ConstAsDType(r.Graph(), r.DType(), linalg.QuaternionForms())), linalg.Vectors(r))
 	q = Reshape(q, append(append([]int{}, r.Shape().Dimensions[:r.Rank()-2]...), 4, 4)...)
 	q = Add(q, linalg.EyeLike(q))
 	q = linalg.MatVec(q, largestFirst(StopGradient(ReduceSum(Mul(q, linalg.EyeLike(q)), -1))))

@@ -51,6 +51,16 @@ func Rows(vectors *Node) *Node {
 	return graph.TransposeAllDims(vectors, perm...)
 }
 
+// Matrices makes matrices, [..., n, m], of their rows one after the other, [..., n·m].
+func Matrices(x *Node, n, m int) *Node {
+	return graph.Reshape(x, append(slices.Clone(x.Shape().Dimensions[:x.Rank()-1]), n, m)...)
+}
+
+// Vectors is the inverse of Matrices: the rows of matrices one after the other.
+func Vectors(a *Node) *Node {
+	return graph.Reshape(a, append(slices.Clone(batch(a)), a.Shape().Dim(-2)*a.Shape().Dim(-1))...)
+}
+
 // MatMul is the product a·b, [..., n, m], of [..., n, k] and [..., k, m]. The leading axes must be equal, or one operand must have
 // none; it is then used for the whole batch.
 func MatMul(a, b *Node) *Node {

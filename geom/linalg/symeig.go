@@ -23,7 +23,7 @@ type Spectrum struct {
 // The cotangent of A is V (diag(λ̄) + F ∘ Vᵀ V̄) Vᵀ, symmetrised, with F_ij = 1/(λ_j - λ_i), and F_ij = 0 on the diagonal and for
 // eigenvalues that agree to rounding. So first derivatives are right also at repeated eigenvalues, for functions that do not
 // depend on the order of equal eigenvalues or on the choice of basis in an eigenspace. Derivatives of higher order are right
-// there for the methods Exp, Log and Pow only.
+// there for the methods Exp and Log only.
 func SymEig(a *Node) Spectrum {
 	n := square("SymEig", a)
 	s := Spectrum{A: a}
@@ -33,7 +33,8 @@ func SymEig(a *Node) Spectrum {
 		l := s.Values
 		gap := graph.Sub(graph.ExpandAxes(l, -2), graph.ExpandAxes(l, -1)) // λ_j - λ_i
 		norm := graph.ReduceAndKeep(graph.Abs(l), graph.ReduceMax, -1)
-		tie := graph.LessOrEqual(graph.Abs(gap), graph.BroadcastToShape(graph.ExpandAxes(graph.MulScalar(norm, float64(n)*epsilon(a)), -1), gap.Shape()))
+		limit := graph.ExpandAxes(graph.MulScalar(norm, float64(n)*epsilon(a)), -1)
+		tie := graph.LessOrEqual(graph.Abs(gap), graph.BroadcastToShape(limit, gap.Shape()))
 		f := graph.Where(tie, graph.ZerosLike(gap), graph.Reciprocal(graph.Where(tie, graph.OnesLike(gap), gap)))
 		inner := graph.Add(graph.Mul(EyeLike(a), graph.ExpandAxes(ct[0], -1)), graph.Mul(f, MatMul(T(s.Vectors), ct[1])))
 		return []*Node{sym(conjugate(s.Vectors, inner))}

@@ -15,10 +15,6 @@ func (s Spectrum) Exp() *Node { return s.apply(expFunction) }
 // Log returns the symmetric logarithm of A, [..., n, n]; NaN where A is not positive definite.
 func (s Spectrum) Log() *Node { return s.apply(logFunction) }
 
-// Pow returns A^p, [..., n, n], with p = 1/2 for the positive square root of A and p = -1/2 for its inverse; NaN where A is not
-// positive definite.
-func (s Spectrum) Pow(p float64) *Node { return s.apply(powFunction(p)) }
-
 // SymExp returns the matrix exponential of a symmetric matrix, [..., n, n].
 func SymExp(a *Node) *Node { return SymEig(a).Exp() }
 
@@ -58,19 +54,6 @@ var logFunction = scalarFunction{
 			return -(i - 1) / i
 		})
 	},
-}
-
-func powFunction(p float64) scalarFunction {
-	pow := func(x *Node) *Node { return graph.PowScalar(positive(x), p) }
-	return scalarFunction{
-		value: pow,
-		first: func(a, d *Node) *Node {
-			return graph.Mul(pow(a), graph.Div(graph.Expm1(graph.MulScalar(graph.Log1P(graph.Div(d, a)), p)), d))
-		},
-		base:   pow,
-		ratio:  graph.Reciprocal,
-		taylor: func(k int) float64 { return product(k, func(i float64) float64 { return (p - i + 1) / i }) },
-	}
 }
 
 func product(k int, factor func(i float64) float64) float64 {

@@ -71,18 +71,19 @@ func (b ball) like(x *Node) ball {
 
 func (m hyperbolic) Chart(c *Node) geom.Chart {
 	below := LogicalNot(IsPositive(from(c, 0, 1)))
-	return ballChart{m, m.ball(linalg.NaNWhere(BroadcastToShape(below, c.Shape()), c))}
+	return ballChart{conformal{-1}, m, m.ball(linalg.NaNWhere(BroadcastToShape(below, c.Shape()), c))}
 }
 
 type ballChart struct {
-	m      hyperbolic
-	centre ball
+	conformal // c = 1 − |x|²/4
+	m         hyperbolic
+	centre    ball
 }
 
 func (c ballChart) Dim() int { return c.m.n }
 
 func (c ballChart) Point(x *Node) *Node {
-	inside := c.conformal(x) // (1 + |x|²/4, x)/(1 − |x|²/4)
+	inside := c.c(x) // (1 + |x|²/4, x)/(1 − |x|²/4)
 	x = linalg.NaNWhere(BroadcastToShape(LogicalNot(IsPositive(inside)), x.Shape()), x)
 	return upper(c.centre.like(x).out(Div(AddScalar(Neg(inside), 2), inside), Div(x, BroadcastToShape(inside, x.Shape()))))
 }
@@ -91,20 +92,6 @@ func (c ballChart) Point(x *Node) *Node {
 func (c ballChart) Coordinates(z *Node) *Node {
 	e, s, rims := c.centre.like(z).between(c.m.ball(z))
 	return scale(MulScalar(Reciprocal(Mul(rims, OnePlus(s))), 2), e)
-}
-
-// conformal is 1 − |x|²/4: the metric is δ/(1 − |x|²/4)².
-func (c ballChart) conformal(x *Node) *Node { return OneMinus(MulScalar(dot(x, x), 0.25)) }
-
-// Sharp is (1 − |x|²/4)² p.
-func (c ballChart) Sharp(x, p *Node) *Node { return scale(Square(c.conformal(x)), p) }
-
-// Flat is v/(1 − |x|²/4)².
-func (c ballChart) Flat(x, v *Node) *Node { return scale(Reciprocal(Square(c.conformal(x))), v) }
-
-// Christoffel is that of a conformal metric with φ = ½ x/(1 − |x|²/4).
-func (c ballChart) Christoffel(x, u, v *Node) *Node {
-	return conformalChristoffel(scale(MulScalar(Reciprocal(c.conformal(x)), 0.5), x), u, v)
 }
 
 // Exp is the boost of (cosh θ, sinh θ/θ v).

@@ -102,7 +102,7 @@ func (m kendall) Chart(c *Node) geom.Chart {
 	iw := turned90(w)
 	reflection := Add(linalg.Outer(w, w), linalg.Outer(iw, iw))
 	two := ExpandAxes(MulScalar(Reciprocal(dot(w, w)), 2), -1)
-	reflection = Sub(Mul(BroadcastToShape(two, reflection.Shape()), reflection), identityLike(reflection))
+	reflection = Sub(Mul(BroadcastToShape(two, reflection.Shape()), reflection), linalg.EyeLike(reflection))
 	u := linalg.MatMul(reflection, h)
 
 	upper, lower := SliceAxis(u, -2, AxisRange(0, n)), SliceAxis(u, -2, AxisRange(n, 2*n))

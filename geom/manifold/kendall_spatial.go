@@ -49,20 +49,12 @@ func (m spatial) CheckRegular(x geom.Vec) error {
 	return nil
 }
 
-func (m spatial) rows(z *Node) *Node {
-	dims := z.Shape().Dimensions
-	return Reshape(z, append(slices.Clone(dims[:len(dims)-1]), m.k, 3)...)
-}
-
-func (m spatial) vector(rows *Node) *Node {
-	dims := rows.Shape().Dimensions
-	return Reshape(rows, append(slices.Clone(dims[:len(dims)-2]), 3*m.k)...)
-}
+func (m spatial) rows(z *Node) *Node { return linalg.Matrices(z, m.k, 3) }
 
 func (m spatial) centred(z *Node) *Node {
 	rows := m.rows(z)
 	mean := MulScalar(ReduceAndKeep(rows, ReduceSum, -2), 1/float64(m.k))
-	return m.vector(Sub(rows, BroadcastToShape(mean, rows.Shape())))
+	return linalg.Vectors(Sub(rows, BroadcastToShape(mean, rows.Shape())))
 }
 
 // turns is the matrix J of the vectors e_a × z that turn a configuration, [..., 3, 3k]: Jᵀω = ω × z, J w = Σ z_i × w_i.
@@ -196,7 +188,7 @@ func (c spatialChart) Christoffel(x, u, v *Node) *Node {
 func (m spatial) posed(z, y *Node) *Node {
 	z, y = m.rows(z), m.rows(y)
 	r := rotationTo(linalg.MatMul(linalg.T(z), y))
-	return m.vector(linalg.MatMul(y, linalg.T(r)))
+	return linalg.Vectors(linalg.MatMul(y, linalg.T(r)))
 }
 
 // Exp is a great circle in the sphere of configurations, along which these do not rotate.
@@ -212,10 +204,10 @@ func (m spatial) Log(z, y *Node) *Node { return unitSphere.Log(z, m.posed(z, m.c
 func rotationTo(a *Node) *Node {
 	lead := a.Shape().Dimensions[:a.Rank()-2]
 	shaped := func(x *Node, dims ...int) *Node { return Reshape(x, append(slices.Clone(lead), dims...)...) }
-	forms := ConstAsDType(a.Graph(), a.DType(), quaternionForms()) // [9, 16]
+	forms := ConstAsDType(a.Graph(), a.DType(), linalg.QuaternionForms()) // [9, 16]
 	n := StopGradient(shaped(linalg.MatVec(linalg.T(forms), shaped(a, 9)), 4, 4))
 	size := Sqrt(ReduceAndKeep(Square(n), ReduceSum, -2, -1))
-	n = Add(n, Mul(identityLike(n), BroadcastToShape(size, n.Shape()))) // no negative eigenvalues
+	n = Add(n, Mul(linalg.EyeLike(n), BroadcastToShape(size, n.Shape()))) // no negative eigenvalues
 	// Squared again and again it is q qᵀ, where eigenvalues differ by more than about 2^−squarings: a smaller program than Jacobi's method.
 	const squarings = 46
 	qq := autodiff.Repeat(Const(a.Graph(), int32(squarings)), func(_ *Node, n []*Node) []*Node {
@@ -233,7 +225,7 @@ func rotationTo(a *Node) *Node {
 	r = autodiff.CustomVJP([]*Node{a}, []*Node{value}, func(ct []*Node) []*Node {
 		p := symmetrised(linalg.MatMul(a, linalg.T(r)))
 		trace := ExpandAxes(linalg.Trace(p), -2, -1)
-		stiff := Sub(Mul(identityLike(p), BroadcastToShape(trace, p.Shape())), p)
+		stiff := Sub(Mul(linalg.EyeLike(p), BroadcastToShape(trace, p.Shape())), p)
 		turn := shaped(linalg.MatMul(ct[0], linalg.T(r)), 9)
 		axis := linalg.MatVec(linalg.T(ConstAsDType(turn.Graph(), turn.DType(), crossMatrix())), turn)
 		return []*Node{linalg.MatMul(cross(linalg.MatVec(linalg.Inverse(stiff), axis)), r)}
@@ -247,32 +239,6 @@ func crossMatrix() [][]float64 {
 	for a := range 3 {
 		b, c := (a+1)%3, (a+2)%3
 		out[3*c+b][a], out[3*b+c][a] = 1, -1
-	}
-	return out
-}
-
-// quaternionForms are the quadratic forms of quaternions w, x, y, z that the entries of their rotations are, [9, 16].
-func quaternionForms() [][]float64 {
-	rotation := func(w, x, y, z float64) [9]float64 {
-		return [9]float64{
-			w*w + x*x - y*y - z*z, 2 * (x*y - w*z), 2 * (x*z + w*y),
-			2 * (x*y + w*z), w*w - x*x + y*y - z*z, 2 * (y*z - w*x),
-			2 * (x*z - w*y), 2 * (y*z + w*x), w*w - x*x - y*y + z*z,
-		}
-	}
-	out := make([][]float64, 9)
-	for i := range 4 {
-		for j := range 4 {
-			var both, one, other [4]float64
-			one[i]++
-			other[j]++
-			both[i]++
-			both[j]++
-			f, g, h := rotation(both[0], both[1], both[2], both[3]), rotation(one[0], one[1], one[2], one[3]), rotation(other[0], other[1], other[2], other[3])
-			for e := range out {
-				out[e] = append(out[e], (f[e]-g[e]-h[e])/2)
-			}
-		}
 	}
 	return out
 }

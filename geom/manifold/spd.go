@@ -27,15 +27,7 @@ func (m spd) AmbientDim() int { return m.n * m.n }
 // Rows are the rows of a matrix.
 func (m spd) Rows() (n, columns int, name string) { return m.n, m.n, "row" }
 
-func (m spd) matrix(z *Node) *Node {
-	dims := z.Shape().Dimensions
-	return Reshape(z, append(append([]int{}, dims[:len(dims)-1]...), m.n, m.n)...)
-}
-
-func (m spd) vector(a *Node) *Node {
-	dims := a.Shape().Dimensions
-	return Reshape(a, append(append([]int{}, dims[:len(dims)-2]...), m.n*m.n)...)
-}
+func (m spd) matrix(z *Node) *Node { return linalg.Matrices(z, m.n, m.n) }
 
 // basis is an orthonormal basis of the symmetric matrices, [n², d]: e_ii and (e_ij + e_ji)/√2.
 func (m spd) basis(like *Node) *Node {
@@ -55,8 +47,10 @@ func (m spd) basis(like *Node) *Node {
 }
 
 // symmetric is the symmetric matrix with coordinates x, [..., n, n]; coordinates is its inverse.
-func (m spd) symmetric(x *Node) *Node   { return m.matrix(linalg.MatVec(m.basis(x), x)) }
-func (m spd) coordinates(a *Node) *Node { return linalg.MatVec(linalg.T(m.basis(a)), m.vector(a)) }
+func (m spd) symmetric(x *Node) *Node { return m.matrix(linalg.MatVec(m.basis(x), x)) }
+func (m spd) coordinates(a *Node) *Node {
+	return linalg.MatVec(linalg.T(m.basis(a)), linalg.Vectors(a))
+}
 
 // symmetrised is (a + aᵀ)/2.
 func symmetrised(a *Node) *Node { return MulScalar(Add(a, linalg.T(a)), 0.5) }
@@ -66,16 +60,10 @@ func congruence(l, a *Node) *Node {
 	return symmetrised(linalg.MatMul(l, linalg.MatMul(a, linalg.T(l))))
 }
 
-func identityLike(a *Node) *Node {
-	n := a.Shape().Dim(-1)
-	dims := a.Shape().Dimensions
-	return BroadcastPrefix(linalg.Eye(a.Graph(), a.DType(), n), dims[:len(dims)-2]...)
-}
-
 // factor returns L and L⁻¹ of the point z = L Lᵀ.
 func (m spd) factor(z *Node) (l, inverse *Node) {
 	f := linalg.Factor(symmetrised(m.matrix(z)))
-	return f.L, f.SolveL(identityLike(f.L), false)
+	return f.L, f.SolveL(linalg.EyeLike(f.L), false)
 }
 
 func (m spd) Chart(c *Node) geom.Chart {
@@ -93,26 +81,26 @@ func (c spdChart) Dim() int { return c.m.Dim() }
 // offset is 1 + S, S the symmetric matrix with coordinates x.
 func (c spdChart) offset(x *Node) *Node {
 	s := c.m.symmetric(x)
-	return Add(identityLike(s), s)
+	return Add(linalg.EyeLike(s), s)
 }
 
 func (c spdChart) Point(x *Node) *Node {
-	return c.m.vector(congruence(likeMatrix(c.l, x), c.offset(x)))
+	return linalg.Vectors(congruence(likeMatrix(c.l, x), c.offset(x)))
 }
 
 func (c spdChart) Coordinates(z *Node) *Node {
 	a := congruence(likeMatrix(c.inverse, z), c.m.matrix(z))
-	return c.m.coordinates(Sub(a, identityLike(a)))
+	return c.m.coordinates(Sub(a, linalg.EyeLike(a)))
 }
 
 // Scale compares the entries (i, j) with √(P_ii P_jj), and with the largest entry of the vector in this unit.
 func (c spdChart) Scale(z, v *Node) *Node {
 	p := c.m.matrix(z)
-	variances := ReduceSum(Mul(p, identityLike(p)), -1)
+	variances := ReduceSum(Mul(p, linalg.EyeLike(p)), -1)
 	row := ExpandAxes(Sqrt(Abs(variances)), -1)
 	unit := Mul(BroadcastToShape(row, p.Shape()), BroadcastToShape(linalg.T(row), p.Shape()))
 	size := ReduceAndKeep(Abs(Div(c.m.matrix(v), unit)), ReduceMax, -2, -1)
-	return c.m.vector(Mul(unit, BroadcastToShape(size, unit.Shape())))
+	return linalg.Vectors(Mul(unit, BroadcastToShape(size, unit.Shape())))
 }
 
 // Sharp is P p P, P = 1 + S.
@@ -134,18 +122,18 @@ func (c spdChart) Christoffel(x, u, v *Node) *Node {
 // Exp is L exp(L⁻¹ V L⁻ᵀ) Lᵀ.
 func (m spd) Exp(z, v *Node) *Node {
 	l, inverse := m.factor(z)
-	return m.vector(congruence(l, linalg.SymExp(congruence(inverse, m.matrix(v)))))
+	return linalg.Vectors(congruence(l, linalg.SymExp(congruence(inverse, m.matrix(v)))))
 }
 
 // Log is L log(L⁻¹ Y L⁻ᵀ) Lᵀ.
 func (m spd) Log(z, y *Node) *Node {
 	l, inverse := m.factor(z)
-	return m.vector(congruence(l, linalg.SymLog(congruence(inverse, m.matrix(y)))))
+	return linalg.Vectors(congruence(l, linalg.SymLog(congruence(inverse, m.matrix(y)))))
 }
 
 // Transport is E w Eᵀ, E = L exp(½ L⁻¹ V L⁻ᵀ) L⁻¹.
 func (m spd) Transport(z, v, w *Node) *Node {
 	l, inverse := m.factor(z)
 	e := linalg.SymExp(MulScalar(congruence(inverse, m.matrix(v)), 0.5))
-	return m.vector(congruence(linalg.MatMul(l, e), congruence(inverse, m.matrix(w))))
+	return linalg.Vectors(congruence(linalg.MatMul(l, e), congruence(inverse, m.matrix(w))))
 }

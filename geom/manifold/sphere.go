@@ -24,7 +24,7 @@ func (m sphere) Chart(c *Node) geom.Chart {
 	c = Div(c, BroadcastToShape(Sqrt(dot(c, c)), c.Shape()))
 	twice, w := swapping(c)
 	swap := linalg.Outer(twice, w)
-	return sphereChart{m, Sub(swap, identityLike(swap))}
+	return sphereChart{conformal{1}, m, Sub(swap, linalg.EyeLike(swap))}
 }
 
 // swapping is w = c + e_0 of a unit vector c, and (2/⟨w, w⟩) w before it: the isometry z ↦ (2/⟨w, w⟩)⟨w, z⟩ w − z swaps c and e_0.
@@ -40,6 +40,7 @@ func swapping(c *Node) (twice, w *Node) {
 }
 
 type sphereChart struct {
+	conformal
 	m    sphere
 	swap *Node // the isometry that swaps c and e_0
 }
@@ -68,7 +69,7 @@ func (c sphereChart) Push(z, x, v *Node) *Node {
 	change := MulScalar(dot(x, v), 0.5)
 	w := Concatenate([]*Node{Neg(change), v}, -1)
 	w = Sub(w, scale(change, linalg.MatVec(swap, like(z, v))))
-	return linalg.MatVec(swap, scale(Reciprocal(c.conformal(x)), w))
+	return linalg.MatVec(swap, scale(Reciprocal(c.c(x)), w))
 }
 
 // Pull is (1 + q)(w − ½ (w_0 + ⟨z, v⟩) x) without w_0, where w is v after the isometry, and z and v are first divided by |z|.
@@ -83,24 +84,21 @@ func (c sphereChart) Pull(z, x, v *Node) *Node {
 	}
 	x = like(x, v)
 	along := MulScalar(Add(from(w, 0, 1), dot(z, v)), 0.5)
-	return scale(c.conformal(x), Sub(rest, scale(along, x)))
+	return scale(c.c(x), Sub(rest, scale(along, x)))
 }
 
-// Sharp is (1 + |x|²/4)² p.
-func (c sphereChart) Sharp(x, p *Node) *Node { return scale(Square(c.conformal(x)), p) }
+// conformal is the metric δ/c² of coordinates x, c = 1 + κ|x|²/4, of curvature κ.
+type conformal struct{ k float64 }
 
-// Flat is v/(1 + |x|²/4)².
-func (c sphereChart) Flat(x, v *Node) *Node { return scale(Reciprocal(Square(c.conformal(x))), v) }
+func (m conformal) c(x *Node) *Node { return OnePlus(MulScalar(dot(x, x), 0.25*m.k)) }
 
-func (c sphereChart) conformal(x *Node) *Node { return OnePlus(MulScalar(dot(x, x), 0.25)) }
+func (m conformal) Sharp(x, p *Node) *Node { return scale(Square(m.c(x)), p) }
 
-// Christoffel is that of a conformal metric with φ = −½ x/(1 + |x|²/4).
-func (c sphereChart) Christoffel(x, u, v *Node) *Node {
-	return conformalChristoffel(scale(MulScalar(Reciprocal(c.conformal(x)), -0.5), x), u, v)
-}
+func (m conformal) Flat(x, v *Node) *Node { return scale(Reciprocal(Square(m.c(x))), v) }
 
-// conformalChristoffel is (φ·u) v + (φ·v) u − (u·v) φ for φ = ∂ log √g_11.
-func conformalChristoffel(phi, u, v *Node) *Node {
+// Christoffel is (φ·u) v + (φ·v) u − (u·v) φ for φ = ∂ log √g_11 = −½κ x/c.
+func (m conformal) Christoffel(x, u, v *Node) *Node {
+	phi := scale(MulScalar(Reciprocal(m.c(x)), -0.5*m.k), x)
 	return Sub(Add(scale(dot(phi, u), v), scale(dot(phi, v), u)), scale(dot(u, v), phi))
 }
 

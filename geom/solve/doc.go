@@ -3,8 +3,6 @@
 //
 //   - System is many independent systems of equations F_b(x_b) = 0 that are evaluated together. Its method Broyden needs no
 //     derivatives; Newton, with GMRES or the whole Jacobian, needs derivatives in given directions.
-//   - FixedPoint solves one system by Anderson's method. The caller evaluates F and passes the value to Learn: use it if the
-//     equations change during the search, or are evaluated together with others.
 //   - Minimise is the limited-memory BFGS method with a preconditioner. LBFGS is its state: the caller evaluates, passes value and
 //     gradient to Learn, and can save the search between two values.
 //   - BFGS is the same method with a dense Hessian, for few variables. The caller passes value and gradient to Learn, too.

@@ -51,7 +51,7 @@ const (
 	flowTolerance  = 1e-6 // of Gradient and of Miss
 	flowSteps      = 1e-3 // of StepError
 	flowIterations = 100  // at one noise of the observation
-	flowMemory     = 20   // steps of Anderson's method
+	flowTries      = 3    // where no step of Broyden's method makes progress, it starts again
 )
 
 // MostProbable returns the flow from the start of the process that minimises
@@ -67,8 +67,8 @@ const (
 //
 // The equation is taken as it is written, so that it must be one whose drift is not a mere correction of Itô's calculus: for
 // Brownian motion, take Log. It is integrated in n steps of RK4, with controls constant on each; on a Charted manifold in the chart centred
-// at the start. Every step of the search solves the problem that is linear in the controls, as Gauss and Newton do, with Anderson's
-// acceleration, while σ falls to the one wanted. A flow is stationary where it has Converged, and with σ = 0 ends at y, to 1e-6 of its
+// at the start. Every step of the search solves the problem that is linear in the controls, as Gauss and Newton do, and Broyden's
+// method learns from them, while σ falls to the one wanted. A flow is stationary where it has Converged, and with σ = 0 ends at y, to 1e-6 of its
 // distance from x(0) or from where the process ends without controls, the larger of them; other minima may be lower. Flows that wind many
 // times need more steps: where twice as many, with the same controls, move the end by more than 1e-3 of |y − x(0)|, the flow has not Converged.
 func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (_ *Flow[P], err error) {
@@ -79,7 +79,7 @@ func (p Process[P]) MostProbable(y P, sigma float64, steps int, T float64) (_ *F
 	try.Do(p.Space.Check("observation", y))
 	try.FailIf(!(sigma >= 0) || math.IsInf(sigma, 1), "noise of standard deviation %g", sigma)
 	ends := geom.PointDim(p.Space.M)
-	try.Do(engine.Fits(fmt.Sprintf("%d steps", r.Steps), 8*float64(ends)*float64(r.Steps)*float64(2*p.Noise+6*ends*(1+len(p.Parts)))))
+	try.Do(engine.Fits(fmt.Sprintf("%d steps", r.Steps), 16*float64(ends)*float64(r.Steps)*float64(2*p.Noise+6*ends*(1+len(p.Parts)))))
 	task := p.Space.Begin(what)
 	defer task.End()
 	aligned := try.Get(framebundle.Aligned(p.Space, []P{p.Start}, []P{y}))
@@ -96,55 +96,52 @@ type controlled[P geom.Point] struct {
 
 // linear is the end of a flow, with its derivatives by the controls and by the start.
 type linear struct {
-	x, y    []float64  // y aligned to x
-	j       *mat.Dense // by the controls, [a, n·m]
-	byStart *mat.Dense // [a, a], with the coordinates of the parts held
+	path    [][]float64 // the points at the times of the steps
+	x, y    []float64   // the last point, and y aligned to it
+	j       *mat.Dense  // by the controls, [a, n·m]
+	byStart *mat.Dense  // [a, a], with the coordinates of the parts held
 }
 
+// search finds the controls as the root of linear.step, which is close to the identity, while the noise falls to the one wanted.
 func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
-	now := c.linearise(make([]float64, c.run.Steps*c.Noise))
+	still := make([]float64, c.run.Steps*c.Noise)
+	now := c.linearise(still)
 	far := floats.Distance(now.x, now.y, 2)
 	try.FailIf(!lists.Finite(far), "without controls the process diverges: use more steps or a shorter time")
 	f := &Flow[P]{Status: geom.Stalled}
 	scale := max(far, floats.Distance(c.y, shape.Flat(c.Start), 2))
 	rounding := 1e-13 * floats.Norm(c.y, 2) // of the end
-	var e []float64
-	for level := max(sigma, far/math.Sqrt(float64(len(c.y)))); ; level /= 10 {
+	level, share, root := max(sigma, far/math.Sqrt(float64(len(c.y)))), 1e-2, &solve.Root{X: still}
+	system := solve.System{Residual: func(e [][]float64) ([][]float64, error) {
+		now = c.linearise(e[0])
+		f.Iterations++
+		root.Tolerance = share*floats.Norm(e[0], 2) + rounding/mat.Norm(now.j, 2)
+		task.Report(geom.Progress{Iteration: f.Iterations, Objective: level, Gradient: root.Norm})
+		return [][]float64{now.step(e[0], level)}, nil
+	}}
+	for ; ; level /= 10 {
 		if level < 2*sigma || level < 1e-3*far {
-			level = sigma
+			level, share = sigma, flowTolerance/100
 		}
-		tolerance := 1e-2
-		if level == sigma {
-			tolerance = flowTolerance / 100
+		root = &solve.Root{X: root.X}
+		roots := []*solve.Root{root}
+		try.Do(system.Renew(roots))
+		for range flowTries {
+			try.Do(system.Broyden(task.Context(), roots, flowIterations))
 		}
-		root := solve.NewFixedPoint(make([]float64, c.run.Steps*c.Noise), flowMemory)
-		if e != nil {
-			root.X = e
-		}
-		best := now // at root.Best
-		for k, found := 0, false; !found && k < flowIterations && root.Damping > 1e-3; k++ {
-			now = c.linearise(root.X)
-			f.Iterations++
-			step := now.step(root.X, level)
-			at := slices.Clone(root.X)
-			if found = root.Learn(step, tolerance*floats.Norm(at, 2)+rounding/mat.Norm(now.j, 2)); slices.Equal(root.Best, at) {
-				best = now
-			}
-			if task.Report(geom.Progress{Iteration: f.Iterations, Objective: level, Gradient: root.Norm}) {
-				f.Status = geom.Cancelled
-				break
-			}
-		}
-		e, now = root.Best, best
-		f.Gradient = root.Norm / max(floats.Norm(e, 2), rounding/mat.Norm(now.j, 2)/flowTolerance, math.SmallestNonzeroFloat64)
-		if f.Status == geom.Cancelled || level == sigma {
+		if task.Stopped() || level == sigma {
 			break
 		}
 	}
+	e := root.X
+	now = c.linearise(e)
+	f.Gradient = root.Norm / max(floats.Norm(e, 2), rounding/mat.Norm(now.j, 2)/flowTolerance, math.SmallestNonzeroFloat64)
 	f.Miss, f.Energy = floats.Distance(now.x, now.y, 2), floats.Dot(e, e)/2
-	f.Points = c.path(e)
-	if f.Status != geom.Cancelled {
-		if f.StepError = c.halved(e, f.Points); f.StepError > rounding {
+	f.Points = c.Space.FromFlats(now.path)
+	if task.Stopped() {
+		f.Status = geom.Cancelled
+	} else {
+		if f.StepError = floats.Distance(now.x, c.halved(e).x, 2); f.StepError > rounding {
 			f.StepError /= cmp.Or(floats.Distance(c.y, shape.Flat(c.Start), 2), scale)
 		}
 		if f.StepError <= flowSteps && f.Gradient <= flowTolerance && (sigma > 0 || f.Miss <= flowTolerance*scale+rounding) {
@@ -166,15 +163,15 @@ func (c *controlled[P]) search(sigma float64, task *geom.Task) *Flow[P] {
 	return f
 }
 
-// halved is how far twice as many steps, with the same controls, move the end of a flow through these points.
-func (c *controlled[P]) halved(e []float64, points []P) float64 {
+// halved is the flow with the same controls on twice as many steps.
+func (c *controlled[P]) halved(e []float64) *linear {
 	twice := *c
 	twice.run.Steps *= 2
 	var halves []float64
 	for u := range slices.Chunk(floats.ScaleTo(make([]float64, len(e)), math.Sqrt(0.5), e), c.Noise) {
 		halves = append(append(halves, u...), u...)
 	}
-	return floats.Distance(shape.Flat(points[c.run.Steps]), shape.Flat(twice.path(halves)[2*c.run.Steps]), 2)
+	return twice.linearise(halves)
 }
 
 // multiplier is the λ with e = Jᵀλ at the minimum, λ = (y − x)/σ². It is computed from the problem that is linear in the controls, for
@@ -211,68 +208,44 @@ func (l *linear) step(e []float64, sigma float64) []float64 {
 	return floats.SubTo(make([]float64, len(e)), e, u.RawVector().Data)
 }
 
-// steering is the key of the compiled functions of controlled.
+// steering is the key of the compiled function of controlled.
 type steering struct {
 	dynamics Dynamics
 	kinds    string
-	path     bool
 }
 
 func (s steering) String() string { return fmt.Sprintf("controls of %T", s.dynamics) }
 
-// arguments are those of the compiled functions.
-func (c *controlled[P]) arguments(e []float64) []any {
-	dw := floats.ScaleTo(make([]float64, len(e)), math.Sqrt(c.run.Time/float64(c.run.Steps)), e)
-	args := []any{c.run.Time, engine.Unflatten(dw, c.Noise), shape.Flat(c.Start)}
+// linearise integrates a path for every number of the end, whose derivative it carries.
+func (c *controlled[P]) linearise(e []float64) *linear {
+	m, dynamics, kinds, root := c.Space.M, c.Dynamics, c.kinds(), math.Sqrt(c.run.Time/float64(c.run.Steps))
+	args := []any{c.run.Time, engine.Unflatten(floats.ScaleTo(make([]float64, len(e)), root, e), c.Noise), shape.Flat(c.Start)}
 	for _, part := range c.Parts {
 		args = append(args, shape.FlatAll(part.Vectors))
 	}
-	return append(args, c.Params...)
-}
-
-// linearise integrates a path for every number of the end, whose derivative it carries.
-func (c *controlled[P]) linearise(e []float64) *linear {
-	m, dynamics, kinds := c.Space.M, c.Dynamics, c.kinds()
-	out := try.Get(c.Space.Call(steering{dynamics, fmt.Sprint(kinds), false}, func(in []*Node) []*Node {
+	out := try.Get(c.Space.Call(steering{dynamics, fmt.Sprint(kinds)}, func(in []*Node) []*Node {
 		a, params := geom.PointDim(m), in[3+len(kinds):]
 		dw := BroadcastToDims(ExpandAxes(in[1], 1), in[1].Shape().Dim(0), a, in[1].Shape().Dim(1))
 		var state ode.State
 		for _, part := range in[2 : 3+len(kinds)] {
 			state = append(state, forPaths(a, part))
 		}
-		var end, byControls *Node
+		var path, byControls *Node
 		state = geom.InChart(m, append(kinds, geom.Covector), func(at geom.Local, y ode.State) ode.State {
 			y = y[: len(kinds)+1 : len(kinds)+1]
-			ends := at.Point(ode.Integrate(dynamics.Equation(at, params), ode.RK4, ode.Drive{T: in[0], DW: dw}, y)[0])
-			end = Squeeze(SliceAxis(ends, 0, AxisRange(0, 1)), 0)
+			paths := at.Point(ode.IntegratePath(dynamics.Equation(at, params), ode.RK4, ode.Drive{T: in[0], DW: dw}, y)[0])
+			path = Squeeze(SliceAxis(paths, 1, AxisElem(0)), 1)
+			ends := Squeeze(SliceAxis(paths, 0, AxisRange(-1)), 0)
 			slopes := Gradient(ReduceAllSum(Mul(ends, linalg.Eye(ends.Graph(), ends.DType(), a))), y[0], dw)
 			byControls = Transpose(slopes[1], 0, 1)
 			return append(y, slopes[0])
 		}, append(state, ZerosLike(state[0])))
-		return []*Node{end, Reshape(byControls, a, -1), state[len(state)-1]}
-	}, c.arguments(e)...))
-	l := &linear{x: out.Vector(0), j: mat.NewDense(len(c.y), len(e), out.Flat(1)), byStart: mat.NewDense(len(c.y), len(c.y), out.Flat(2))}
-	l.j.Scale(math.Sqrt(c.run.Time/float64(c.run.Steps)), l.j)
-	aligned := try.Get(framebundle.Aligned(c.Space.OnNumbers(), [][]float64{l.x}, [][]float64{c.y}))
-	l.y = aligned[0]
+		return []*Node{path, Reshape(byControls, a, -1), state[len(state)-1]}
+	}, append(args, c.Params...)...))
+	path := out.Matrix(0)
+	l := &linear{path: path, x: path[c.run.Steps], j: mat.NewDense(len(c.y), len(e), out.Flat(1)),
+		byStart: mat.NewDense(len(c.y), len(c.y), out.Flat(2))}
+	l.j.Scale(root, l.j)
+	l.y = try.Get(framebundle.Aligned(c.Space.OnNumbers(), [][]float64{l.x}, [][]float64{c.y}))[0]
 	return l
-}
-
-// path returns the points of the flow at the times of its steps.
-func (c *controlled[P]) path(e []float64) []P {
-	m, dynamics, kinds := c.Space.M, c.Dynamics, c.kinds()
-	out := try.Get(c.Space.Call(steering{dynamics, fmt.Sprint(kinds), true}, func(in []*Node) []*Node {
-		var path *Node
-		var state ode.State
-		for _, part := range in[2 : 3+len(kinds)] {
-			state = append(state, forPaths(1, part))
-		}
-		geom.InChart(m, kinds, func(at geom.Local, y ode.State) ode.State {
-			steps := ode.IntegratePath(dynamics.Equation(at, in[3+len(kinds):]), ode.RK4, ode.Drive{T: in[0], DW: ExpandAxes(in[1], 1)}, y)
-			path = Squeeze(at.Point(steps[0]), 1)
-			return y
-		}, state)
-		return []*Node{path}
-	}, c.arguments(e)...))
-	return c.Space.FromFlats(out.Matrix(0))
 }

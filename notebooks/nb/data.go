@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"anatomy/internal/lists"
 	"anatomy/notebooks/internal/param"
 )
 
@@ -63,11 +64,7 @@ func Param[T bool | int | float64 | string](name string, standard T, allowed ...
 	}
 	value, err := param.Parse(fmt.Sprintf("%T", standard), text)
 	if err == nil && len(allowed) > 0 && value != any(standard) {
-		words := make([]string, len(allowed))
-		for i, a := range allowed {
-			words[i] = fmt.Sprint(a)
-		}
-		err = param.Among(fmt.Sprint(value), words)
+		err = param.Among(fmt.Sprint(value), lists.Each(allowed, func(a T) string { return fmt.Sprint(a) }))
 	}
 	if err != nil {
 		fail("error: the parameter %s=%s: %v", name, text, err)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
+
+	"anatomy/internal/lists"
 )
 
 // Display shows values under the cell: what has a method Show as a picture, what has a method String by it, anything else as fmt prints
@@ -95,11 +97,7 @@ func text(v any) string {
 	var s string
 	switch {
 	case !ok && r.Kind() == reflect.Slice && r.Type().Elem().Kind() == reflect.Slice: // a row a line
-		rows := make([]string, r.Len())
-		for i := range rows {
-			rows[i] = fmt.Sprint(r.Index(i))
-		}
-		s = strings.Join(rows, "\n")
+		s = strings.Join(lists.Make(r.Len(), func(i int) string { return fmt.Sprint(r.Index(i)) }), "\n")
 	case !ok && r.Kind() == reflect.Struct:
 		s = fmt.Sprintf("%+v", v)
 	default:

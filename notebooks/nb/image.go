@@ -13,6 +13,8 @@ import (
 	"slices"
 	"time"
 	"unsafe"
+
+	"anatomy/internal/lists"
 )
 
 // Variables are written as the memory that they reach: pieces of memory with a type, and references between them. So what two
@@ -263,11 +265,7 @@ func (m *image) elsewhere(t reflect.Type, x reflect.Value, depth int) reflect.Va
 func (m *image) entries(v reflect.Value) {
 	key, element := v.Type().Key(), v.Type().Elem()
 	if m.reads {
-		keys := make([]reflect.Value, m.uint(0))
-		for k := range keys {
-			keys[k] = m.elsewhere(key, reflect.Value{}, 0)
-		}
-		for _, k := range keys {
+		for _, k := range lists.Make(int(m.uint(0)), func(int) reflect.Value { return m.elsewhere(key, reflect.Value{}, 0) }) {
 			v.SetMapIndex(k, m.elsewhere(element, reflect.Value{}, 0))
 		}
 		return

@@ -24,6 +24,7 @@ import (
 
 	"anatomy/geom/watch"
 	opened "anatomy/internal/input"
+	"anatomy/internal/lists"
 )
 
 // The kernel writes the calls of Begin, Load, Make, Input, Bind, By, Set, Var, Type and End into the cells that it compiles;
@@ -157,10 +158,7 @@ func Begin(cell int) any {
 // Load reads variables that share memory.
 func Load(file string, dynamic []reflect.Type, variables ...Variable) any {
 	defer watch.Step("reading what earlier cells have assigned")()
-	roots := make([]root, len(variables))
-	for i, v := range variables {
-		roots[i] = v.root
-	}
+	roots := lists.Each(variables, func(v Variable) root { return v.root })
 	if err := load(filepath.Join(folder(), file), roots, dynamic); err != nil {
 		name := roots[slices.IndexFunc(roots, func(r root) bool { return r.name != "" })].name
 		fmt.Fprintf(os.Stderr, "error: %s of cell [%d] cannot be read: %v; run that cell again\n", name, session.old.Variables[name].Cell, err)

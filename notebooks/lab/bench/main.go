@@ -29,6 +29,7 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
@@ -125,7 +126,8 @@ func table(largest int, python, plot string) {
 	self := try.Get(os.Executable())
 	limit := peak()
 	fmt.Printf("load %s; a processor does %.3g Gflop/s at most; two points of exact sums take %d flops\n", load(), limit/1e9, pairFlops)
-	fmt.Printf("%-12s %9s %5s %10s %10s %10s %9s %9s %6s %6s\n", "sums", "points", "σ", "first s", "best s", "processors", "MB", "error", "ratio", "share")
+	fmt.Printf("%-12s %9s %5s %10s %10s %10s %9s %9s %6s %6s\n",
+		"sums", "points", "σ", "first s", "best s", "processors", "MB", "error", "ratio", "share")
 	missing := map[string]bool{}
 	measure := func(m method, n int, sigma float64) (r result) {
 		command := exec.Command(self, "-method", m.name, "-max", fmt.Sprint(n), "-sigma", fmt.Sprint(sigma))
@@ -139,7 +141,6 @@ func table(largest int, python, plot string) {
 		}
 		return r
 	}
-	type curve struct{ x, y []float64 }
 	bySize, byWidth := make([]curve, len(methods)), make([]curve, len(methods))
 	// rows measures the methods for points and a width, one after the other, so that ratios are of the same minutes.
 	rows := func(n int, sigma float64, along []curve, at float64, takes func(m method) bool) {
@@ -169,7 +170,8 @@ func table(largest int, python, plot string) {
 			if r.Flops > 0 {
 				share = fmt.Sprintf("%.0f%%", 100*r.Flops/(r.CPU*limit))
 			}
-			fmt.Printf("%-12s %9d %5g %10.3f %10.5f %10.5f %9.0f %9.1e %6s %6s\n", m.name, n, sigma, r.First, r.Best, r.CPU, r.Megabytes, r.Error, ratio, share)
+			fmt.Printf("%-12s %9d %5g %10.3f %10.5f %10.5f %9.0f %9.1e %6s %6s\n",
+				m.name, n, sigma, r.First, r.Best, r.CPU, r.Megabytes, r.Error, ratio, share)
 		}
 	}
 	for _, n := range sizes {
@@ -185,21 +187,25 @@ func table(largest int, python, plot string) {
 	if plot == "" {
 		return
 	}
-	figure := func(curves []curve, x string) *viz.Figure {
-		var layers []*viz.Layer
-		for i, c := range curves {
-			if len(c.x) < 2 {
-				continue
-			}
-			l := viz.Series(c.x, c.y).Label(methods[i].name).Color(methods[i].color)
-			if !methods[i].ours {
-				l = l.Dashed()
-			}
-			layers = append(layers, l)
-		}
-		return viz.Fig(layers...).XLabel(x).YLabel("seconds").LogX().LogY()
-	}
 	try.Do(viz.Save(plot, viz.Row(figure(bySize, "points, σ = 0.5"), figure(byWidth, "σ, 20,000 points"))))
+}
+
+// curve is the times of a method.
+type curve struct{ x, y []float64 }
+
+func figure(curves []curve, x string) *viz.Figure {
+	var layers []*viz.Layer
+	for i, c := range curves {
+		if len(c.x) < 2 {
+			continue
+		}
+		l := viz.Series(c.x, c.y).Label(methods[i].name).Color(methods[i].color)
+		if !methods[i].ours {
+			l = l.Dashed()
+		}
+		layers = append(layers, l)
+	}
+	return viz.Fig(layers...).XLabel(x).YLabel("seconds").LogX().LogY()
 }
 
 // child runs a measurement and reads what it prints.
@@ -290,31 +296,29 @@ func usage() (u syscall.Rusage) {
 
 // worst is the error of the velocities, and the forces if there are any, of the first points.
 func worst(x, p [][]float64, sigma float64, got [][]float64) (worst float64) {
-	for what, values := range got {
-		var off, scale float64
-		for i := range len(values) / 3 {
-			want := make([]float64, 3)
-			for j := range x {
-				var s, pp float64
-				for a := range 3 {
-					d := x[i][a] - x[j][a]
-					s += d * d
-					pp += p[i][a] * p[j][a]
-				}
-				k := math.Exp(-s / (2 * sigma * sigma))
-				for a := range 3 {
-					if what == 0 {
-						want[a] += k * p[j][a]
-					} else {
-						want[a] += k * pp * (x[i][a] - x[j][a]) / (sigma * sigma)
-					}
-				}
-			}
-			for a := range 3 {
-				off, scale = math.Max(off, math.Abs(values[3*i+a]-want[a])), math.Max(scale, math.Abs(want[a]))
-			}
+	var off, scale [2]float64
+	for i := range len(got[0]) / 3 {
+		v, f := exactly(x, p, i, sigma, profiles[0].value)
+		for what, want := range [][]float64{v, f}[:len(got)] {
+			off[what] = math.Max(off[what], floats.Distance(got[what][3*i:3*i+3], want, math.Inf(1)))
+			scale[what] = math.Max(scale[what], floats.Norm(want, math.Inf(1)))
 		}
-		worst = math.Max(worst, off/scale)
+	}
+	for what := range got {
+		worst = math.Max(worst, off[what]/scale[what])
 	}
 	return worst
+}
+
+// exactly are the velocity and the force of point i by a kernel with these values and slopes in s = r²/σ².
+func exactly(x, p [][]float64, i int, sigma float64, value func(s float64) (k, slope float64)) (v, f []float64) {
+	v, f = make([]float64, 3), make([]float64, 3)
+	d := make([]float64, 3)
+	for j := range x {
+		floats.SubTo(d, x[i], x[j])
+		k, slope := value(floats.Dot(d, d) / (sigma * sigma))
+		floats.AddScaled(v, k, p[j])
+		floats.AddScaled(f, -2*slope*floats.Dot(p[i], p[j])/(sigma*sigma), d)
+	}
+	return v, f
 }

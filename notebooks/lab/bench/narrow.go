@@ -11,6 +11,7 @@ import (
 	"time"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
@@ -30,21 +31,9 @@ var profiles = []struct {
 	value  func(s float64) (k, slope float64) // k and dk/ds for s = r²/σ²
 }{
 	{"Gaussian", kernels.Gaussian, func(s float64) (float64, float64) { k := math.Exp(-s / 2); return k, -k / 2 }},
-	{"Laplace-2", func(sigma ...float64) kernels.Kernel { return kernels.Laplace(2, sigma...) }, func(s float64) (float64, float64) {
-		r := math.Sqrt(s)
-		e := math.Exp(-r)
-		return e * (1 + r + s/3), -e * (1 + r) / 6
-	}},
-	{"Laplace-3", func(sigma ...float64) kernels.Kernel { return kernels.Laplace(3, sigma...) }, func(s float64) (float64, float64) {
-		r := math.Sqrt(s)
-		e := math.Exp(-r)
-		return e * (1 + r + s*0.4 + s*r/15), -e * (1 + r + s/3) / 10
-	}},
-	{"Laplace-4", func(sigma ...float64) kernels.Kernel { return kernels.Laplace(4, sigma...) }, func(s float64) (float64, float64) {
-		r := math.Sqrt(s)
-		e := math.Exp(-r)
-		return e * (1 + r + s*3/7 + s*r*2/21 + s*s/105), -e * (1 + r + s*0.4 + s*r/15) / 14
-	}},
+	{"Laplace-2", laplace(2), laplaceAt(2)},
+	{"Laplace-3", laplace(3), laplaceAt(3)},
+	{"Laplace-4", laplace(4), laplaceAt(4)},
 	{"Cauchy", kernels.Cauchy, func(s float64) (float64, float64) { return 1 / (1 + s), -1 / ((1 + s) * (1 + s)) }},
 	{"2 scales", func(sigma ...float64) kernels.Kernel {
 		return kernels.Sum([]float64{0.5, 0.5}, kernels.Gaussian(sigma...), kernels.Gaussian(3*sigma[0]))
@@ -52,6 +41,25 @@ var profiles = []struct {
 		a, b := math.Exp(-s/2), math.Exp(-s/18)
 		return (a + b) / 2, -(a + b/9) / 4
 	}},
+}
+
+func laplace(order int) func(sigma ...float64) kernels.Kernel {
+	return func(sigma ...float64) kernels.Kernel { return kernels.Laplace(order, sigma...) }
+}
+
+// laplaceAt is the polynomial of the kernel in r times e^−r, whose slope is that of the order below times −1/(4c − 2).
+func laplaceAt(order int) func(s float64) (k, slope float64) {
+	coefficients := [][]float64{1: {1, 1}, 2: {1, 1, 1. / 3}, 3: {1, 1, 0.4, 1. / 15}, 4: {1, 1, 3. / 7, 2. / 21, 1. / 105}}
+	at := func(c int, r float64) (sum float64) {
+		for j, a := range coefficients[c] {
+			sum += a * math.Pow(r, float64(j))
+		}
+		return sum * math.Exp(-r)
+	}
+	return func(s float64) (k, slope float64) {
+		r := math.Sqrt(s)
+		return at(order, r), -at(order-1, r) / float64(4*order-2)
+	}
 }
 
 // points are n of a closed curve, of an ellipsoid or in it, with momenta of n^-1 times normal numbers.
@@ -158,28 +166,15 @@ func (c problem) errors(x, p [][]float64, value func(s float64) (k, slope float6
 		_, slope := value(s)
 		steepest = math.Max(steepest, 2*math.Sqrt(s)*-slope/c.Sigma)
 	}
-	norm := func(a []float64) float64 { return math.Sqrt(a[0]*a[0] + a[1]*a[1] + a[2]*a[2]) }
 	for _, b := range p {
-		weights += norm(b)
+		weights += floats.Norm(b, 2)
 	}
 	r := rand.New(rand.NewPCG(2, 0))
 	for range 200 {
 		i := r.IntN(len(x))
-		e, g := append([]float64{}, v[i]...), append([]float64{}, f[i]...)
-		for j := range x {
-			s, dot, d := 0.0, 0.0, [3]float64{}
-			for a := range d {
-				d[a] = x[i][a] - x[j][a]
-				s, dot = s+d[a]*d[a], dot+p[i][a]*p[j][a]
-			}
-			k, slope := value(s / (c.Sigma * c.Sigma))
-			for a := range d {
-				e[a] -= k * p[j][a]
-				g[a] += 2 * slope * dot * d[a] / (c.Sigma * c.Sigma)
-			}
-		}
-		ofV = math.Max(ofV, norm(e)/weights)
-		ofF = math.Max(ofF, norm(g)/(norm(p[i])*weights*steepest))
+		exactV, exactF := exactly(x, p, i, c.Sigma, value)
+		ofV = math.Max(ofV, floats.Distance(v[i], exactV, 2)/weights)
+		ofF = math.Max(ofF, floats.Distance(f[i], exactF, 2)/(floats.Norm(p[i], 2)*weights*steepest))
 	}
 	return ofV, ofF
 }
@@ -190,8 +185,11 @@ func (c problem) errors(x, p [][]float64, value func(s float64) (k, slope float6
 // sums, which it did not choose; one in WRONG is less accurate than the tolerance.
 func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, python string) {
 	self := try.Get(os.Executable())
-	fmt.Printf("sums by kernels.Fast to %g, by finufft to %g: seconds of the clock (of all processors), least of calls in alternation; load is that of the last minute\n", tolerance, tolerance/10)
-	fmt.Printf("%-8s %-9s %5s %8s %5s %6s %15s %15s %15s %15s %15s %6s %15s %6s %6s %8s %8s  %s\n", "shape", "kernel", "σ", "points", "plan", "first", "H", "K", "H exact", "K exact", "its Gaussian", "ratio", "finufft", "ratio", "MB", "error K", "error H", "chosen")
+	fmt.Printf("sums by kernels.Fast to %g, by finufft to %g: seconds of the clock (of all processors), "+
+		"least of calls in alternation; load is that of the last minute\n", tolerance, tolerance/10)
+	fmt.Printf("%-8s %-9s %5s %8s %5s %6s %15s %15s %15s %15s %15s %6s %15s %6s %6s %8s %8s  %s\n",
+		"shape", "kernel", "σ", "points", "plan", "first",
+		"H", "K", "H exact", "K exact", "its Gaussian", "ratio", "finufft", "ratio", "MB", "error K", "error H", "chosen")
 	for _, n := range []int{20000, 100000, 1000000} {
 		if n < smallest || n > largest {
 			continue
@@ -202,7 +200,8 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 				rivals := func() {
 					for _, name := range []string{"Gaussian", "Laplace-2", "Laplace-3", "Laplace-4"} {
 						var r result
-						command := exec.Command(python, "notebooks/lab/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma), shape, fmt.Sprint(tolerance/10), name)
+						command := exec.Command(python, "notebooks/lab/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma),
+							shape, fmt.Sprint(tolerance/10), name)
 						child(&r, command)
 						least, ok := finufft[name]
 						if !ok {
@@ -235,7 +234,8 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 					if t, ok := finufft[profiles[i].name]; ok && t.Wall < math.Inf(1) {
 						same = fmt.Sprintf(" %7.4f (%5.2f) %6.2f", t.Wall, t.CPU, r.K.Wall/t.Wall)
 					}
-					line += fmt.Sprintf(" %6.2f%s %6.0f %8.1e %8.1e  load %s, %s", r.K.Wall/finufft["Gaussian"].Wall, same, r.Megabytes, r.ErrorK, r.ErrorH, load(), r.Chosen)
+					line += fmt.Sprintf(" %6.2f%s %6.0f %8.1e %8.1e  load %s, %s",
+						r.K.Wall/finufft["Gaussian"].Wall, same, r.Megabytes, r.ErrorK, r.ErrorH, load(), r.Chosen)
 					if !strings.HasSuffix(r.Chosen, " in tiles") && (r.H.CPU > 1.05*r.ExactH.CPU || r.K.CPU > 1.05*r.ExactK.CPU) {
 						line += " SLOW"
 					}

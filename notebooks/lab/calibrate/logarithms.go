@@ -18,6 +18,7 @@ import (
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -237,11 +238,7 @@ func apart(shapes bool, x, y []float64) float64 {
 
 func gaussian(n int, sd float64) func(random *rand.Rand) []float64 {
 	return func(random *rand.Rand) []float64 {
-		x := make([]float64, n)
-		for i := range x {
-			x[i] = sd * random.NormFloat64()
-		}
-		return x
+		return lists.Make(n, func(int) float64 { return sd * random.NormFloat64() })
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -55,13 +56,7 @@ func onSphere(v []float64) []float64 {
 	return []float64{s * v[0], s * v[1], math.Cos(angle)}
 }
 
-func normal(random *rand.Rand, d int) []float64 {
-	v := make([]float64, d)
-	for j := range v {
-		v[j] = spread * random.NormFloat64()
-	}
-	return v
-}
+func normal(random *rand.Rand, d int) []float64 { return gaussian(d, spread)(random) }
 
 // sizes counts how often tests reject a true null hypothesis at 5 %.
 func sizes(b *bench) {
@@ -325,10 +320,7 @@ func signals(b *bench) {
 	for _, leaves := range []int{6, 20} {
 		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 			t := grown(random, leaves)
-			values := make([][]float64, leaves)
-			for i := range values {
-				values[i] = normal(random, 3)
-			}
+			values := lists.Make(leaves, func(int) []float64 { return normal(random, 3) })
 			signal := try.Get(t.Signal(values, b.drawing(k)))
 			return []float64{signal.P}, geom.Converged
 		}, fmt.Sprintf("phylogenetic signal | R³ | %d leaves", leaves))
@@ -348,9 +340,5 @@ func grown(random *rand.Rand, leaves int) *tree.Tree {
 			parent, length = append(parent, from), append(length, random.ExpFloat64())
 		}
 	}
-	name := make([]string, len(parent))
-	for i := range name {
-		name[i] = fmt.Sprint(i)
-	}
-	return try.Get(tree.New(parent, length, name))
+	return try.Get(tree.New(parent, length, lists.Make(len(parent), func(i int) string { return fmt.Sprint(i) })))
 }

@@ -14,6 +14,8 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -104,10 +106,7 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 		if err := p.Solve(lower.T(), z); err != nil {
 			return nil, err
 		}
-		momenta := make([][]float64, len(controls))
-		for i := range momenta {
-			momenta[i] = mat.Row(nil, i, &p)
-		}
+		momenta := lists.Make(len(controls), func(i int) []float64 { return mat.Row(nil, i, &p) })
 		turn := rotation(random)
 		surface := scanned.Surface(func(x []float64) float64 { return bumpy(times(turn, x)) }, 36, 0.1, k.Side/(2.4/36), random)
 		if _, err := surface.Clean(); err != nil {
@@ -187,13 +186,10 @@ func (f *Family) Cover(p *population.Placement, subjects ...int) Coverage {
 					cov.SetSym(a, b, row[b])
 				}
 			}
-			var eigen mat.EigenSym
-			eigen.Factorize(cov, true)
-			var vectors mat.Dense
-			eigen.VectorsTo(&vectors)
+			values, vectors, _ := dense.Eigen(cov)
 			off, square := floats.SubTo(make([]float64, 3), f.Landmarks[i][l], mark.Point), 0.0
-			for k, v := range eigen.Values(nil)[1:] {
-				e := floats.Dot(mat.Col(nil, k+1, &vectors), off)
+			for k, v := range values[1:] {
+				e := floats.Dot(mat.Col(nil, k+1, vectors), off)
 				square += e * e / v
 				c.Error += e * e / (2 * side * side)
 				c.Expected += v / (2 * side * side)
@@ -217,10 +213,7 @@ func (f *Family) Cover(p *population.Placement, subjects ...int) Coverage {
 // spread are points of a set far from each other: each is the farthest from those before.
 func spread(points [][]float64, count int) [][]float64 {
 	out := points[:1:1]
-	far := make([]float64, len(points))
-	for i := range far {
-		far[i] = math.Inf(1)
-	}
+	far := slices.Repeat([]float64{math.Inf(1)}, len(points))
 	for len(out) < count {
 		for i, x := range points {
 			far[i] = math.Min(far[i], floats.Distance(x, out[len(out)-1], 2))

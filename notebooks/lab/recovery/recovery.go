@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/surfaces/attachment"
@@ -235,11 +236,8 @@ func (s *Sample) seen(p [][]float64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := make([]float64, len(points))
-	for k, row := range out.Matrix(0) {
-		v[k] = floats.Dot(row, normal(points[k]))
-	}
-	return v, nil
+	rows := out.Matrix(0)
+	return lists.Make(len(points), func(k int) float64 { return floats.Dot(rows[k], normal(points[k])) }), nil
 }
 
 // StandardError is that of the template of an atlas of the subjects, in the norm, of every object: half the root mean square distance between the
