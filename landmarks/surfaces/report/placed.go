@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/landmarks/morpho/supplement"
@@ -107,8 +108,8 @@ func (p *placed) summary() *supplement.Section {
 
 // draw draws a subject from its sides, with its landmarks, and the ellipses of those that were placed.
 func (p *placed) draw(i int, title string) []*viz.Figure {
-	var layers []*viz.Layer
-	points := viz.Points(p.table.Specimens[i].Points)
+	at := p.table.Specimens[i].Points
+	points, layers := viz.Points(at), []*viz.Layer{viz.Names(at, lists.Make(len(at), p.label)).Color(viz.Grey)}
 	if slices.Contains(p.found.Templates, i) {
 		layers = append(layers, points.Color(viz.Black).Label("digitised"))
 	} else if p.found.Placed[i] != nil {
