@@ -100,20 +100,16 @@ type analysis struct {
 // specimens are species, and models are those of phylogenetic generalised least squares.
 //
 // The errors are those of morpho.Dataset.Validate but for missing landmarks, of morpho.EstimateMissing, shapestats.Parse and shapestats.Fit.
-func New(d *morpho.Dataset, q Question) (*Document, error) {
+func New(d *morpho.Dataset, q Question) (_ *Document, err error) {
+	defer try.Catch(&err)
 	document := &Document{}
-	err := try.Run(func() {
-		switch {
-		case d != nil:
-			document.analyse(d, q)
-		case q.Mesh != nil:
-			document.describeMesh(q)
-		default:
-			try.Fail("neither landmarks nor a mesh: give one of them")
-		}
-	})
-	if err != nil {
-		return nil, err
+	switch {
+	case d != nil:
+		document.analyse(d, q)
+	case q.Mesh != nil:
+		document.describeMesh(q)
+	default:
+		try.Fail("neither landmarks nor a mesh: give one of them")
 	}
 	document.again = true
 	return document, nil
@@ -155,12 +151,9 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 // prepare estimates missing landmarks, reads the model and fits it.
 func (a *analysis) prepare(d *morpho.Dataset) {
 	a.Title, a.Permutations, a.Sums = cmp.Or(a.Title, d.Name), cmp.Or(a.Permutations, customary), cmp.Or(a.Sums, "I")
-	if a.Permutations < 0 {
-		try.Do(fmt.Errorf("%d permutations, want a positive number", a.Permutations))
-	}
-	if a.sums = linear.SumsOfSquares(slices.Index([]string{"I", "II", "III"}, a.Sums)); a.sums < 0 {
-		try.Do(fmt.Errorf("sums of squares of type %s, want I, II or III", a.Sums))
-	}
+	try.FailIf(a.Permutations < 0, "%d permutations, want a positive number", a.Permutations)
+	a.sums = linear.SumsOfSquares(slices.Index([]string{"I", "II", "III"}, a.Sums))
+	try.FailIf(a.sums < 0, "sums of squares of type %s, want I, II or III", a.Sums)
 	d = try.Get(a.Group(d))
 	a.order = d.Names()
 	if a.Tree != "" {
@@ -175,8 +168,7 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 		try.Get(a.data.LogSizes())
 	}
 	if a.tree != nil && a.Without != "" {
-		a.tree = try.Get(a.tree.Keep(a.leaves(d)...))
-		a.data = try.Get(a.data.OnTree(a.tree))
+		a.data, a.tree = try.Get2(a.data.MatchTree(a.tree))
 	}
 	left := a.data.Names()
 	a.order = slices.DeleteFunc(a.order, func(name string) bool { return !slices.Contains(left, name) })
@@ -265,9 +257,7 @@ func (a *analysis) describe() *Section {
 	} else {
 		a.aligned = aligned
 	}
-	if aligned.Status != solve.Converged {
-		try.Do(fmt.Errorf("the alignment of the shapes: %s", aligned.Status))
-	}
+	try.FailIf(aligned.Status != solve.Converged, "the alignment of the shapes: %s", aligned.Status)
 	how := "Shapes were aligned by generalised Procrustes analysis, with centroid size 1, and projected to the tangent space of their mean."
 	if a.KeepSize {
 		how = "Forms, that is shapes with their sizes, were aligned by generalised Procrustes analysis without scaling."
@@ -338,11 +328,12 @@ func Picture(d *morpho.Dataset) (html []byte, err error) {
 
 // alignedFigure has all specimens after alignment with their mean.
 func (a *analysis) alignedFigure(aligned *morpho.Alignment) *Figure {
+	cloud := slices.Concat(aligned.Shapes...)
 	mean := viz.Points(aligned.Mean)
 	if a.data.Closed {
 		mean = viz.Outline(aligned.Mean)
 	}
-	layers := []*viz.Layer{viz.Points(slices.Concat(aligned.Shapes...)).Label(text.Counted(len(aligned.Shapes), "specimens")), mean.Color(viz.Black).Label("mean")}
+	layers := []*viz.Layer{viz.Points(cloud).Label(text.Counted(len(aligned.Shapes), "specimens")), mean.Color(viz.Black).Label("mean")}
 	var estimated [][]float64
 	for i, specimen := range a.data.Specimens {
 		for _, l := range a.estimated[specimen.Name] {

@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
-	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
@@ -21,7 +20,7 @@ func (a *analysis) ancestors() *Section {
 	if a.tree == nil {
 		return nil
 	}
-	rows := shape.Shape(a.mean.Fitted).Add(a.mean.Residuals)
+	rows := a.rows()
 	draws := a.draws()
 	draws.N = min(draws.N, customary) // a quantile of 95 % needs no more
 	nodes, errs, height := try.Get(a.tree.Prune(rows)), try.Get(a.tree.Errors(rows, draws)), a.tree.Height()

@@ -7,25 +7,32 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
-	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/viz"
 )
+
+// rows are the aligned shapes.
+func (a *analysis) rows() [][]float64 {
+	m := a.mean
+	return lists.Make(len(m.Fitted), func(i int) []float64 {
+		return floats.AddTo(make([]float64, len(m.Fitted[i])), m.Fitted[i], m.Residuals[i])
+	})
+}
 
 // covary asks how shapes covary with columns of numbers.
 func (a *analysis) covary() *Section {
 	if a.Covary == "" {
 		return nil
 	}
-	shapes, numbers := shape.Shape(a.mean.Fitted).Add(a.mean.Residuals), make([][]float64, len(a.data.Specimens))
+	shapes := a.rows()
+	numbers := make([][]float64, len(shapes))
 	var names []string
 	for _, name := range strings.Split(a.Covary, ",") {
 		name = strings.TrimSpace(name)
 		column := try.Get(a.data.Numbers(name))
-		if floats.HasNaN(column) {
-			try.Do(fmt.Errorf("%s is not known of all specimens: leave those without it out", name))
-		}
+		try.FailIf(floats.HasNaN(column), "%s is not known of all specimens: leave those without it out", name)
 		mean, deviation := stat.MeanStdDev(column, nil)
 		for i, v := range column {
 			numbers[i] = append(numbers[i], (v-mean)/deviation)

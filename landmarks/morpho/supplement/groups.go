@@ -207,7 +207,7 @@ func (a *analysis) disparity() *Section {
 	if large == nil {
 		return nil
 	}
-	terms := lists.Each(factors, func(name string) linear.Term { return linear.Factor(name) })
+	terms := lists.Each(factors, func(f string) linear.Term { return linear.Factor(f) })
 	groups := terms[0]
 	if len(terms) > 1 {
 		groups = linear.Interaction(terms...)

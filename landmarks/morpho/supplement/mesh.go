@@ -88,9 +88,8 @@ func Displacements(a, b []*mesh.Mesh) [][]float64 {
 func (document *Document) describeMesh(q Question) {
 	plain := Question{Title: q.Title, Authors: q.Authors, Sums: q.Sums, Permutations: q.Permutations, Seed: q.Seed,
 		Surface: q.Surface, Mesh: q.Mesh, Unit: q.Unit, View: q.View}
-	if !reflect.DeepEqual(q, plain) {
-		try.Fail("a mesh alone has no model, tree, curves, joint, links, parts, pairs, columns or corrections: they are about landmarks")
-	}
+	try.FailIf(!reflect.DeepEqual(q, plain),
+		"a mesh alone has no model, tree, curves, joint, links, parts, pairs, columns or corrections: they are about landmarks")
 	views := try.Get(viz.ParseViews(q.View))
 	m := q.Mesh.Copy()
 	repair := try.Get(m.Clean())

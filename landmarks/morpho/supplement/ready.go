@@ -45,9 +45,8 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	if a.Turns != 0 && !strings.HasPrefix(a.Slide, "geomorph") {
 		try.Do(errors.New("turns are those of geomorph's sliding: slide by geomorph energy or geomorph distance"))
 	}
-	if a.Curves == "" && a.Slide != "" && len(d.Sliders) == 0 {
-		try.Do(fmt.Errorf("semi-landmarks are to slide by %s, but no curves are named", a.Slide))
-	}
+	try.FailIf(a.Curves == "" && a.Slide != "" && len(d.Sliders) == 0, "semi-landmarks are to slide by %s, but no curves are named",
+		a.Slide)
 	if a.Curves != "" || len(d.Sliders) > 0 {
 		a.slid, a.sliding = try.Get2(a.slide(&out))
 		for i, shape := range a.slid.Slid {
@@ -60,13 +59,13 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	}
 	parts := strings.Split(a.Joint, ";")
 	if len(parts) != 3 {
-		try.Do(fmt.Errorf("the joint %s: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 1; 6-11; 2-5", clip(a.Joint)))
+		try.Fail("the joint %s: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 1; 6-11; 2-5", clip(a.Joint))
 	}
 	var lists [3][]int
 	for k, part := range parts {
 		var err error
 		if lists[k], err = out.ParseLandmarks(part); err != nil {
-			try.Do(fmt.Errorf("the joint %s: %w", clip(a.Joint), err))
+			try.Fail("the joint %s: %w", clip(a.Joint), err)
 		}
 	}
 	a.data = try.Get(out.FixJoint(lists[0], lists[1], lists[2]))

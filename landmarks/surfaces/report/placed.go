@@ -54,10 +54,7 @@ func Placed(own *study.Study, o Placing) (_ *supplement.Document, _ *population.
 	p.found = try.Get(own.Place())
 	p.table = own.PlacedData("placed landmarks", p.found)
 	for i, marks := range p.found.Placed {
-		var expected []float64
-		for _, mark := range marks {
-			expected = append(expected, mark.StandardError())
-		}
+		expected := lists.Each(marks, population.PlacedLandmark.StandardError)
 		p.errors = append(p.errors, RMS(expected)) // NaN where there are none
 		if slices.Contains(p.found.Templates, i) {
 			p.errors[i] = 0
