@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"unicode"
+
+	"anatomy/internal/lists"
 )
 
 // alt returns the alternative text of a drawing, for readers who do not see it: what Show and Save take, in words. It
@@ -52,10 +54,7 @@ func (s *sheet) description() string {
 	if a, ok := s.extra.(*animation); ok {
 		return a.alt()
 	}
-	var out []string
-	for _, p := range s.panels {
-		out = append(out, p.scene.alt())
-	}
+	out := lists.Each(s.panels, func(p panel) string { return p.scene.alt() })
 	if text := s.legend.alt(); text != "" {
 		out = append(out, "Legend: "+text+".")
 	}
@@ -151,12 +150,5 @@ func together(layers, seen []string) (out []string) {
 }
 
 func (a legend) alt() string {
-	var out []string
-	for _, l := range a.bars {
-		out = append(out, l.span())
-	}
-	for _, k := range a.keys {
-		out = append(out, k.text)
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(append(lists.Each(a.bars, (*Layer).span), lists.Each(a.keys, func(k key) string { return k.text })...), ", ")
 }

@@ -122,15 +122,14 @@ func TestSeen(t *testing.T) {
 	}
 	// A kind of layer may have any marks.
 	for _, l := range []*Layer{Series(x, x), Scatter(x, x), Outline(q), Lines(q), Arrows(q, q), Trajectories([]shape.Shape{q, q}), Histogram(x, 0), VLine(1), Tree(species()), Names(corner, []string{"A", "B"})} {
-		for _, draw := range []func(c *canvas) error{
-			func(c *canvas) error { c.dot(q[0], 1, Blue, pen{}); return nil },
-			func(c *canvas) error {
+		for _, draw := range []func(c *canvas){
+			func(c *canvas) { c.dot(q[0], 1, Blue, pen{}) },
+			func(c *canvas) {
 				c.area(q, Blue)
 				c.line(q[:1], false, pen{})
 				c.line(q, false, pen{})
-				return nil
 			},
-			func(c *canvas) error { c.rowsOf(1, 5); c.nameAt([]float64{0, 7}, "A", Blue); return nil },
+			func(c *canvas) { c.rowsOf(1, 5); c.nameAt([]float64{0, 7}, "A", Blue) },
 		} {
 			expect.Must(alt(Fig(Outline(q).Label("q"), newLayer(l.traits, draw))))
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
@@ -17,7 +18,6 @@ type canvas struct {
 	layer *Layer
 	rows  int // y numbers rows, each so many points high
 	row   float64
-	err   error
 	tone  float64 // of the item whose colour was asked for last
 }
 
@@ -81,10 +81,9 @@ func (c *canvas) dot(at []float64, diameter float64, fill color.NRGBA, edge pen)
 }
 
 // dots draws discs at points, or other marks of the layer's shape, with the names that Hover gives them.
-func (c *canvas) dots(points [][]float64, diameter float64) error {
-	if names := c.layer.hover; names != nil && len(names) != len(points) {
-		return fmt.Errorf("Hover: %d names for %d points", len(names), len(points))
-	}
+func (c *canvas) dots(points [][]float64, diameter float64) {
+	names := c.layer.hover
+	try.FailIf(names != nil && len(names) != len(points), "Hover: %d names for %d points", len(names), len(points))
 	for i, p := range points {
 		c.dot(p, diameter, c.ink(i), pen{})
 		m := &c.marks[len(c.marks)-1]
@@ -92,7 +91,6 @@ func (c *canvas) dots(points [][]float64, diameter float64) error {
 			m.name = c.layer.hover[i]
 		}
 	}
-	return nil
 }
 
 // arrow draws an arrow between two points.
@@ -140,14 +138,8 @@ func (c *canvas) ink(i int) color.NRGBA {
 	if !l.byValue {
 		return fade(*l.tint, l.opacity)
 	}
-	c.tone = 0.5
-	if i < 0 || i >= len(l.values) {
-		if c.err == nil {
-			c.err = fmt.Errorf("item %d is drawn, of %d that the layer announced", i, len(l.values))
-		}
-	} else {
-		c.tone = l.tone(l.values[i])
-	}
+	try.FailIf(i < 0 || i >= len(l.values), "item %d is drawn, of %d that the layer announced", i, len(l.values))
+	c.tone = l.tone(l.values[i])
 	return fade(l.colour(c.tone), l.opacity)
 }
 
@@ -191,37 +183,27 @@ func (l *Layer) record(t float64) (*canvas, error) {
 			l.values = frame.values
 		}
 	}
-	err := draw(c)
-	if err == nil {
-		err = c.check()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.name, err)
-	}
-	return c, nil
+	err := try.Run(func() {
+		draw(c)
+		c.check()
+	})
+	return c, try.Name(err, "%s", l.name)
 }
 
-// check returns what is wrong with the marks.
-func (c *canvas) check() error {
+// check fails with what is wrong with the marks.
+func (c *canvas) check() {
 	for k, m := range c.marks {
 		if m.kind == levelMark { // not a number across its axis; checked by the layer
 			continue
 		}
-		if err := checkPoints(fmt.Sprintf("mark %d", k), m.at); err != nil {
-			return err
-		}
+		try.Do(checkPoints(fmt.Sprintf("mark %d", k), m.at))
 		if m.kind == nameMark || m.kind == glyphMark || m.kind == areaMark {
-			if len(m.at[0]) != 2 {
-				return fmt.Errorf("mark %d: areas, names, captions and glyphs are for flat figures", k)
-			}
+			try.FailIf(len(m.at[0]) != 2, "mark %d: areas, names, captions and glyphs are for flat figures", k)
 			for i, p := range m.glyph {
-				if len(p) != 2 || !lists.Finite(p[0]) || !lists.Finite(p[1]) {
-					return fmt.Errorf("mark %d: the offset %d is %v", k, i, p)
-				}
+				try.FailIf(len(p) != 2 || !lists.Finite(p...), "mark %d: the offset %d is %v", k, i, p)
 			}
 		}
 	}
-	return c.err
 }
 
 // box is a range of x, y and z.

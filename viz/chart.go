@@ -1,61 +1,43 @@
 package viz
 
 import (
-	"fmt"
 	"math"
 	"sort"
 
 	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
 // Series draws y against x as a line: a convergence curve, an energy over time. A figure with a Series, Scatter, Band,
 // Histogram, HLine or VLine has axes of independent scale.
 func Series(x, y []float64) *Layer {
-	return newLayer(traits{name: "Series", chart: true, noun: "curve", detail: (*scene).course}, func(c *canvas) error {
-		points, err := pairs(x, y)
-		if err != nil {
-			return err
-		}
+	return newLayer(traits{name: "Series", chart: true, noun: "curve", detail: (*scene).course}, func(c *canvas) {
+		points := try.Get(pairs(x, y))
 		c.line(points, false, c.stroke(0, 1.1))
-		return nil
 	})
 }
 
 // Scatter draws y against x as dots; both have the same length. Several in one figure that have labels have marks of different shapes. Hull and Ellipse draw the outline of the cloud.
 func Scatter(x, y []float64) *Layer {
-	return newLayer(traits{name: "Scatter", takes: "ColorBy Hover Hull Ellipse", chart: true, group: true, items: len(x), noun: "point", detail: (*scene).cloud}, func(c *canvas) error {
-		points, err := pairs(x, y)
-		if err != nil {
-			return err
-		}
-		if err := c.dots(points, c.width(3)); err != nil {
-			return err
-		}
-		return c.surround(points)
+	return newLayer(traits{name: "Scatter", takes: "ColorBy Hover Hull Ellipse", chart: true, group: true, items: len(x), noun: "point", detail: (*scene).cloud}, func(c *canvas) {
+		points := try.Get(pairs(x, y))
+		c.dots(points, c.width(3))
+		c.surround(points)
 	})
 }
 
 // Band fills the range from lo to hi over x: an error band, a confidence region.
 func Band(x, lo, hi []float64) *Layer {
-	return newLayer(traits{name: "Band", chart: true}, func(c *canvas) error {
-		below, err := pairs(x, lo)
-		if err != nil {
-			return err
-		}
-		above, err := pairs(x, hi)
-		if err != nil {
-			return err
-		}
+	return newLayer(traits{name: "Band", chart: true}, func(c *canvas) {
+		below := try.Get(pairs(x, lo))
+		above := try.Get(pairs(x, hi))
 		for i := len(above) - 1; i >= 0; i-- {
-			if lo[i] > hi[i] {
-				return fmt.Errorf("value %d: the lower end %v lies above the upper %v", i, lo[i], hi[i])
-			}
+			try.FailIf(lo[i] > hi[i], "value %d: the lower end %v lies above the upper %v", i, lo[i], hi[i])
 			below = append(below, above[i])
 		}
 		c.area(below, fade(c.ink(0), 0.25))
-		return nil
 	})
 }
 
@@ -64,18 +46,12 @@ func Band(x, lo, hi []float64) *Layer {
 // the values are alike and IQR is 0, the width 3.49·s·n^(−1/3) with their standard deviation s (Scott 1979), and not fewer
 // than 1 + log₂ n bars (Sturges 1926).
 func Histogram(values []float64, bins int) *Layer {
-	return newLayer(traits{name: "Histogram", chart: true, detail: (*scene).peak}, func(c *canvas) error {
-		if len(values) == 0 {
-			return fmt.Errorf("no values: give at least one")
+	return newLayer(traits{name: "Histogram", chart: true, detail: (*scene).peak}, func(c *canvas) {
+		try.FailIf(len(values) == 0, "no values: give at least one")
+		if i, bad := lists.NotFinite(values); bad {
+			try.Fail("value %d is %v", i, values[i])
 		}
-		for i, v := range values {
-			if !lists.Finite(v) {
-				return fmt.Errorf("value %d is %v", i, v)
-			}
-		}
-		if bins < 0 || bins > 10000 {
-			return fmt.Errorf("%d bins: give 0 to 10000", bins)
-		}
+		try.FailIf(bins < 0 || bins > 10000, "%d bins: give 0 to 10000", bins)
 		sorted := append([]float64(nil), values...)
 		sort.Float64s(sorted)
 		n := len(sorted)
@@ -108,7 +84,6 @@ func Histogram(values []float64, bins int) *Layer {
 			c.area(bar, fade(c.ink(0), 0.35))
 			c.line(bar, true, c.stroke(0, 0.5))
 		}
-		return nil
 	})
 }
 
@@ -119,29 +94,22 @@ func HLine(y float64) *Layer { return level("HLine", "horizontal line", []float6
 func VLine(x float64) *Layer { return level("VLine", "vertical line", []float64{x, math.NaN()}, x) }
 
 func level(name, noun string, at []float64, v float64) *Layer {
-	return newLayer(traits{name: name, chart: true, noun: noun, detail: func(*scene, *Layer) string { return "at " + short(v) }}, func(c *canvas) error {
-		if !lists.Finite(v) {
-			return fmt.Errorf("the value is %v", v)
-		}
+	return newLayer(traits{name: name, chart: true, noun: noun, detail: func(*scene, *Layer) string { return "at " + short(v) }}, func(c *canvas) {
+		try.FailIf(!lists.Finite(v), "the value is %v", v)
 		c.add(mark{kind: levelMark, at: [][]float64{at}, stroke: c.stroke(0, 0.8)})
-		return nil
 	}).Color(Grey).Dashed()
 }
 
 // pairs joins x and y to points.
-func pairs(x, y []float64) ([][]float64, error) {
-	if len(x) != len(y) {
-		return nil, fmt.Errorf("%d values of x, %d of y", len(x), len(y))
-	}
-	if len(x) == 0 {
-		return nil, fmt.Errorf("no values: give at least one")
-	}
+func pairs(x, y []float64) (_ [][]float64, err error) {
+	defer try.Catch(&err)
+	try.FailIf(len(x) != len(y), "%d values of x, %d of y", len(x), len(y))
+	try.FailIf(len(x) == 0, "no values: give at least one")
 	points := make([][]float64, len(x))
 	for i := range x {
-		if !lists.Finite(x[i]) || !lists.Finite(y[i]) {
-			return nil, fmt.Errorf("value %d is (%v, %v)", i, x[i], y[i])
+		if points[i] = []float64{x[i], y[i]}; !lists.Finite(x[i], y[i]) {
+			try.Fail("value %d is (%v, %v)", i, x[i], y[i])
 		}
-		points[i] = []float64{x[i], y[i]}
 	}
 	return points, nil
 }

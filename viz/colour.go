@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/lucasb-eyer/go-colorful"
+
+	"anatomy/internal/lists"
 )
 
 // The colours of Okabe & Ito (2008), which readers with every common form of colour blindness can tell apart, with white
@@ -71,13 +73,11 @@ func (l *Layer) tone(v float64) float64 {
 }
 
 // tones returns those of all values, or nil if the layer has one colour.
-func (l *Layer) tones() (all []float64) {
-	if l.byValue {
-		for _, v := range l.values {
-			all = append(all, l.tone(v))
-		}
+func (l *Layer) tones() []float64 {
+	if !l.byValue {
+		return nil
 	}
-	return all
+	return lists.Each(l.values, l.tone)
 }
 
 // colour returns a colour of the layer's map.

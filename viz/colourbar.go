@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"anatomy/internal/lists"
 )
 
 // Density colours a surface in space, a triangle mesh, by a quantity with one value a vertex: the density of a distribution
@@ -16,10 +18,8 @@ import (
 // at whose ticks lines of equal value are drawn on the surface. Tessellate makes the mesh of a surface f(u, v).
 func Density(vertices [][]float64, triangles [][3]int, quantity string, values []float64) *Layer {
 	body := surface{vertices: vertices, triangles: triangles}
-	l := newLayer(traits{name: "Density", takes: "ColorBy", items: len(vertices), noun: "density on %d vertices", filled: true, form: true}, func(c *canvas) error {
-		if err := body.draw(c); err != nil {
-			return err
-		}
+	l := newLayer(traits{name: "Density", takes: "ColorBy", items: len(vertices), noun: "density on %d vertices", filled: true, form: true}, func(c *canvas) {
+		body.draw(c)
 		line := pen{Color: fade(paper, 0.6), Width: c.width(0.6)}
 		for _, level := range c.layer.levels() {
 			for _, t := range triangles {
@@ -28,7 +28,6 @@ func Density(vertices [][]float64, triangles [][3]int, quantity string, values [
 				}
 			}
 		}
-		return nil
 	})
 	if len(values) == 0 {
 		l.fail("no values")
@@ -93,14 +92,11 @@ func (l *Layer) barName(width vg.Length) []string {
 
 // levels returns the values at the ticks of the layer's colour bar: the multiples of a round number, four to ten, or the one
 // value that all have.
-func (l *Layer) levels() (values []float64) {
+func (l *Layer) levels() []float64 {
 	if l.lo == l.hi {
 		return []float64{l.lo}
 	}
-	for _, t := range multiples(l.lo, l.hi, l.tickStep()) {
-		values = append(values, t.Value)
-	}
-	return values
+	return lists.Each(multiples(l.lo, l.hi, l.tickStep()), func(t plot.Tick) float64 { return t.Value })
 }
 
 // tickStep returns the largest number 1, 2 or 5 times a power of ten that goes into the range four times.

@@ -21,7 +21,7 @@
 //	viz.Save("mode1.gif", viz.Slider("c", c, func(i int) *viz.Figure { return viz.Fig(viz.Outline(mode[i])) }))
 //
 // Point sets are [][]float64, one row a landmark, with 2 or 3 coordinates. The same layers draw both: with 3 coordinates
-// the figure is in space, is seen from the direction of Figure.Camera, and surfaces hide what lies behind them. A shape is
+// the figure is in space, is seen from the direction of Figure.Camera, or from several with Views, and surfaces hide what lies behind. A shape is
 // the list of its landmarks, and Outline draws their closed outline.
 //
 // # What is decided for you

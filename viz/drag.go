@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
 )
 
 // Drag shows a geodesic of landmarks in the plane that the reader takes hold of: path holds its shapes from start to end,
@@ -54,13 +55,10 @@ func takeHold(name string, path []shape.Shape, momentum [][]float64, sigma float
 
 const mostDragged = 80 // landmarks: with more the page would be slow
 
-func checkDrag(path []shape.Shape, momentum [][]float64, sigma float64) error {
-	if err := checkShapes("time", path, true); err != nil {
-		return err
-	}
-	if err := checkPoints("momentum", momentum); err != nil {
-		return err
-	}
+func checkDrag(path []shape.Shape, momentum [][]float64, sigma float64) (err error) {
+	defer try.Catch(&err)
+	try.Do(checkShapes("time", path, true))
+	try.Do(checkPoints("momentum", momentum))
 	n, dim := len(path[0]), len(path[0][0])
 	switch {
 	case len(path) < 2:

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
@@ -200,7 +201,8 @@ func (f *Figure) record(r ranges) (*scene, error) {
 }
 
 // complete gathers the marks of the layers, which have drawn, and checks what they make together.
-func (s *scene) complete() error {
+func (s *scene) complete() (err error) {
+	defer try.Catch(&err)
 	for _, l := range s.layers {
 		if any, longest := l.vectors(); any {
 			l.scale = arrowFactor(longest, s.extent)
@@ -211,12 +213,8 @@ func (s *scene) complete() error {
 			s.legend.bars = append(s.legend.bars, l)
 		}
 	}
-	if len(s.marks) == 0 {
-		return fmt.Errorf("nothing to draw: no layers, or only empty ones")
-	}
-	if (s.logX || s.logY) && !s.chart {
-		return fmt.Errorf("LogX and LogY are for charts (Series, Histogram, …): shapes keep axes of equal scale")
-	}
+	try.FailIf(len(s.marks) == 0, "nothing to draw: no layers, or only empty ones")
+	try.FailIf((s.logX || s.logY) && !s.chart, "LogX and LogY are for charts (Series, Histogram, …): shapes keep axes of equal scale")
 	dim := len(s.marks[0].at[0])
 	s.inSpace = dim == 3
 	for i, m := range s.marks {
@@ -236,7 +234,7 @@ func (s *scene) complete() error {
 			for axis, log := range []bool{s.logX, s.logY} {
 				if log {
 					if q[axis] <= 0 {
-						return fmt.Errorf("%s: value %d has %c = %v on a logarithmic axis: it must be positive", m.layer.name, k, "xy"[axis], q[axis])
+						try.Fail("%s: value %d has %c = %v on a logarithmic axis: it must be positive", m.layer.name, k, "xy"[axis], q[axis])
 					}
 					q[axis] = math.Log10(q[axis])
 				}
@@ -247,16 +245,12 @@ func (s *scene) complete() error {
 			}
 		}
 	}
-	if s.inSpace && s.chart {
-		return fmt.Errorf("a chart and points in space do not go into one figure")
-	}
+	try.FailIf(s.inSpace && s.chart, "a chart and points in space do not go into one figure")
 	for k := range 2 {
 		if math.IsInf(s.bounds.lo[k], 1) { // only levels across the other axis
 			s.bounds.lo[k], s.bounds.hi[k] = 0, 1
 		}
-		if !lists.Finite(s.bounds.size(k)) {
-			return fmt.Errorf("the coordinates from %v to %v span more than can be drawn", s.bounds.lo[k], s.bounds.hi[k])
-		}
+		try.FailIf(!lists.Finite(s.bounds.size(k)), "the coordinates from %v to %v span more than can be drawn", s.bounds.lo[k], s.bounds.hi[k])
 	}
 	s.legend.keys = keys(s.layers)
 	return nil

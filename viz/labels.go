@@ -38,8 +38,7 @@ func (c *carver) placeTexts() {
 	for i, s := range c.out {
 		light := min(s.stroke.Color.R, s.stroke.Color.G, s.stroke.Color.B) > 0xa0 || s.stroke.Color.A < 0x80
 		if _, moves := toward[i]; s.text != "" && !moves {
-			half := textBox(s.text).Scale(0.5)
-			placed = append(placed, vg.Rectangle{Min: s.at[0].Sub(half), Max: s.at[0].Add(half)})
+			placed = append(placed, s.box(0))
 		} else if !moves && s.solid == nil && (s.radius > 0 || s.stroke.Width > 0 && !light || s.stroke.Width == 0 && s.fill.A > 0x80 && len(s.at) > 1) {
 			s.fill = color.NRGBA{}
 			lines = append(lines, s)
@@ -140,8 +139,7 @@ func stainOf(area vg.Rectangle, all []stamp) *stain {
 	for _, st := range all {
 		switch {
 		case st.text != "":
-			half := vg.Point{X: style(textSize).Width(st.text) / 2, Y: textSize / 2}
-			s.fill(vg.Rectangle{Min: st.at[0].Sub(half), Max: st.at[0].Add(half)})
+			s.fill(st.box(0))
 			continue
 		case st.radius > 0:
 			r := vg.Point{X: st.radius, Y: st.radius}
@@ -231,14 +229,7 @@ func (s *stain) free(r vg.Rectangle) bool {
 	if r.Min.X < s.area.Min.X || r.Min.Y < s.area.Min.Y || r.Max.X > s.area.Max.X || r.Max.Y > s.area.Max.Y {
 		return false
 	}
-	for i := int((r.Min.X - s.area.Min.X) / cell); i <= int((r.Max.X-s.area.Min.X)/cell); i++ {
-		for j := int((r.Min.Y - s.area.Min.Y) / cell); j <= int((r.Max.Y-s.area.Min.Y)/cell); j++ {
-			if s.cells[j*s.w+i] {
-				return false
-			}
-		}
-	}
-	return true
+	return s.covered(r) == 0
 }
 
 // place finds room for a block of the given size: the corners first, then the middles of the edges.

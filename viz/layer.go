@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
@@ -19,7 +20,7 @@ import (
 // Save returns an error, and Show panics, if the data are faulty or a method means nothing to the layer.
 type Layer struct {
 	traits
-	draw func(c *canvas) error // puts marks on the canvas, in the coordinates of the data, or says what is wrong with the data
+	draw func(c *canvas) // puts marks on the canvas, in the coordinates of the data, or ends by try.Fail with what is wrong with the data
 
 	frames []instant // of a layer that moves; draw and values are those of the first
 
@@ -73,11 +74,11 @@ var meant = map[string]string{
 
 // An instant is a frame of a layer that moves.
 type instant struct {
-	draw   func(c *canvas) error
+	draw   func(c *canvas)
 	values []float64 // of its colours; nil: those of the layer
 }
 
-func newLayer(t traits, draw func(c *canvas) error) *Layer {
+func newLayer(t traits, draw func(c *canvas)) *Layer {
 	return &Layer{traits: t, draw: draw, opacity: 1}
 }
 
@@ -182,22 +183,17 @@ func (l *Layer) fail(format string, args ...any) {
 
 // checkPoints reports the first fault of a set of points, called what: none, a coordinate that is no number, a
 // dimension other than 2 or 3, or not the same for all.
-func checkPoints(what string, points [][]float64) error {
-	if len(points) == 0 {
-		return fmt.Errorf("%s has no points", what)
-	}
+func checkPoints(what string, points [][]float64) (err error) {
+	defer try.Catch(&err)
+	try.FailIf(len(points) == 0, "%s has no points", what)
 	dim := len(points[0])
-	if dim != 2 && dim != 3 {
-		return fmt.Errorf("%s, landmark 0 has %d coordinates: pictures are of 2 or 3", what, dim)
-	}
+	try.FailIf(dim != 2 && dim != 3, "%s, landmark 0 has %d coordinates: pictures are of 2 or 3", what, dim)
 	for i, p := range points {
 		if len(p) != dim {
-			return fmt.Errorf("%s, landmark %d has %d coordinates, landmark 0 has %d", what, i, len(p), dim)
+			try.Fail("%s, landmark %d has %d coordinates, landmark 0 has %d", what, i, len(p), dim)
 		}
-		for k, v := range p {
-			if !lists.Finite(v) {
-				return fmt.Errorf("%s, landmark %d: coordinate %c is %v", what, i, "xyz"[k], v)
-			}
+		if k, bad := lists.NotFinite(p); bad {
+			try.Fail("%s, landmark %d: coordinate %c is %v", what, i, "xyz"[k], p[k])
 		}
 	}
 	return nil
@@ -205,20 +201,13 @@ func checkPoints(what string, points [][]float64) error {
 
 // checkShapes does checkPoints for several sets and reports sets of different dimension and, where same is true, of
 // different size.
-func checkShapes(what string, shapes []shape.Shape, same bool) error {
-	if len(shapes) == 0 {
-		return fmt.Errorf("no %s given", what)
-	}
+func checkShapes(what string, shapes []shape.Shape, same bool) (err error) {
+	defer try.Catch(&err)
+	try.FailIf(len(shapes) == 0, "no %s given", what)
 	for k, s := range shapes {
-		if err := checkPoints(fmt.Sprintf("%s %d", what, k), s); err != nil {
-			return err
-		}
-		if len(s[0]) != len(shapes[0][0]) {
-			return fmt.Errorf("%s %d has %d coordinates a landmark, %s 0 has %d", what, k, len(s[0]), what, len(shapes[0][0]))
-		}
-		if same && len(s) != len(shapes[0]) {
-			return fmt.Errorf("%s %d has %d landmarks, %s 0 has %d", what, k, len(s), what, len(shapes[0]))
-		}
+		try.Do(checkPoints(fmt.Sprintf("%s %d", what, k), s))
+		try.FailIf(len(s[0]) != len(shapes[0][0]), "%s %d has %d coordinates a landmark, %s 0 has %d", what, k, len(s[0]), what, len(shapes[0][0]))
+		try.FailIf(same && len(s) != len(shapes[0]), "%s %d has %d landmarks, %s 0 has %d", what, k, len(s), what, len(shapes[0]))
 	}
 	return nil
 }

@@ -19,12 +19,11 @@ import (
 func TestLayerOfOnesOwn(t *testing.T) {
 	at := [][]float64{{0, 0}, {1, 0}, {2, 0}}
 	spikes := func(drawn int) *Layer {
-		return newLayer(traits{name: "Spikes", takes: "ColorBy Scale", factorOf: "m", items: len(at)}, func(c *canvas) error {
+		return newLayer(traits{name: "Spikes", takes: "ColorBy Scale", factorOf: "m", items: len(at)}, func(c *canvas) {
 			for i := range drawn {
 				p := at[i%len(at)]
 				c.line([][]float64{p, {p[0], p[1] + c.scale()}}, false, c.stroke(i, 1))
 			}
-			return nil
 		})
 	}
 	s, err := Fig(spikes(3).ColorBy("height", 4, 5, 6).Scale(3).Label("spikes")).scene()

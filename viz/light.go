@@ -5,6 +5,8 @@ import (
 	"math"
 	"runtime"
 	"sync"
+
+	"anatomy/internal/lists"
 )
 
 // A body is what a surface has from every side: its triangles, which of their corners share a normal, and how much of the sky each normal's
@@ -47,10 +49,7 @@ func newBody(vertices [][]float64, triangles [][3]int) *body {
 		}
 	}
 	for v, corners := range around {
-		group := make([]int, len(corners))
-		for i := range group {
-			group[i] = i
-		}
+		group := lists.Range(len(corners))
 		for i, a := range corners {
 			for j, c := range corners[:i] {
 				p, q := flat[a[0]], flat[c[0]]

@@ -200,21 +200,27 @@ func TestSpanningAndShapes(t *testing.T) {
 	}
 }
 
-// Meshes side by side have one scale, and scales of their own where one would hardly be seen.
+// Meshes side by side have one scale, and where one would hardly be seen its title states how many times it is enlarged.
 func TestBodiesHaveOneScale(t *testing.T) {
-	for _, c := range []struct{ size, want float64 }{{0.5, 1}, {0.1, 0.1}} {
+	for _, c := range []struct {
+		size, want float64
+		title      string
+	}{{0.5, 1, "b"}, {0.1, 0.2, "b, enlarged 5 ×"}} {
 		vertices, triangles := ball(6)
 		var small [][]float64
 		for _, p := range vertices {
 			small = append(small, []float64{c.size * p[0], c.size * p[1], c.size * p[2]})
 		}
-		s := expect.Must(Row(Fig(Mesh(vertices, triangles)), Fig(Mesh(small, triangles))).sheet())
+		s := expect.Must(Row(Fig(Mesh(vertices, triangles)), Fig(Mesh(small, triangles)).Title("b")).sheet())
 		var units []float64
 		for _, p := range s.panels {
 			f := p.scene.frame(p.scene.inner(p.at))
 			units = append(units, (f.hi[0]-f.lo[0])/float64(f.area.Size().X))
 		}
 		expect.Abs(t, fmt.Sprint(c.size), units[1]/units[0], c.want, 1e-6)
+		if got := s.panels[1].scene.title; got != c.title {
+			t.Errorf("%v: the title is %q", c.size, got)
+		}
 	}
 }
 

@@ -8,12 +8,13 @@ import (
 
 	"github.com/lucasb-eyer/go-colorful"
 	"gonum.org/v1/plot/vg"
+
+	"anatomy/internal/lists"
 )
 
 // Limits of what can be measured of a picture.
 const (
 	mostEmpty    = 0.5  // share of the field of a panel that lies outside the rectangle about its data and their names
-	flattest     = 0.3  // height to width of data that fill no field: a line needs room above and below
 	leastLetters = 6.0  // points: journals ask for 6 to 8
 	leastInk     = 4.5  // contrast of letters with the paper, for normal text by WCAG 2.2
 	leastMark    = 1.9  // contrast of a line or dot with the paper; that of the light end of the ramp and of a grid in light grey
@@ -36,7 +37,13 @@ func (s *sheet) faults() (all []string) {
 		all = append(all, fmt.Sprintf("letters have %.1f points, of %v at least", letters, leastLetters))
 	}
 	var filled vg.Point // of the field, by panels of one scale together: the largest fills it
-	for _, p := range s.panels {
+	placed := lists.Each(s.panels, func(p panel) []stamp { return p.scene.stamps(p.frame()) })
+	for i, p := range s.panels {
+		if size := stretch(placed[i]); p.scene.coarsest > 0 {
+			filled = vg.Point{X: max(filled.X, size.X), Y: max(filled.Y, size.Y)}
+		}
+	}
+	for i, p := range s.panels {
 		say := func(format string, args ...any) {
 			where := ""
 			if p.scene.title != "" {
@@ -44,18 +51,14 @@ func (s *sheet) faults() (all []string) {
 			}
 			all = append(all, where+fmt.Sprintf(format, args...))
 		}
-		f := p.scene.frame(p.scene.inner(p.at))
-		stamps := p.scene.stamps(f)
-		if wrong := p.scene.chart || len(stamps) == 0 || p.scene.ratio() <= flattest; !wrong {
-			size := stretch(stamps)
-			if p.scene.coarsest > 0 {
-				filled = vg.Point{X: max(filled.X, size.X), Y: max(filled.Y, size.Y)}
-				size = filled
-			}
-			field := f.area.Size()
-			if empty := 1 - float64(size.X*size.Y/(field.X*field.Y)); empty > mostEmpty {
-				say("%.0f %% of the field is empty, of %.0f at most", 100*empty, 100*mostEmpty)
-			}
+		stamps, size := placed[i], stretch(placed[i])
+		if p.scene.coarsest > 0 {
+			size = filled
+		}
+		field, form := p.frame().area.Size(), size.Y/max(size.X, 1)
+		best := min(1, form/flattest, tallest/form) // flat and tall data have a rim at their long sides
+		if empty := 1 - float64(size.X*size.Y/(field.X*field.Y)/best); empty > mostEmpty && !p.scene.chart {
+			say("%.0f %% of the field is empty, of %.0f at most", 100*empty, 100*mostEmpty)
 		}
 		words := slices.DeleteFunc(stamps, func(s stamp) bool { return s.text == "" })
 		for i, a := range words {
@@ -90,15 +93,21 @@ func (a legend) faults(say func(format string, args ...any)) {
 	}
 }
 
+// frame is where the panel has its data.
+func (p panel) frame() *frame { return p.scene.frame(p.scene.inner(p.at)) }
+
 // stretch is the size of the rectangle about all that is drawn.
 func stretch(all []stamp) vg.Point {
-	var ink []vg.Point
+	ink := make([]vg.Point, 0, 2*len(all)+1)
 	for _, s := range all {
 		if s.text == "" {
 			ink = append(ink, s.at...)
 		} else {
 			ink = append(ink, s.box(0).Min, s.box(0).Max)
 		}
+	}
+	if len(ink) == 0 {
+		return vg.Point{}
 	}
 	low, high := extremes(ink)
 	return high.Sub(low)

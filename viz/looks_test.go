@@ -22,7 +22,7 @@ func TestFaults(t *testing.T) {
 		"% of the field is empty":         Fig(Outline(q)).NoAxes().Size(10, 14),
 		"letters have":                    Fig(Outline(q)).YLabel(strings.Repeat("long ", 12)),
 		"is written over":                 Fig(Outline(q), Numbers(crowd)),
-		"has a contrast of 1.4":           Fig(Outline(q).Color(color.NRGBA{0xdd, 0xdd, 0xdd, 0xff}).Label("pale")),
+		"has a contrast of 1.36":          Fig(Outline(q).Color(color.NRGBA{0xdd, 0xdd, 0xdd, 0xff}).Label("pale")),
 		"with the paper, of 4.5 at least": Fig(Points(q), Names(q[:1], []string{"pale"}).Color(LightGrey)),
 		"for everybody":                   Fig(Outline(q).Color(Blue).Label("a"), Outline(q).Color(near).Label("b")),
 		"for readers without green":       Fig(Outline(q).Color(color.NRGBA{0xd0, 0x40, 0x40, 0xff}).Label("a"), Outline(q).Color(color.NRGBA{0x80, 0x70, 0x38, 0xff}).Label("b")),

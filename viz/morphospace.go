@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
 )
 
 // Hull fills the convex hull of a Scatter, in its colour.
@@ -33,7 +34,7 @@ func (l *Layer) Hover(names ...string) *Layer {
 }
 
 // surround draws what Hull and Ellipse ask for about points.
-func (c *canvas) surround(points [][]float64) error {
+func (c *canvas) surround(points [][]float64) {
 	ring := func(corners [][]float64) {
 		c.area(corners, fade(c.ink(0), 0.12))
 		c.line(corners, true, pen{Color: fade(c.ink(0), 0.6), Width: 0.6})
@@ -42,25 +43,20 @@ func (c *canvas) surround(points [][]float64) error {
 		ring(hull(points))
 	}
 	if !c.layer.ellipse {
-		return nil
+		return
 	}
+	try.FailIf(len(points) < 3, "Ellipse: %d points have no covariance", len(points))
 	x, y := make([]float64, len(points)), make([]float64, len(points))
 	for i, p := range points {
 		x[i], y[i] = p[0], p[1]
 	}
-	if len(points) < 3 {
-		return fmt.Errorf("Ellipse: %d points have no covariance", len(points))
-	}
 	xy := stat.Covariance(x, y, nil)
 	if variance := stat.Variance(x, nil) * stat.Variance(y, nil); xy*xy > variance*(1-1e-12) { // on a line
-		return nil
+		return
 	}
 	corners, err := ellipse([]float64{stat.Mean(x, nil), stat.Mean(y, nil)}, [][]float64{{stat.Variance(x, nil), xy}, {xy, stat.Variance(y, nil)}}, math.Sqrt(-2*math.Log(0.05)))
-	if err != nil {
-		return fmt.Errorf("Ellipse: %w", err)
-	}
+	try.Do(try.Name(err, "Ellipse"))
 	ring(corners)
-	return nil
 }
 
 // hull returns the corners of the convex hull of points, counter-clockwise (A. Andrew, Information Processing Letters 9, 1979).
@@ -91,7 +87,7 @@ func (s *sheet) hovers() string {
 		if !slices.ContainsFunc(p.scene.marks, func(m mark) bool { return m.name != "" }) {
 			continue
 		}
-		f := p.scene.frame(p.scene.inner(p.at)) // where draw drew it
+		f := p.frame() // where draw drew it
 		for _, stamp := range p.scene.stamps(f) {
 			if stamp.name != "" {
 				at := middle(stamp.at)
@@ -106,13 +102,9 @@ func (s *sheet) hovers() string {
 // Wireframe draws a shape as its landmarks and the lines that link pairs of them. Links are data as the landmarks are: the same for all
 // shapes. Without them, nil, the lines are those of the tree of least length that joins all landmarks, if its longest is short.
 func Wireframe(shape [][]float64, links [][2]int) *Layer {
-	return newLayer(traits{name: "Wireframe", takes: "Hover", shape: dots}, func(c *canvas) error {
-		if err := checkPoints("shape", shape); err != nil {
-			return err
-		}
-		if err := checkLinks(links, len(shape)); err != nil {
-			return err
-		}
+	return newLayer(traits{name: "Wireframe", takes: "Hover", shape: dots}, func(c *canvas) {
+		try.Do(checkPoints("shape", shape))
+		checkLinks(links, len(shape))
 		joins := links
 		if joins == nil {
 			joins = spanning(shape)
@@ -120,7 +112,7 @@ func Wireframe(shape [][]float64, links [][2]int) *Layer {
 		for _, l := range joins {
 			c.line([][]float64{shape[l[0]], shape[l[1]]}, false, c.stroke(0, 1))
 		}
-		return c.dots(shape, 2.5*c.width(1))
+		c.dots(shape, 2.5*c.width(1))
 	})
 }
 
@@ -155,36 +147,22 @@ func spanning(points [][]float64) (links [][2]int) {
 	return links
 }
 
-func checkLinks(links [][2]int, n int) error {
+func checkLinks(links [][2]int, n int) {
 	for k, l := range links {
-		if min(l[0], l[1]) < 0 || max(l[0], l[1]) >= n {
-			return fmt.Errorf("link %d joins the landmarks %d and %d of %d", k, l[0], l[1], n)
-		}
+		try.FailIf(min(l[0], l[1]) < 0 || max(l[0], l[1]) >= n, "link %d joins the landmarks %d and %d of %d", k, l[0], l[1], n)
 	}
-	return nil
 }
 
 // Miniatures draws shapes at places of a flat figure, such as those that belong to points of a morphospace, all on one scale, as tall as Layer.Width says, or
 // 26 points: as wireframes, or without links as closed outlines. Of shapes in space are drawn the two coordinates along which the first one is largest.
 func Miniatures(places [][]float64, shapes []shape.Shape, links [][2]int) *Layer {
-	return newLayer(traits{name: "Miniatures", takes: "ColorBy", items: len(shapes)}, func(c *canvas) error {
-		if err := checkShapes("shape", shapes, true); err != nil {
-			return err
-		}
-		if len(places) != len(shapes) {
-			return fmt.Errorf("%d places for %d shapes", len(places), len(shapes))
-		}
-		if err := checkLinks(links, len(shapes[0])); err != nil {
-			return err
-		}
+	return newLayer(traits{name: "Miniatures", takes: "ColorBy", items: len(shapes)}, func(c *canvas) {
+		try.Do(checkShapes("shape", shapes, true))
+		try.FailIf(len(places) != len(shapes), "%d places for %d shapes", len(places), len(shapes))
+		checkLinks(links, len(shapes[0]))
 		tall := c.width(26)
-		small, err := glyphs(shapes, 1.6*tall, tall)
-		if err != nil {
-			return err
-		}
-		if small[0] == nil {
-			return fmt.Errorf("all landmarks of all shapes coincide: give shapes with extent")
-		}
+		small := try.Get(glyphs(shapes, 1.6*tall, tall))
+		try.FailIf(small[0] == nil, "all landmarks of all shapes coincide: give shapes with extent")
 		for i, g := range small {
 			stroke := pen{Color: c.ink(i), Width: 0.7}
 			if links == nil {
@@ -195,6 +173,5 @@ func Miniatures(places [][]float64, shapes []shape.Shape, links [][2]int) *Layer
 				c.glyph(places[i], [][]float64{g[l[0]], g[l[1]]}, fade(paper, 0), stroke)
 			}
 		}
-		return nil
 	}).Color(Grey)
 }

@@ -370,6 +370,18 @@ func TestPose(t *testing.T) {
 	if len(sides) != 2 || sides[0].title != "t, from the side" || sides[1].title != "t, from above" || len(Views(nil).Of(Fig(), ring(4, 0, 0, 1, 1))) != 1 {
 		t.Error(len(sides))
 	}
+	named := expect.Must(ParseViews("Lateral, left: -y, top: z, hind: -1")).Of(Fig(Points(body)), body)
+	for i, want := range []string{"Lateral", "left", "top", "hind"} {
+		if posed := named[i].camera.posed(); named[i].title != want || posed != (i == 0 || i == 3) {
+			t.Errorf("%d: %q, posed %t", i, named[i].title, posed)
+		}
+	}
+	if up := named[1].camera.view([]float64{1, 0, 2}); distance(up, []float64{1, 2, 0}) > 1e-12 {
+		t.Errorf("from -y x is not to the right and z not up: %v", up)
+	}
+	for _, wrong := range []string{"skyward", "a: w", "lateral: 4", ","} {
+		expect.Refused(t, expect.Error(ParseViews(wrong)), "the view", "or a name with a direction")
+	}
 }
 
 // The paper's copy of a slider shows the first frame, the last, and some at equal distances between.

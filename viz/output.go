@@ -29,6 +29,7 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"anatomy/internal/lists"
 	"anatomy/internal/replace"
 )
 
@@ -73,10 +74,7 @@ func (s *sheet) bundle() (*protocol.DisplayData, error) {
 		}},
 	}
 	if len(s.panels) > 1 {
-		var panels []vg.Rectangle
-		for _, p := range s.panels {
-			panels = append(panels, p.at)
-		}
+		panels := lists.Each(s.panels, func(p panel) vg.Rectangle { return p.at })
 		data.Metadata["panels"], data.Metadata["legend"] = s.shares(panels), s.shares(s.legend.boxes(s.foot()))
 	}
 	data.Metadata["letters"] = float64(s.letters())

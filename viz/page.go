@@ -13,13 +13,12 @@ import (
 
 const cm = vg.Centimeter
 
-// chartRatio is that of the height of a chart to its width.
-const chartRatio = 0.72
+const flattest, tallest = 0.25, 1.15 // height to width of the field of shapes
 
 // ratio is that of the height of the data to their width, within limits.
 func (s *scene) ratio() vg.Length {
 	lo, hi := s.padded()
-	return vg.Length(math.Min(1.15, math.Max(0.25, (hi[1]-lo[1])/(hi[0]-lo[0]))))
+	return vg.Length(math.Min(tallest, math.Max(flattest, (hi[1]-lo[1])/(hi[0]-lo[0]))))
 }
 
 // naturalHeight returns the height that suits a figure of the given width, and decides where the legend stands.
@@ -28,7 +27,7 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 	s.outside = false
 	height := vg.Length(s.height) * cm
 	if s.height == 0 {
-		height = chartRatio*width + max(0, s.titleHeight(width-2*rim)-titleStrip) // further lines of a title take nothing from a chart
+		height = 0.72*width + max(0, s.titleHeight(width-2*rim)-titleStrip) // further lines of a title take nothing from a chart
 		if s.oneScale() || s.rows > 0 {
 			trial := vg.Rectangle{Max: vg.Point{X: width, Y: width}}
 			room := s.frame(s.inner(trial)).area.Size()

@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"anatomy/internal/lists"
 )
 
 // A stamp is a mark on the page: a polygon or disc that is filled, a line that is drawn, or a text.
@@ -74,16 +76,9 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 	}
 	c.placeTexts()
 	if inSpace {
-		order := make([]int, len(c.out)) // a stamp is large to be moved often
-		for i := range order {
-			order[i] = i
-		}
+		order := lists.Range(len(c.out)) // a stamp is large to be moved often
 		slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(c.out[i].depth, c.out[j].depth), i-j) })
-		sorted := make([]stamp, len(order))
-		for k, i := range order {
-			sorted[k] = c.out[i]
-		}
-		return sorted
+		return lists.Pick(c.out, order)
 	}
 	return c.out
 }

@@ -10,9 +10,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panels are figures side by side in rows, whatever Figure.Size says. Panels in one row are as wide as makes them equally high, between
-// 0.7 and 1.5 of the mean width. They are equally wide in several rows, with SharedAxes and in space. Panels in
-// space in one unit have one scale; the title of a body that would be too small for it states how many times it is enlarged. A legend that all have in common stands once beneath them.
+// Panels are figures side by side in rows, whatever Figure.Size says. Panels in one row are as wide as makes them equally high, between 0.8 and
+// 1.5 of the mean width. They are equally wide in several rows, with SharedAxes and in space. Meshes, and other panels in space in one unit, have
+// one scale; the title of a body that would be too small for it states how many times it is enlarged. A legend that all have in common stands once
+// beneath them.
 type Panels struct {
 	columns int
 	figures []*Figure
@@ -208,9 +209,12 @@ func (l *layout) sheet() (*sheet, error) {
 	return out, nil
 }
 
-// bodies reports whether the scenes are in space and in one unit: then they have one scale.
+// bodies reports whether the scenes are in space and in one unit, or meshes: then they have one scale.
 func (l *layout) bodies() bool {
-	return !slices.ContainsFunc(l.scenes, func(s *scene) bool { return !s.inSpace || s.unit != l.scenes[0].unit })
+	return !slices.ContainsFunc(l.scenes, func(s *scene) bool {
+		own := s.unit != "" || slices.ContainsFunc(s.layers, func(l *Layer) bool { return l.form })
+		return !s.inSpace || !own || s.unit != l.scenes[0].unit
+	})
 }
 
 // enlarge gives bodies that would hardly be seen in the scale of the largest a larger one, which their titles state.
@@ -235,11 +239,12 @@ func (l *layout) widths(mean vg.Length) []vg.Length {
 	if l.columns != len(l.scenes) || l.shared || slices.ContainsFunc(l.scenes, func(s *scene) bool { return s.inSpace || s.height > 0 }) {
 		return out
 	}
-	const least, most = 0.7, 1.5 // of the mean
+	const least, most = 0.8, 1.5 // of the mean
 	ratios := make([]vg.Length, l.columns)
 	for i, s := range l.scenes {
 		if ratios[i] = s.ratio(); !s.oneScale() {
-			ratios[i] = chartRatio
+			own := *s
+			ratios[i] = own.naturalHeight(mean) / mean
 		}
 	}
 	at := func(height vg.Length) (sum vg.Length) {
@@ -275,7 +280,7 @@ func oneScale(panels []panel) {
 			p.scene.coarsest = unit / p.scene.times
 		}
 		for _, p := range panels {
-			f := p.scene.frame(p.scene.inner(p.at))
+			f := p.frame()
 			if own := (f.hi[0] - f.lo[0]) / float64(f.area.Size().X) * p.scene.times; own > unit*(1+1e-9) {
 				unit, grown = own, true
 			}

@@ -100,10 +100,7 @@ func (m mark) inkAt(v int) color.NRGBA {
 // buffer draws the solid on a part of the page, with so many pixels a point.
 func (s *solid) buffer(dot float64, low, high vg.Point) *buffer {
 	b := &buffer{w: int(math.Ceil(dot*float64(high.X-low.X))) + 1, h: int(math.Ceil(dot*float64(high.Y-low.Y))) + 1, low: low, dot: dot}
-	b.depth, b.colour = make([]float64, b.w*b.h), make([][4]float64, b.w*b.h)
-	for i := range b.depth {
-		b.depth[i] = math.Inf(-1)
-	}
+	b.depth, b.colour = slices.Repeat([]float64{math.Inf(-1)}, b.w*b.h), make([][4]float64, b.w*b.h)
 	for i := range s.facets {
 		b.facet(&s.facets[i])
 	}

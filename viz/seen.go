@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/shape"
+	"anatomy/internal/lists"
 )
 
 // colourNames are those of the palette, for the alternative text.
@@ -73,13 +74,6 @@ func (c *canvas) points(kind markKind) (all []shape.Shape) {
 		if m.kind == kind {
 			all = append(all, m.at)
 		}
-	}
-	return all
-}
-
-func joined(sets []shape.Shape) (all [][]float64) {
-	for _, points := range sets {
-		all = append(all, points...)
 	}
 	return all
 }
@@ -175,7 +169,7 @@ func (s *scene) cloud(l *Layer) string {
 	if differs := s.differs(l); differs != "" {
 		return differs
 	}
-	points := joined(l.drawn.points(dotMark))
+	points := dots(l.drawn)
 	switch len(points) {
 	case 0:
 		return ""
@@ -197,7 +191,7 @@ func (s *scene) cloud(l *Layer) string {
 }
 
 // dots are the points of a layer of points.
-func dots(drawn *canvas) [][]float64 { return joined(drawn.points(dotMark)) }
+func dots(drawn *canvas) [][]float64 { return slices.Concat(drawn.points(dotMark)...) }
 
 // onlyOutline are the points of a layer of a single outline.
 func onlyOutline(drawn *canvas) [][]float64 {
@@ -348,10 +342,7 @@ func (s *scene) listed(l *Layer) string {
 		before = "from the top "
 		slices.SortStableFunc(named, func(m, n mark) int { return cmp.Compare(n.at[0][1], m.at[0][1]) })
 	}
-	var names []string
-	for _, m := range named {
-		names = append(names, m.text)
-	}
+	names := lists.Each(named, func(m mark) string { return m.text })
 	if most := 12; len(names) > most {
 		names = append(names[:most:most], "…")
 	}

@@ -7,16 +7,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
 )
 
 // Outline draws closed outlines through the landmarks of each shape. One shape has a firm line and its landmarks are
 // dots; several are thin and light, so that one drawn over them, a mean say, stands out. A path of shapes is best
 // coloured by time: viz.Outline(path...).ColorBy("t").
 func Outline(shapes ...shape.Shape) *Layer {
-	return newLayer(traits{name: "Outline", takes: "ColorBy", items: len(shapes), detail: (*scene).spread, shape: onlyOutline, closed: true}, func(c *canvas) error {
-		if err := checkShapes("shape", shapes, false); err != nil {
-			return err
-		}
+	return newLayer(traits{name: "Outline", takes: "ColorBy", items: len(shapes), detail: (*scene).spread, shape: onlyOutline, closed: true}, func(c *canvas) {
+		try.Do(checkShapes("shape", shapes, false))
 		for k, s := range shapes {
 			stroke := c.stroke(k, 1.2)
 			if len(shapes) > 1 {
@@ -32,17 +31,14 @@ func Outline(shapes ...shape.Shape) *Layer {
 				}
 			}
 		}
-		return nil
 	})
 }
 
 // Region fills closed outlines of the plane: in one colour so that what is beneath shows through, and by a quantity (Layer.ColorBy) in the colours of
 // its bar.
 func Region(shapes ...shape.Shape) *Layer {
-	return newLayer(traits{name: "Region", takes: "ColorBy", items: len(shapes), filled: true}, func(c *canvas) error {
-		if err := checkShapes("shape", shapes, false); err != nil {
-			return err
-		}
+	return newLayer(traits{name: "Region", takes: "ColorBy", items: len(shapes), filled: true}, func(c *canvas) {
+		try.Do(checkShapes("shape", shapes, false))
 		cover := 0.3
 		if c.layer.byValue {
 			cover = 1
@@ -50,36 +46,29 @@ func Region(shapes ...shape.Shape) *Layer {
 		for k, s := range shapes {
 			c.area(s, fade(c.ink(k), cover))
 		}
-		return nil
 	})
 }
 
 // Points draws a dot at each point, [n][2] or [n][3]: the landmarks of a shape, or a sample. If there are many, the dots are
 // small.
 func Points(points [][]float64) *Layer {
-	return newLayer(traits{name: "Points", takes: "ColorBy Hover", items: len(points), detail: (*scene).cloud, shape: dots}, func(c *canvas) error {
-		if err := checkPoints("shape", points); err != nil {
-			return err
-		}
+	return newLayer(traits{name: "Points", takes: "ColorBy Hover", items: len(points), detail: (*scene).cloud, shape: dots}, func(c *canvas) {
+		try.Do(checkPoints("shape", points))
 		diameter := math.Min(4, math.Max(1.1, 40/math.Sqrt(float64(len(points)))))
-		return c.dots(points, c.width(diameter))
+		c.dots(points, c.width(diameter))
 	})
 }
 
 // Numbers writes the number of each landmark, from 0, beside it: on the side away from its neighbours, or in the plane as near to that
 // side as it covers no line.
 func Numbers(points [][]float64) *Layer {
-	return newLayer(traits{name: "Numbers", colourless: true}, func(c *canvas) error {
-		if err := checkPoints("shape", points); err != nil {
-			return err
-		}
-		if most := 500; len(points) > most {
-			return fmt.Errorf("%d landmarks: nobody can read more than %d numbers, give fewer", len(points), most)
-		}
+	return newLayer(traits{name: "Numbers", colourless: true}, func(c *canvas) {
+		try.Do(checkPoints("shape", points))
+		const most = 500
+		try.FailIf(len(points) > most, "%d landmarks: nobody can read more than %d numbers, give fewer", len(points), most)
 		for i, p := range points {
 			c.write(p, fmt.Sprint(i), c.ink(0))
 		}
-		return nil
 	}).Color(Grey)
 }
 
@@ -87,20 +76,13 @@ func Numbers(points [][]float64) *Layer {
 // short or too long to read in the figure are drawn longer or shorter by a round factor, which the legend states.
 // Layer.Scale sets the factor; Scale(1) draws them as they are.
 func Arrows(q, v [][]float64) *Layer {
-	return newLayer(traits{name: "Arrows", takes: "ColorBy Scale", items: len(q), detail: (*scene).arrows}, func(c *canvas) error {
-		if err := checkPoints("foot points", q); err != nil {
-			return err
-		}
-		if err := checkPoints("vectors", v); err != nil {
-			return err
-		}
-		if len(q) != len(v) || len(q[0]) != len(v[0]) {
-			return fmt.Errorf("%d×%d foot points and %d×%d vectors: they must have one size", len(q), len(q[0]), len(v), len(v[0]))
-		}
+	return newLayer(traits{name: "Arrows", takes: "ColorBy Scale", items: len(q), detail: (*scene).arrows}, func(c *canvas) {
+		try.Do(checkPoints("foot points", q))
+		try.Do(checkPoints("vectors", v))
+		try.FailIf(len(q) != len(v) || len(q[0]) != len(v[0]), "%d×%d foot points and %d×%d vectors: they must have one size", len(q), len(q[0]), len(v), len(v[0]))
 		for i, p := range q {
 			c.vector(p, v[i], c.stroke(i, 1.1))
 		}
-		return nil
 	})
 }
 
@@ -138,14 +120,11 @@ func (l *Layer) resolveVectors() {
 
 // Lines draws open lines. Each is a list of points, [k][2] or [k][3].
 func Lines(lines ...shape.Shape) *Layer {
-	return newLayer(traits{name: "Lines", takes: "ColorBy", items: len(lines), detail: (*scene).ends}, func(c *canvas) error {
-		if err := checkShapes("line", lines, false); err != nil {
-			return err
-		}
+	return newLayer(traits{name: "Lines", takes: "ColorBy", items: len(lines), detail: (*scene).ends}, func(c *canvas) {
+		try.Do(checkShapes("line", lines, false))
 		for k, line := range lines {
 			c.line(line, false, c.stroke(k, 1))
 		}
-		return nil
 	})
 }
 
@@ -200,10 +179,8 @@ func Lattice(cells int, shapes ...shape.Shape) []shape.Shape {
 // Trajectories draws the path of every landmark, where path[t][i] is landmark i at time t. It is coloured by time and leads
 // from an open dot at the start to a full one at the end.
 func Trajectories(path []shape.Shape) *Layer {
-	return newLayer(traits{name: "Trajectories", takes: "ColorBy", items: len(path), noun: "trajectories at %d times", detail: (*scene).paths}, func(c *canvas) error {
-		if err := checkShapes("time", path, true); err != nil {
-			return err
-		}
+	return newLayer(traits{name: "Trajectories", takes: "ColorBy", items: len(path), noun: "trajectories at %d times", detail: (*scene).paths}, func(c *canvas) {
+		try.Do(checkShapes("time", path, true))
 		last := len(path) - 1
 		pieces := 1
 		if c.layer.byValue {
@@ -227,7 +204,6 @@ func Trajectories(path []shape.Shape) *Layer {
 			c.dot(path[0][i], 2.6, paper, pen{Color: c.ink(0), Width: 0.7})
 			c.dot(path[last][i], 2.8, c.ink(last), pen{})
 		}
-		return nil
 	}).ColorBy("t")
 }
 
@@ -235,34 +211,24 @@ func Trajectories(path []shape.Shape) *Layer {
 // the centres: the spread of landmarks or of samples, or points of the manifold of such matrices. Layer.Scale sets another
 // number of standard deviations.
 func Ellipses(centres [][]float64, covariances [][][]float64) *Layer {
-	return newLayer(traits{name: "Ellipses", takes: "ColorBy Scale", factorOf: "sd", items: len(centres)}, func(c *canvas) error {
-		if err := checkPoints("centres", centres); err != nil {
-			return err
-		}
-		if len(centres) != len(covariances) {
-			return fmt.Errorf("%d centres and %d covariance matrices", len(centres), len(covariances))
-		}
+	return newLayer(traits{name: "Ellipses", takes: "ColorBy Scale", factorOf: "sd", items: len(centres)}, func(c *canvas) {
+		try.Do(checkPoints("centres", centres))
+		try.FailIf(len(centres) != len(covariances), "%d centres and %d covariance matrices", len(centres), len(covariances))
 		deviations := c.scale()
 		for i, centre := range centres {
 			ring, err := ellipse(centre, covariances[i], deviations)
-			if err != nil {
-				return fmt.Errorf("covariance %d: %w", i, err)
-			}
+			try.FailIf(err != nil, "covariance %d: %w", i, err)
 			c.area(ring, fade(c.ink(i), 0.2))
 			c.line(ring, true, c.stroke(i, 0.7))
 		}
-		return nil
 	})
 }
 
 // ellipse returns the points centre + f·L·(cos a, sin a), where L Lᵀ is the covariance.
-func ellipse(centre []float64, s [][]float64, f float64) ([][]float64, error) {
-	if len(centre) != 2 || len(s) != 2 || len(s[0]) != 2 || len(s[1]) != 2 {
-		return nil, fmt.Errorf("ellipses need centres of 2 coordinates and 2×2 matrices")
-	}
-	if math.Abs(s[0][1]-s[1][0]) > 1e-8*(math.Abs(s[0][0])+math.Abs(s[1][1])) {
-		return nil, fmt.Errorf("[%v %v] is not symmetric", s[0], s[1])
-	}
+func ellipse(centre []float64, s [][]float64, f float64) (_ [][]float64, err error) {
+	defer try.Catch(&err)
+	try.FailIf(len(centre) != 2 || len(s) != 2 || len(s[0]) != 2 || len(s[1]) != 2, "ellipses need centres of 2 coordinates and 2×2 matrices")
+	try.FailIf(math.Abs(s[0][1]-s[1][0]) > 1e-8*(math.Abs(s[0][0])+math.Abs(s[1][1])), "[%v %v] is not symmetric", s[0], s[1])
 	var chol mat.Cholesky
 	if !chol.Factorize(mat.NewSymDense(2, []float64{s[0][0], s[0][1], s[0][1], s[1][1]})) {
 		return nil, fmt.Errorf("[%v %v] is not positive definite", s[0], s[1])

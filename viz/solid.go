@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+
+	"anatomy/geom/try"
 )
 
 var porcelain = color.NRGBA{0xd3, 0xde, 0xea, 0xff}
@@ -14,10 +16,8 @@ func Surface(f func(u, v float64) []float64, u, v [2]float64) *Layer {
 	const n, rule = 72, 6 // facets a side; every sixth line of the grid is drawn
 	vertices, triangles := Tessellate(f, u, v, n, n)
 	body := surface{vertices: vertices, triangles: triangles}
-	return newLayer(traits{name: "Surface"}, func(c *canvas) error {
-		if err := body.draw(c); err != nil {
-			return err
-		}
+	return newLayer(traits{name: "Surface"}, func(c *canvas) {
+		body.draw(c)
 		line := pen{Color: fade(shade(c.ink(0), 0.72), 0.8), Width: c.width(0.3)}
 		for i := 0; i <= n; i += rule {
 			var along, across [][]float64
@@ -27,7 +27,6 @@ func Surface(f func(u, v float64) []float64, u, v [2]float64) *Layer {
 			c.line(along, false, line)
 			c.line(across, false, line)
 		}
-		return nil
 	}).Color(porcelain)
 }
 
@@ -74,21 +73,15 @@ type surface struct {
 	body      *body
 }
 
-func (s *surface) draw(c *canvas) error {
+func (s *surface) draw(c *canvas) {
 	vertices, triangles := s.vertices, s.triangles
-	if err := checkPoints("surface", vertices); err != nil {
-		return err
-	}
-	if len(vertices[0]) != 3 {
-		return fmt.Errorf("the vertices have %d coordinates: a surface needs 3", len(vertices[0]))
-	}
-	if len(triangles) == 0 {
-		return fmt.Errorf("no triangles: give at least one")
-	}
+	try.Do(checkPoints("surface", vertices))
+	try.FailIf(len(vertices[0]) != 3, "the vertices have %d coordinates: a surface needs 3", len(vertices[0]))
+	try.FailIf(len(triangles) == 0, "no triangles: give at least one")
 	for k, t := range triangles {
 		for _, v := range t {
 			if v < 0 || v >= len(vertices) {
-				return fmt.Errorf("triangle %d: vertex %d of %d does not exist", k, v, len(vertices))
+				try.Fail("triangle %d: vertex %d of %d does not exist", k, v, len(vertices))
 			}
 		}
 	}
@@ -96,5 +89,4 @@ func (s *surface) draw(c *canvas) error {
 		s.body = newBody(vertices, triangles)
 	}
 	c.surface(vertices, s.body)
-	return nil
 }

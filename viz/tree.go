@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom/shape"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 )
 
 // Tree draws a rooted tree from left to right, with lengths to scale along the x axis, and the names of its leaves. XLabel says
@@ -21,25 +22,16 @@ func Tree(t *tree.Tree, shapes ...shape.Shape) *Layer {
 	if t != nil {
 		n = len(t.Parent)
 	}
-	return newLayer(traits{name: "Tree", takes: "ColorBy", items: n, noun: "tree of %d nodes", detail: (*scene).listed}, func(c *canvas) error {
-		if t == nil {
-			return fmt.Errorf("no tree: give one of tree.Parse or tree.New")
-		}
-		if err := t.CheckLengths(); err != nil {
-			return err
-		}
-		if len(shapes) != 0 && len(shapes) != n {
-			return fmt.Errorf("%d shapes for %d nodes: give one a node, nil for none", len(shapes), n)
-		}
+	return newLayer(traits{name: "Tree", takes: "ColorBy", items: n, noun: "tree of %d nodes", detail: (*scene).listed}, func(c *canvas) {
+		try.FailIf(t == nil, "no tree: give one of tree.Parse or tree.New")
+		try.Do(t.CheckLengths())
+		try.FailIf(len(shapes) != 0 && len(shapes) != n, "%d shapes for %d nodes: give one a node, nil for none", len(shapes), n)
 		for i, s := range shapes {
 			if len(s) > 0 && len(s[0]) != 2 {
-				return fmt.Errorf("shape %d has %d coordinates: shapes at nodes are of the plane", i, len(s[0]))
+				try.Fail("shape %d has %d coordinates: shapes at nodes are of the plane", i, len(s[0]))
 			}
 		}
-		small, err := glyphs(shapes, glyphWidth, glyphTall)
-		if err != nil {
-			return err
-		}
+		small := try.Get(glyphs(shapes, glyphWidth, glyphTall))
 		leaves, row := rowsOf(t)
 		c.rowsOf(len(leaves), math.Max(9, 2*boxOf(small...).hi[1]+4))
 		height := t.Height()
@@ -75,7 +67,6 @@ func Tree(t *tree.Tree, shapes ...shape.Shape) *Layer {
 				c.caption(at(i), reach+gap, 0, spaced(t.Name[i]), Black)
 			}
 		}
-		return nil
 	}).Color(Grey)
 }
 
@@ -158,16 +149,10 @@ func rowsOf(t *tree.Tree) (leaves []int, row []float64) {
 // edges as lines, leaves as dots with their names, other nodes as small open dots, the root as a larger one (B. Sidlauskas 2008). The
 // layer has an item a node: ColorBy colours the edge above it and its dot.
 func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
-	return newLayer(traits{name: "Phylomorphospace", takes: "ColorBy", items: len(points), noun: "tree of %d nodes in morphospace", detail: (*scene).listed}, func(c *canvas) error {
-		if t == nil {
-			return fmt.Errorf("no tree: give one of tree.Parse or tree.New")
-		}
-		if err := checkPoints("nodes", points); err != nil {
-			return err
-		}
-		if len(points) != len(t.Parent) {
-			return fmt.Errorf("%d points for %d nodes: give one a node", len(points), len(t.Parent))
-		}
+	return newLayer(traits{name: "Phylomorphospace", takes: "ColorBy", items: len(points), noun: "tree of %d nodes in morphospace", detail: (*scene).listed}, func(c *canvas) {
+		try.FailIf(t == nil, "no tree: give one of tree.Parse or tree.New")
+		try.Do(checkPoints("nodes", points))
+		try.FailIf(len(points) != len(t.Parent), "%d points for %d nodes: give one a node", len(points), len(t.Parent))
 		for i, p := range t.Parent {
 			if p >= 0 {
 				c.line([][]float64{points[p], points[i]}, false, c.stroke(i, 0.8))
@@ -192,20 +177,15 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 				c.nameAt(p, spaced(t.Name[i]), Black)
 			}
 		}
-		return nil
 	})
 }
 
 // Names writes a name beside each point of the plane, where it covers least of what the figure draws, or of space, unless it would stand on
 // a nearer one; an empty one is not written.
 func Names(points [][]float64, names []string) *Layer {
-	return newLayer(traits{name: "Names", detail: (*scene).listed, colourless: true}, func(c *canvas) error {
-		if err := checkPoints("points", points); err != nil {
-			return err
-		}
-		if len(names) != len(points) {
-			return fmt.Errorf("%d names for %d points", len(names), len(points))
-		}
+	return newLayer(traits{name: "Names", detail: (*scene).listed, colourless: true}, func(c *canvas) {
+		try.Do(checkPoints("points", points))
+		try.FailIf(len(names) != len(points), "%d names for %d points", len(names), len(points))
 		for i, p := range points {
 			switch {
 			case names[i] == "":
@@ -215,6 +195,5 @@ func Names(points [][]float64, names []string) *Layer {
 				c.nameAt(p, names[i], c.ink(0))
 			}
 		}
-		return nil
 	}).Color(Black)
 }

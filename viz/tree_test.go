@@ -26,10 +26,9 @@ func TestNamesFindRoom(t *testing.T) {
 			names[i] = fmt.Sprintf("species %d", i*i*i*i)
 		}
 		for _, chart := range []bool{false, true} {
-			layer := newLayer(traits{name: "Marks", chart: chart}, func(c *canvas) error {
+			layer := newLayer(traits{name: "Marks", chart: chart}, func(c *canvas) {
 				c.glyph(points[0], [][]float64{{-40, -3}, {20, 30}, {0, 5}}, paper, c.stroke(0, 1))
 				c.caption(points[1], 9, -7, "a caption of some length", Black)
-				return nil
 			})
 			s := expect.Must(Fig(Points(points), layer, Names(points, names)).scene())
 			width := vg.Length(7+trial%5) * cm
@@ -118,9 +117,8 @@ func TestTreeErrors(t *testing.T) {
 		{Phylomorphospace(species(), constant(8, 1, 2)), "8 points for 10 nodes"},
 		{Phylomorphospace(species(), constant(10, 1, 2, 3)), "for flat figures"},
 		{Names(constant(2, 1, 2), []string{"a"}), "1 names for 2 points"},
-		{newLayer(traits{name: "Mine"}, func(c *canvas) error {
+		{newLayer(traits{name: "Mine"}, func(c *canvas) {
 			c.glyph([]float64{0, 0}, [][]float64{{1, math.NaN()}}, paper, pen{})
-			return nil
 		}), "Mine: mark 0: the offset 0 is [1 NaN]"},
 	} {
 		_, err := alt(c.drawing)

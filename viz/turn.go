@@ -13,6 +13,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot/vg"
+
+	"anatomy/internal/lists"
 )
 
 // maxFacets bounds the figures in space that can be turned: more facets would make a page heavy and its motion slow.
@@ -147,7 +149,7 @@ func (a *animation) still() (count, points int) {
 	var one []stamp
 	for k, f := range a.frames {
 		p := f.panels[0]
-		all := p.scene.stamps(p.scene.frame(p.scene.inner(p.at)))
+		all := p.scene.stamps(p.frame())
 		if k == 0 {
 			one, count = all, len(all)
 		}
@@ -166,11 +168,7 @@ func (a *animation) still() (count, points int) {
 
 // scenes are those of the frames.
 func (a *animation) scenes() []*scene {
-	out := make([]*scene, len(a.frames))
-	for i, f := range a.frames {
-		out[i] = f.panels[0].scene
-	}
-	return out
+	return lists.Each(a.frames, func(f *sheet) *scene { return f.panels[0].scene })
 }
 
 // html returns a fragment of HTML: still pictures, which give way to others that turn once one is touched. Panels stand
@@ -426,26 +424,20 @@ func bodyData(b *body, moments []*scene, i int) (d turnBody) {
 		}
 	}
 	d.Triangles, d.Normals = steps(d.Triangles, 3), steps(d.Normals, 2)
-	for _, open := range b.open {
-		d.Open = append(d.Open, int(math.Round(255*open)))
-	}
-	d.Open = steps(d.Open, 1)
+	const finest = 255
+	fine := func(share float64) int { return int(math.Round(finest * share)) }
+	d.Open = steps(lists.Each(b.open, fine), 1)
 	m := moments[0].marks[i]
 	d.Colours = [][4]uint8{channels(m.fill)}
 	if m.tones == nil {
 		return d
 	}
-	const finest = 255
 	d.Colours = nil
 	for k := range finest + 1 {
 		d.Colours = append(d.Colours, channels(fade(m.layer.colour(float64(k)/finest), m.layer.opacity)))
 	}
 	for _, moment := range moments {
-		var tones []int
-		for _, t := range moment.marks[i].tones {
-			tones = append(tones, int(math.Round(finest*t)))
-		}
-		d.Tones = append(d.Tones, steps(tones, 1))
+		d.Tones = append(d.Tones, steps(lists.Each(moment.marks[i].tones, fine), 1))
 	}
 	return d
 }

@@ -476,7 +476,7 @@ func TestErrors(t *testing.T) {
 		{Row(Fig(Outline(q)), Fig(Outline(bad))), "figure 1: Outline: shape 0, landmark 3"},
 		{Row(Fig(Outline(q)), Fig(HLine(1))).SharedAxes(), "figure 1: shared axes need panels of one kind"},
 		{Slider("t", nil, nil), "0 values"},
-		{newLayer(traits{name: "Mine"}, func(c *canvas) error { c.line(bad, false, pen{}); return nil }), "Mine: mark 0, landmark 3: coordinate y is NaN"},
+		{newLayer(traits{name: "Mine"}, func(c *canvas) { c.line(bad, false, pen{}) }), "Mine: mark 0, landmark 3: coordinate y is NaN"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.png")
 		err := Save(path, c.drawing)

@@ -1,6 +1,13 @@
 package morpho
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"anatomy/landmarks/internal/text"
+)
 
 // Fault is what a look at the data finds wrong with a specimen, or suspects.
 type Fault int
@@ -46,7 +53,31 @@ type Finding struct {
 	Options  []Option
 
 	advice string // with a place for each option
+	alike  string // the fault in words, if several specimens have it alike; "" where each has its own
 	places []place
+}
+
+// ofSeveral are words about one specimen as they are about several.
+var ofSeveral = strings.NewReplacer("it is", "they are", "of its axes", "of their axes", "mirror it", "mirror them", "leave it", "leave them")
+
+// together joins findings that are alike to one about all of their specimens, whose options do to all what is to be done.
+func together(all []Finding) (out []Finding) {
+	for _, f := range all {
+		at := slices.IndexFunc(out, func(o Finding) bool { return f.alike != "" && o.alike == f.alike })
+		if at < 0 {
+			out = append(out, f)
+			continue
+		}
+		o := &out[at]
+		o.All = append(o.names(), f.Specimen)
+		o.Specimen, o.Index, o.Severity, o.About, o.advice = text.Listed(o.All), -1, math.Max(o.Severity, f.Severity), f.alike, ofSeveral.Replace(f.advice)
+		for k, option := range f.Options {
+			if option != o.Options[k] {
+				o.Options[k].Value += "; " + option.Value
+			}
+		}
+	}
+	return out
 }
 
 // advise says what to do about the finding, once the specimen was looked at, with the options that do it.

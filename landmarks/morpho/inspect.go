@@ -175,7 +175,7 @@ func inspect(d *Dataset, errors []float64) (in *Inspection, err error) {
 		try.Do(try.Name(in.judge(i, x, distances[i], far[i]), "%s", d.specimen(i)))
 	}
 	in.copies(distances)
-	in.Findings = append(in.Findings, otherSizes(d)...)
+	in.Findings = together(append(in.Findings, otherSizes(d)...))
 	slices.SortStableFunc(in.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Fault, b.Fault), cmp.Compare(b.Severity, a.Severity))
 	})
@@ -386,6 +386,7 @@ func (in *Inspection) relabelled(i int, x [][]float64, distance float64, around 
 		About: fmt.Sprintf("%s fits the others: %.3f from the mean, not %.3f", l.called(in.Data), l.distance, distance)}
 	var options []Option
 	if l.mirrored && !l.backwards && l.start == 0 {
+		f.alike = "their mirror images fit the others"
 		options = []Option{{"mirror", in.Data.Specimens[i].Name}}
 	}
 	if l.mirrored {

@@ -141,6 +141,11 @@ func TestInspectFindsPlantedFaults(t *testing.T) {
 			t.Errorf("%s, %v: %s\n%v", d.Name, c.fault, diff, in.Findings)
 			continue
 		}
+		if f := in.Findings[0]; f.alike != "" && c.specimens > 1 && f.Fault == c.fault {
+			if n := len(f.All); n != c.specimens || f.About != f.alike || f.Index != -1 || strings.Count(f.Options[len(f.Options)-1].Value, "; ") != n-1 {
+				t.Errorf("%s, %v: %d of %d are in one finding: %v", d.Name, c.fault, n, c.specimens, f)
+			}
+		}
 		for _, f := range in.Findings {
 			if f.Fault != c.fault {
 				if f.Fault != FarFromMean && c.fault != Coincident {

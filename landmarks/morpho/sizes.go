@@ -152,12 +152,15 @@ func otherSizes(d *Dataset) (findings []Finding) {
 		}
 		if math.Max(ratio, 1/ratio) >= farApart || units != "" {
 			options := []Option{{"unit", s.Name + "=" + own}, {"without", s.Name}}
-			word := advice[OtherSize]
+			word, alike := advice[OtherSize], ""
+			if units != "" {
+				alike = "their sizes are those of another unit" + units
+			}
 			if d.Unit == "" {
 				options = slices.Insert(options, 0, Option{"unit", cmp.Or(others, "mm")})
 				word = "if it is in another unit than the others, say in which they are (%s %s); or leave it out (%s)"
 			}
-			findings = append(findings, Finding{Specimen: s.Name, Index: i, Fault: OtherSize, Severity: ratio, Options: options, advice: word,
+			findings = append(findings, Finding{Specimen: s.Name, Index: i, Fault: OtherSize, Severity: ratio, Options: options, advice: word, alike: alike,
 				About: fmt.Sprintf("its size is %.3g times that of the others%s", ratio, units)})
 		}
 	}

@@ -9,7 +9,8 @@ after the data.
 Data and parameters are looked at first: what no notebook can read or knows ends the run with a message, before any is executed.
 
 A run fails, with exit status 1, and leaves the reports as they were, if a cell fails or exceeds its time, if a shell line
-or a kernel command of a cell fails, if a picture or a printed line of a cell is lost, or if a report cannot be made. A cell with the
+or a kernel command of a cell fails, if a picture or a printed line of a cell is lost, if a report cannot be made, or, with --check, if a picture
+is hard to see. A cell with the
 tag "raises-exception" may fail: its report shows the message, and the code below.
 """
 import argparse
@@ -488,10 +489,11 @@ def report_name(path, study):
     return os.fsencode(path.stem + OWN + (plain or "data"))[:LONGEST].decode(errors="ignore")
 
 
-def faults(nb):
-    """What viz found of the pictures that a reader would not see well: see viz/looks.go."""
-    return [f"cell {number}: {fault}" for number, cell in enumerate(nb.cells, 1) for out in cell.get("outputs", [])
-            for fault in out.get("metadata", {}).get("faults", [])]
+def hard_to_see(nb):
+    """What viz found of the pictures of cells that a reader would not see well, see viz/looks.go: a message for each such cell."""
+    said = ((number, cell, [fault for out in cell.get("outputs", []) for fault in out.get("metadata", {}).get("faults", [])])
+            for number, cell in enumerate(nb.cells, 1))
+    return [describe(cell, number, "a picture is hard to see: " + "; ".join(faults)) for number, cell, faults in said if faults]
 
 
 @dataclasses.dataclass
@@ -523,9 +525,8 @@ async def make(path, fact, study, timeout, folder, turns, about, check):
             if unfinished and unfinished.exists():
                 print(f"note: {path.name} was interrupted, and goes on from there", flush=True)
             await execute(nb, path, timeout, own, study)
-            if hard := faults(nb) if not study.data else []:
-                progress.clear()
-                print(f"     {path.name} has pictures that are hard to see:", *hard, sep="\n     ", flush=True)
+            if check and (hard := hard_to_see(nb)):
+                raise Failure("\n".join(hard))
             seconds = time.monotonic() - start
             said = await asyncio.shield(about)
             said = dict(said, template=path.parent == TEMPLATES, data=study.data and study.data.name, provenance=provenance(fact, study, seconds, said["provenance"]))

@@ -69,6 +69,7 @@ class Runner(unittest.TestCase):
             "shell": ('!ls /no/such/file\n%%\nfmt.Println("on")', "a shell line failed"),
             "bash": ("%%bash\nexit 3", "a shell line failed"),
             "magic": ('%nonsense\n%%\nfmt.Println("on")', "no command %nonsense"),
+            "picture": ('viz.Fig(viz.Points([][]float64{{0, 0}, {1, 2}}).Color(color.NRGBA{221, 221, 221, 255}).Label("pale"))', 'hard to see: "pale" has a contrast of 1.3'),
             "lost": ('%%\nif len(os.Args) > 0 {\n\treturn\n}\nnb.True("seen", true)', "output was lost"),
         }
         printed, status = self.runs({name: ["var x = 1", source] for name, (source, _) in cases.items()})

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
@@ -20,6 +21,7 @@ type Pair struct {
 	A, B     string
 	Distance float64 // of their means, or of their slopes by the unit of the number
 	P        float64 // the p-value of Distance
+	Limit    float64 // Distance is at most so in 95 % of the draws, the data being one of them; of more than 10,000 draws by the first ones
 	Angle    float64 // between their slopes, in [0, π]; NaN for means
 	PAngle   float64 // the p-value of Angle
 }
@@ -106,7 +108,15 @@ func (m *Model) pairs(what, factor string, constant float64, coefficient func(c 
 	defer try.Named(&err, "%s", what)
 	levels := m.compared(without, factor)[0]
 	rows := m.rows(levels, constant, func(c column, i int) float64 { return coefficient(c, levels[i]) })
-	numbers, tests := m.compare(what, rows, without, p, func(vectors *mat.Dense) (out []float64) {
+	drawn := make([][]float64, len(levels)*(len(levels)-1)/2) // distances of the data and of the draws
+	seen := func(values []float64) {
+		for k := range drawn {
+			if len(drawn[k]) <= 10000 {
+				drawn[k] = append(drawn[k], values[2*k])
+			}
+		}
+	}
+	numbers, tests := m.compare(what, rows, without, p, seen, func(vectors *mat.Dense) (out []float64) {
 		for a, b := range Twos(len(levels)) {
 			x, y := vectors.RawRowView(a), vectors.RawRowView(b)
 			out = append(out, floats.Distance(x, y, 2), math.NaN())
@@ -117,8 +127,10 @@ func (m *Model) pairs(what, factor string, constant float64, coefficient func(c 
 		return out
 	})
 	for a, b := range Twos(len(levels)) {
-		i := 2 * len(out)
-		out = append(out, Pair{A: levels[a], B: levels[b], Distance: numbers[i], P: tests[i].P, Angle: numbers[i+1], PAngle: tests[i+1].P})
+		k := len(out)
+		slices.Sort(drawn[k])
+		out = append(out, Pair{A: levels[a], B: levels[b], Distance: numbers[2*k], P: tests[2*k].P, Angle: numbers[2*k+1], PAngle: tests[2*k+1].P,
+			Limit: stat.Quantile(0.95, stat.Empirical, drawn[k], nil)})
 	}
 	return out, nil
 }
@@ -162,9 +174,10 @@ func (m *Model) rows(names []string, constant float64, coefficient func(c column
 }
 
 // compare returns numbers that compare the vectors rows · coefficients, and their tests, by permuting the residuals r of the model without
-// some columns. A draw is ŷ + (1 − H)Πr with its fit ŷ and its projection H: of normal errors ŷ and r are independent, so that the test
+// some columns; seen, if it is not nil, gets those of the data and of each draw. A draw is ŷ + (1 − H)Πr with its fit ŷ and its projection H: of
+// normal errors ŷ and r are independent, so that the test
 // is that given ŷ, whatever ŷ is, as of angles to it.
-func (m *Model) compare(what string, rows *mat.Dense, without func(c column) bool, p Permutations, numbers func(vectors *mat.Dense) []float64) ([]float64, []Test) {
+func (m *Model) compare(what string, rows *mat.Dense, without func(c column) bool, p Permutations, seen func(values []float64), numbers func(vectors *mat.Dense) []float64) ([]float64, []Test) {
 	d := m.Design
 	null := &stratum{}
 	first := m.whole.x.RawMatrix().Cols - len(d.columns) // 1 with the constant, which contrasts have not
@@ -190,6 +203,9 @@ func (m *Model) compare(what string, rows *mat.Dense, without func(c column) boo
 	var vectors, fitted mat.Dense
 	vectors.Mul(&weights, y)
 	observed := numbers(&vectors)
+	if seen != nil {
+		seen(observed)
+	}
 	_, residuals := null.fit(y, len(null.basis))
 	fitted.Sub(y, residuals)
 	vectors.Mul(&weights, &fitted)
@@ -202,7 +218,7 @@ func (m *Model) compare(what string, rows *mat.Dense, without func(c column) boo
 	return observed, try.Get(p.OnCores(what, int(r), m.whole.exchange, observed, func() statistic {
 		project := sums.of(residuals, &vectors)
 		return func(d *Draw) ([]float64, error) { return numbers(project(d)), nil }
-	}, nil))
+	}, seen))
 }
 
 // levels are the categories of a factor in the order of the samples.

@@ -90,7 +90,7 @@ func (m *Model) Trajectories(group, stage Term, p Permutations) (out *Trajectori
 			return newPath(vectors.Slice(g*stages, (g+1)*stages, 0, vectors.RawMatrix().Cols).(*mat.Dense))
 		})
 	}
-	numbers, tests := m.compare("trajectories", rows, both, p, func(vectors *mat.Dense) (out []float64) {
+	numbers, tests := m.compare("trajectories", rows, both, p, nil, func(vectors *mat.Dense) (out []float64) {
 		of := paths(vectors)
 		for a, b := range Twos(len(of)) {
 			x, y := of[a], of[b]

@@ -64,8 +64,8 @@ func (a *analysis) allometry() *Section {
 	_, _, values := a.main()
 	table := *found.Table
 	size, known := a.answered(table.Rows[0], "log size")
-	verdict := sizeVerdict(size)
-	text := strings.ToUpper(verdict[:1]) + verdict[1:]
+	text := sizeVerdict(size)
+	text = strings.ToUpper(text[:1]) + text[1:]
 	if known {
 		text += " This is the test in the table of the model."
 		table.Rows = table.Rows[1:]
@@ -84,10 +84,7 @@ func (a *analysis) allometry() *Section {
 				table.Rows = slices.DeleteFunc(slices.Clone(table.Rows), func(r linear.ANOVARow) bool { return r.Term == "log size:group" })
 			}
 		}
-		same := "do not differ significantly, so one slope may describe all groups"
-		if slopes.P <= Significant {
-			same = "differ significantly, so one slope does not describe all groups"
-		}
+		same := verdict(slopes.P, "differ significantly, so one slope does not describe all groups", "do not differ significantly, so one slope may describe all groups")
 		text += fmt.Sprintf(" The slopes of the groups %s (p = %s).", same, pValue(slopes.P))
 	}
 	by := "size"
@@ -110,17 +107,14 @@ func (a *analysis) allometry() *Section {
 		free.Add(specimen.Name, found.Sizes[i], found.Scores[i], found.ResidualComponent[i])
 	}
 	s.add(free)
-	a.method("Allometry is the regression of shape on the logarithm of centroid size, with one slope for all specimens or groups. Scores of the common allometric component are projections on this slope. The residual component is the first principal component after removing the direction of the slope.", "A. Drake and C. Klingenberg, The pace of morphological change, Proc. R. Soc. B 275, 2008", "P. Mitteroecker, P. Gunz, M. Bernhard, K. Schaefer and F. Bookstein, Comparison of cranial ontogenetic trajectories among great apes and humans, J. Human Evolution 46, 2004")
+	a.method("Allometry is the regression of shape on the natural logarithm of centroid size, with one slope for all specimens or groups. Scores of the common allometric component are projections on this slope. The residual component is the first principal component after removing the direction of the slope.", "Drake & Klingenberg 2008", "Mitteroecker et al. 2004")
 	return s
 }
 
 // sizeVerdict is the answer to the question whether shape depends on size.
 func sizeVerdict(row linear.ANOVARow) string {
-	verdict := "the dependence of shape on size is not significant"
-	if row.P <= Significant {
-		verdict = "shape depends on size"
-	}
-	return fmt.Sprintf("%s: the logarithm of centroid size explains %s of the variation (p = %s).", verdict, percent(row.R2), pValue(row.P))
+	return fmt.Sprintf("%s: the logarithm of centroid size explains %s of the variation (p = %s).",
+		verdict(row.P, "shape depends on size", "the dependence of shape on size is not significant"), percent(row.R2), pValue(row.P))
 }
 
 // sizeName is what the size of the specimens is called.
@@ -152,6 +146,8 @@ func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values [
 	for k, size := range []float64{floats.Min(found.Sizes), floats.Max(found.Sizes)} {
 		ends[k], _ = try.Get2(found.Predict(groups[0], math.Exp(size)))
 	}
+	a.effects = append(a.effects, fmt.Sprintf("From the smallest to the largest specimen the shape that size predicts changes by a Procrustes distance of %.3g,%s.",
+		floats.Distance(slices.Concat(ends[0]...), slices.Concat(ends[1]...), 2), a.mostAt(ends[0], ends[1])))
 	label := WithUnit(a.sizeName(), a.data.Unit, "")
 	of, lines := "", "the line is their slope"
 	if len(groups) > 1 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"gonum.org/v1/gonum/stat"
+
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
@@ -72,6 +74,7 @@ type analysis struct {
 	unknown   error              // why there is no such analysis
 	estimated map[string][]int   // missing landmarks by specimens
 	slid      *morpho.SlidAlignment
+	sliding   []morpho.Semilandmark
 	joint     *joint   // nil without
 	links     [][2]int // of the wireframe
 	views     viz.Views
@@ -87,6 +90,7 @@ type analysis struct {
 	anova     *linear.ANOVA
 	pca       *shapestats.Components
 	aligned   *morpho.Alignment // without weights, or nil
+	effects   []string          // what differs by how much, and where
 	methods   []string
 	cited     []string
 }
@@ -213,6 +217,14 @@ func (a *analysis) unweighted() *shapestats.Model {
 	return try.Get(shapestats.Fit(a.data, a.formula.Terms...))
 }
 
+// verdict is what is said of an effect by its p-value.
+func verdict(p float64, significant, not string) string {
+	if p <= Significant {
+		return significant
+	}
+	return not
+}
+
 // percent and pValue are numbers as sentences have them.
 func percent(x float64) string { return Percent(x).String() }
 func pValue(p float64) string  { return PValue(p).String() }
@@ -250,11 +262,11 @@ func (a *analysis) describe() *Section {
 	if a.KeepSize {
 		how = "Forms, that is shapes with their sizes, were aligned by generalised Procrustes analysis without scaling."
 	}
-	a.method(how, "J. Gower, Generalized Procrustes analysis, Psychometrika 40, 1975",
-		"F. J. Rohlf, Shape statistics: Procrustes superimpositions and tangent spaces, J. Classification 16, 1999")
+	a.method(how, "Gower 1975",
+		"Rohlf 1999")
 	if a.uncertain {
 		s.add(Paragraph("The landmarks have errors of which the sizes are known. Specimens with larger errors weigh less in the mean shape, in the model, and in comparisons of group means and of their paths. The search for outliers subtracts the errors. Components, variances of groups and the other results give all specimens the same weight."))
-		a.method("Specimens have the weights 1/(V + E): E is the mean square of the errors of their landmarks, and V the variance of shapes about the model.", "R. Paule and J. Mandel, Consensus values and weighting factors, J. Res. Natl. Bur. Stand. 87, 1982")
+		a.method("Specimens have the weights 1/(V + E): E is the mean square of the errors of their landmarks, and V the variance of shapes about the model.", "Paule & Mandel 1982")
 	}
 	s.add(Paragraph(fmt.Sprintf("The root mean square Procrustes distance from the mean shape is %.3g.", aligned.RMS)))
 	if aligned.RMS > unlike {
@@ -267,17 +279,39 @@ func (a *analysis) describe() *Section {
 	if len(found.Findings) == 0 {
 		s.add(Paragraph("No specimen was found that is an outlier or a copy, is mirrored, has another size, or has exchanged landmarks."))
 	} else {
-		lines := List{}
-		for _, f := range found.Findings {
-			lines = append(lines, f.String())
-		}
+		lines := List(lists.Each(found.Findings, morpho.Finding.String))
 		s.add(Paragraph(fmt.Sprintf("Please check %s before you use the results below; %s:", text.Counted(len(found.Findings), "findings"), a.data.Counting())), lines)
 	}
 	if n := len(found.Unsearched); n > 0 {
 		s.add(Paragraph(fmt.Sprintf("The search for exchanged landmarks was not finished: %s with too many landmarks.", text.Counted(n, "specimens"))))
 	}
-	s.add(a.alignedFigure(aligned))
+	s.add(a.alignedFigure(aligned), a.outliers())
 	return s
+}
+
+// outliers has the distances of the specimens from the mean, with the names of those that are far from it.
+func (a *analysis) outliers() *Figure {
+	const named = 12
+	var rank, distances []float64
+	var names, far []string
+	var places [][]float64
+	for k, d := range a.found.Distances { // the largest first
+		rank, distances, names = append(rank, float64(k+1)), append(distances, d.Distance), append(names, d.Specimen)
+	}
+	sorted := slices.Sorted(slices.Values(distances))
+	low, high := stat.Quantile(0.25, stat.LinInterp, sorted, nil), stat.Quantile(0.75, stat.LinInterp, sorted, nil)
+	fence := high + 1.5*(high-low)
+	for k, d := range distances[:min(named, len(distances))] {
+		if d > fence {
+			places, far = append(places, []float64{rank[k], d}), append(far, names[k])
+		}
+	}
+	layers := []*viz.Layer{viz.HLine(high), viz.HLine(fence).Color(viz.Vermilion), viz.Scatter(rank, distances).Hover(names...)}
+	if far != nil {
+		layers = append(layers, viz.Names(places, far))
+	}
+	return &Figure{Name: "outliers", Caption: fmt.Sprintf("Procrustes distances of the %d specimens from the mean of the most typical half of them, in their order. A quarter is above the lower line; specimens above the upper one, 1.5 interquartile ranges higher, are far from the others.", len(distances)),
+		Drawing: viz.Fig(layers...).XLabel("specimens in the order of their distances").YLabel("Procrustes distance")}
 }
 
 // Picture returns the specimens of a data set after alignment, as HTML for a look at the data: in space a page in which they turn.

@@ -28,10 +28,7 @@ func (a *analysis) ancestors() *Section {
 	s := &Section{Title: "Ancestors and rates"}
 	t := &Table{Name: "ancestors", Caption: "Predicted ancestors: the standard error of the shape, and the distance within which the true shape is in 95 % of the simulations.",
 		Header: []string{"ancestor of", "leaves", "distance from the root", "standard error", "95 % radius"}}
-	coordinates := &Table{Name: "ancestor-coordinates", Caption: "Coordinates of the predicted ancestors; the beginning.", Header: []string{"ancestor of"}, Preview: true}
-	for j := range rows[0] {
-		coordinates.Header = append(coordinates.Header, fmt.Sprint("coordinate ", j+1))
-	}
+	coordinates := &Table{Name: "ancestor-coordinates", Caption: "Coordinates of the predicted ancestors; the beginning.", Header: append([]string{"ancestor of"}, numbered("coordinate", len(rows[0]))...), Preview: true}
 	others := a.overTrees(rows)
 	if others != nil {
 		t.Header = append(t.Header, "share of trees", "spread over trees")
@@ -47,16 +44,12 @@ func (a *analysis) ancestors() *Section {
 			row = append(row, Percent(share), Number(spread, "%.3g"))
 		}
 		t.Add(row...)
-		cells := []any{names[i]}
-		for _, x := range nodes.Mean[i] {
-			cells = append(cells, x)
-		}
-		coordinates.Add(cells...)
+		coordinates.Add(names[i], nodes.Mean[i])
 	}
 	s.add(t, coordinates, &Figure{Name: "ancestor", Caption: "The mean of the specimens and the predicted shape at the root.",
 		Drawing: arranged(a.views, a.between("", a.mean.Shape(a.mean.Fitted[0]), a.mean.Shape(nodes.Mean[0]), "mean", "root"))})
 	a.method("Ancestors are the best linear unbiased predictions under Brownian motion. Their errors were simulated along the tree with independent contrasts, drawn with replacement and with random signs, as steps.",
-		"J. Felsenstein, Phylogenies and the comparative method, Am. Nat. 125, 1985")
+		"Felsenstein 1985")
 	a.rates(s)
 	return s
 }
@@ -121,7 +114,7 @@ func (a *analysis) rates(s *Section) {
 	}
 	s.add(t, pairs)
 	a.method("Rates of groups are those on the tree of their own species. They were compared by permuting independent contrasts and their signs.",
-		"J. Denton and D. Adams, A new phylogenetic test for comparing multiple high-dimensional evolutionary rates, Evolution 69, 2015")
+		"Denton & Adams 2015")
 }
 
 // ReadTrees returns the question with the trees of a file, all of them or the first, and what their reader says of them. It has the errors of tree.Read.

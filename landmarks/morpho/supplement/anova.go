@@ -66,11 +66,11 @@ func (a *analysis) explain() *Section {
 	s.add(Paragraph(fmt.Sprintf("The model is shape ~ %s, where %s. Each term is tested in addition to %s.", a.Model, and(kinds), [...]string{"the terms above it in the table", "all terms that do not contain it", "all other terms, at the mean over the categories of each factor"}[a.sums])))
 	a.warn(s, a.formula.Factors)
 	s.add(a.anovaTable("anova", anovaCaption(a.anova), a.anova))
-	a.method("The effect size Z is the logarithm of F minus its mean over the permutations, in standard deviations of the permutations.")
+	a.method("The effect size Z is the logarithm of F minus its mean over the permutations, in standard deviations of the permutations.", "Collyer et al. 2015")
 	if a.tree != nil {
-		a.method(fmt.Sprintf("Models were fitted by phylogenetic generalised least squares. Terms were tested by drawing the signs of independent contrasts at random, %d times.", a.Permutations), "D. Adams and M. Collyer, Phylogenetic ANOVA, Evolution 72, 2018", "J. Felsenstein, Phylogenies and the comparative method, Am. Nat. 125, 1985")
+		a.method(fmt.Sprintf("Models were fitted by phylogenetic generalised least squares. Terms were tested by drawing the signs of independent contrasts at random, %d times.", a.Permutations), "Adams & Collyer 2018", "Felsenstein 1985")
 	} else {
-		a.method(fmt.Sprintf("Each term was tested by permuting, %d times, the residuals of the model with those terms in addition to which it is tested.", a.Permutations), "D. Freedman and D. Lane, A nonstochastic interpretation of reported significance levels, J. Business and Economic Statistics 1, 1983", "C. Goodall, Procrustes methods in the statistical analysis of shape, J. R. Statist. Soc. B 53, 1991", "M. Collyer, D. Sekora and D. Adams, A method for analysis of phenotypic change for phenotypes described by high-dimensional data, Heredity 115, 2015")
+		a.method(fmt.Sprintf("Each term was tested by permuting, %d times, the residuals of the model with those terms in addition to which it is tested.", a.Permutations), "Freedman & Lane 1983", "Goodall 1991", "Collyer et al. 2015")
 	}
 	return s
 }

@@ -41,22 +41,14 @@ func (a *analysis) covary() *Section {
 	}
 	found := try.Get(shapestats.TwoBlockPLS(shapes, numbers, a.draws()))
 	s := &Section{Title: "How shapes covary with measurements"}
-	verdict := "do not covary significantly"
-	if found.P <= Significant {
-		verdict = "covary"
-	}
-	s.add(Paragraph(fmt.Sprintf("Shapes and %s %s (r = %.3g, p = %s).", and(names), verdict, found.R, pValue(found.P))))
+	s.add(Paragraph(fmt.Sprintf("Shapes and %s %s (r = %.3g, p = %s).", and(names), verdict(found.P, "covary", "do not covary significantly"), found.R, pValue(found.P))))
 	t := &Table{Name: "covariation", Caption: "Two-block partial least squares of shapes and standardised columns: the share of the squared covariance of each pair of axes, and the weights of the columns.", Header: append([]string{"pair", "share"}, names...)}
 	for k, share := range found.Shares {
-		row := []any{k + 1, share}
-		for _, w := range found.Axes[1][k] {
-			row = append(row, w)
-		}
-		t.Add(row...)
+		t.Add(k+1, share, found.Axes[1][k])
 	}
 	_, _, values := a.main()
 	s.add(t, &Figure{Name: "covariation", Caption: "Scores of the specimens on the first pair of axes.", Drawing: viz.Fig(a.byGroup(values, found.Scores[1][0], found.Scores[0][0])...).XLabel("score of " + and(names)).YLabel("score of shape")})
-	a.method("The covariation of shapes and measurements was found by two-block partial least squares, and tested by permuting specimens.", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
+	a.method("The covariation of shapes and measurements was found by two-block partial least squares, and tested by permuting specimens.", "Rohlf & Corti 2000")
 	return s
 }
 
@@ -67,11 +59,7 @@ func (a *analysis) symmetry() *Section {
 	}
 	found := try.Get(shapestats.ObjectSymmetry(a.data, try.Get(parseLinks(a.Pairs, a.data)), a.draws()))
 	s := &Section{Title: "How the sides differ"}
-	verdict := "There is no significant asymmetry that all specimens share"
-	if found.P <= Significant {
-		verdict = "The specimens share an asymmetry"
-	}
-	s.add(Paragraph(fmt.Sprintf("%s (p = %s).", verdict, pValue(found.P))))
+	s.add(Paragraph(fmt.Sprintf("%s (p = %s).", verdict(found.P, "The specimens share an asymmetry", "There is no significant asymmetry that all specimens share"), pValue(found.P))))
 	total := found.SymmetricSS + found.DirectionalSS + found.FluctuatingSS
 	t := &Table{Name: "symmetry", Caption: "Parts of the variation of shapes: sums of squares in squared centroid sizes. The fluctuating asymmetry contains the error of measurement.", Header: []string{"part", "SS", "R²"}}
 	for k, ss := range []float64{found.SymmetricSS, found.DirectionalSS, found.FluctuatingSS} {
@@ -82,6 +70,6 @@ func (a *analysis) symmetry() *Section {
 		asymmetric[l] = floats.AddScaledTo(make([]float64, len(p)), p, 10, found.Directional[l])
 	}
 	s.add(t, &Figure{Name: "symmetry", Caption: "The symmetric mean, and ten times the asymmetry that all specimens share.", Drawing: arranged(a.views, a.between("", found.Mean, asymmetric, "symmetric mean", "with 10 × asymmetry"))})
-	a.method("Symmetric and asymmetric parts are those of the shapes and their relabelled mirror images. Directional asymmetry was tested by drawing the signs of individual asymmetries at random.", "C. Klingenberg, M. Barluenga and A. Meyer, Shape analysis of symmetric structures, Evolution 56, 2002")
+	a.method("Symmetric and asymmetric parts are those of the shapes and their relabelled mirror images. Directional asymmetry was tested by drawing the signs of individual asymmetries at random.", "Klingenberg et al. 2002")
 	return s
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"anatomy/geom/stats/linear"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/viz"
 )
@@ -105,11 +106,7 @@ func (d *Document) Show(say func(format string, args ...any), table func(caption
 			case Warning:
 				say("**%s**", string(p))
 			case List:
-				var lines []any
-				for _, line := range p {
-					lines = append(lines, line)
-				}
-				say(strings.Repeat("- %s\n", len(p)), lines...)
+				say(strings.Repeat("- %s\n", len(p)), lists.Each(p, func(line string) any { return line })...)
 			case *Table:
 				table(p.Caption, p.cells(), p.CSV())
 			case *Figure:

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/viz"
@@ -40,7 +41,7 @@ func (a *analysis) describeFlat() *Section {
 		s.add(Paragraph("Note on the data: " + note + "."))
 	}
 	a.method("Coordinates are the scores of the momenta at the template along all of their principal components, in the metric of the control points. The space of momenta is flat, and statistics are those of vectors.",
-		"M. Vaillant, M. Miller, L. Younes and A. Trouvé, Statistics on diffeomorphisms via tangent space representations, NeuroImage 23, 2004")
+		"Vaillant et al. 2004")
 	return s
 }
 
@@ -68,21 +69,11 @@ func (a *analysis) coordinates() *Section {
 		return nil
 	}
 	s := &Section{Title: "Scores and distances"}
-	scores := &Table{Name: "scores", Caption: "Scores of the specimens on all principal components; the beginning.", Header: []string{"specimen"}, Preview: true}
+	scores := &Table{Name: "scores", Caption: "Scores of the specimens on all principal components; the beginning.", Header: append([]string{"specimen"}, numbered("component", len(a.pca.Scores))...), Preview: true}
 	distances := &Table{Name: "distances", Caption: "Distances between the specimens; the beginning.", Header: append([]string{"specimen"}, a.data.Names()...), Preview: true}
-	for k := range a.pca.Scores {
-		scores.Header = append(scores.Header, fmt.Sprint("component ", k+1))
-	}
 	for i, specimen := range a.data.Specimens {
-		row, far := []any{specimen.Name}, []any{specimen.Name}
-		for _, component := range a.pca.Scores {
-			row = append(row, component[i])
-		}
-		for _, other := range a.data.Specimens {
-			far = append(far, floats.Distance(specimen.Points[0], other.Points[0], 2))
-		}
-		scores.Add(row...)
-		distances.Add(far...)
+		scores.Add(specimen.Name, lists.Each(a.pca.Scores, func(component []float64) float64 { return component[i] }))
+		distances.Add(specimen.Name, lists.Each(a.data.Specimens, func(other morpho.Specimen) float64 { return floats.Distance(specimen.Points[0], other.Points[0], 2) }))
 	}
 	s.add(scores, distances)
 	return s
@@ -91,11 +82,13 @@ func (a *analysis) coordinates() *Section {
 // flatWords are what coordinates in a flat space have in place of words about landmarks.
 var flatWords = strings.NewReplacer("Procrustes distances between", "Distances between", "squared Procrustes distances", "squared distances", "Procrustes distance", "distance",
 	"Procrustes analysis of variance", "Analysis of variance", "Procrustes variances", "Variances", "squared centroid sizes", "squared lengths of deformations",
-	"the aligned shapes", "the coordinates", "centroid size", "size", "in the tangent space", "in the flat space")
+	"the aligned shapes", "the coordinates", "centroid size", "size", "in the tangent space", "in the flat space",
+	"Specimens", "Subjects", "specimens", "subjects", "Specimen", "Subject", "specimen", "subject")
 
-// reword gives the texts of the document the words of coordinates in a flat space. References and names of columns keep theirs.
+// reword gives the texts of the document the words of coordinates in a flat space. References and names of other columns keep theirs.
 func (d *Document) reword() {
 	for s := range d.Sections {
+		d.Sections[s].Title = flatWords.Replace(d.Sections[s].Title)
 		for k, part := range d.Sections[s].Parts {
 			switch p := part.(type) {
 			case Paragraph:
@@ -108,6 +101,11 @@ func (d *Document) reword() {
 				}
 			case *Table:
 				p.Caption = flatWords.Replace(p.Caption)
+				for k, name := range p.Header {
+					if name == "specimen" || name == "specimens" { // and not a group or a column of the data
+						p.Header[k] = flatWords.Replace(name)
+					}
+				}
 			case *Figure:
 				p.Caption = flatWords.Replace(p.Caption)
 			}

@@ -65,6 +65,9 @@ func TestFlat(t *testing.T) {
 						words = strings.Join(p, " ")
 					}
 				}
+				if strings.Contains(strings.ToLower(words), "specimen") {
+					t.Errorf("%s: subjects are called specimens in %q", s.Title, words)
+				}
 				if found := aboutLandmarks.FindString(words); found != "" {
 					t.Errorf("%s: %q in %q", s.Title, found, words)
 				}

@@ -177,7 +177,7 @@ func TestSlidersOfData(t *testing.T) {
 	heads := morpho.Plethodon()
 	heads.Sliders, heads.Links = [][3]int{{0, 1, 2}, {5, 6, 7}}, [][2]int{{0, 1}}
 	d := expect.Must(New(heads, Question{Permutations: 9}))
-	if !strings.Contains(words(d), "Semi-landmarks slid along their curves by bending energy") {
+	if !strings.Contains(words(d), "are semi-landmarks, which slid along their curves by bending energy") {
 		t.Error("the semi-landmarks do not slide")
 	}
 	folder := filepath.Join(t.TempDir(), "report")

@@ -27,10 +27,7 @@ func (a *analysis) main() (name string, factors, groups []string) {
 		return "", nil, nil
 	}
 	d, _ := a.grouped(factors)
-	for _, s := range d.Specimens {
-		groups = append(groups, s.Group)
-	}
-	return and(factors), factors, groups
+	return and(factors), factors, lists.Each(d.Specimens, func(s morpho.Specimen) string { return s.Group })
 }
 
 // comparisons returns the factors of the model's interactions of two factors, and those that are in none.
@@ -84,14 +81,14 @@ func (a *analysis) differ() *Section {
 		if !slices.Equal(factors, []string{"group"}) {
 			of = fmt.Sprintf(" (%s)", strings.Join(factors, " and "))
 		}
-		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means of groups%s.", of), Header: []string{"group", "other group", "distance", "p", "p, corrected (Holm)"}}
+		t := &Table{Name: fileName("pairs-" + strings.Join(factors, "-")), Caption: fmt.Sprintf("Procrustes distances between the means of groups%s. The 95 %% limit is that of 95 %% of the permutations, if the groups do not differ.", of), Header: []string{"group", "other group", "distance", "95 % limit", "p", "p, corrected (Holm)"}}
 		corrected := holm(pairs)
 		largest := 0
 		for i, p := range pairs {
 			if p.Distance > pairs[largest].Distance {
 				largest = i
 			}
-			t.Add(p.A, p.B, p.Distance, PValue(p.P), PValue(corrected[i]))
+			t.Add(p.A, p.B, p.Distance, p.Limit, PValue(p.P), PValue(corrected[i]))
 		}
 		if len(pairs) == 0 {
 			continue
@@ -111,18 +108,42 @@ func (a *analysis) differ() *Section {
 		for k, g := range []string{pairs[largest].A, pairs[largest].B} {
 			means[k] = a.meanOf(m, d, g)
 		}
-		which := fmt.Sprintf("The means of the two groups%s", of)
+		p, count, which, most := pairs[largest], counts(try.Get(d.Column("group"))), fmt.Sprintf("The means of the two groups%s", of), ""
 		if len(pairs) > 1 {
 			which += fmt.Sprintf(" with the largest distance of %d pairs", len(pairs))
+			most = fmt.Sprintf(", the most of %d pairs", len(pairs))
 		}
+		a.effects = append(a.effects, fmt.Sprintf("The means of %s and %s%s differ by a Procrustes distance of %.3g%s. This is %.2g times the root mean square distance of specimens from what the model predicts. The means differ%s.",
+			p.A, p.B, of, p.Distance, most, p.Distance/a.unexplained(), a.mostAt(means[0], means[1])))
 		s.add(&Figure{Name: t.Name, Caption: which + ".",
-			Drawing: arranged(a.views, a.between("", means[0], means[1], pairs[largest].A, pairs[largest].B))})
-		a.method("Pairs of group means were compared by their Procrustes distance. Its p-value comes from permuting the residuals of the model without the groups. It was corrected for the number of pairs by Holm's method.", "S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
+			Drawing: arranged(a.views, a.between("", means[0], means[1], fmt.Sprintf("%s, n = %d", p.A, count[p.A]), fmt.Sprintf("%s, n = %d", p.B, count[p.B])))})
+		a.method("Pairs of group means were compared by their Procrustes distance. Its p-value comes from permuting the residuals of the model without the groups. It was corrected for the number of pairs by Holm's method.", "Holm 1979", "Collyer & Adams 2018")
 	}
 	if len(s.Parts) == 0 {
 		return nil
 	}
 	return s
+}
+
+// unexplained is the root mean square of the distances of the specimens from what the model predicts.
+func (a *analysis) unexplained() float64 {
+	sum := 0.0
+	for _, row := range a.model.Residuals {
+		sum += floats.Dot(row, row) / float64(len(a.model.Residuals))
+	}
+	return math.Sqrt(sum)
+}
+
+// mostAt names the three landmarks at which two shapes differ most.
+func (a *analysis) mostAt(from, to [][]float64) string {
+	if a.data.Flat {
+		return " as the figure shows"
+	}
+	order := lists.Range(len(from))
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Compare(floats.Distance(from[j], to[j], 2), floats.Distance(from[i], to[i], 2))
+	})
+	return " most at " + a.data.Called(order[:min(3, len(order))]...)
 }
 
 // alone are the groups of one specimen.
@@ -209,7 +230,7 @@ func (a *analysis) disparity() *Section {
 		pairs.Add(r.A, r.B, r.Ratio, PValue(r.P))
 	}
 	s.add(t, pairs)
-	a.method("Variances of groups were compared by permuting the residuals of the model, each divided by the square root of one minus its leverage.", "M. Anderson, Distance-based tests for homogeneity of multivariate dispersions, Biometrics 62, 2006")
+	a.method("Variances of groups were compared by permuting the residuals of the model, each divided by the square root of one minus its leverage.", "Anderson 2006")
 	return s
 }
 

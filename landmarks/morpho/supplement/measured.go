@@ -24,12 +24,8 @@ func (a *analysis) measured() *Section {
 	what, d := and(names), a.data.GroupBy(names...)
 	found := try.Get(shapestats.MeasureRepeatability(d, linear.Factor("group"), a.draws(), linear.Factor("replicate")))
 	s := &Section{Title: "How exact the measurements are"}
-	verdict := "show no systematic difference"
-	if found.Table.Rows[1].P <= Significant {
-		verdict = "differ systematically"
-	}
 	s.add(Paragraph(fmt.Sprintf("The repeatability of one measurement is %.3f. This is the share of the variance that is due to differences by %s and not to measurement error. Replicates %s (p = %s).",
-		found.ICC, what, verdict, pValue(found.Table.Rows[1].P))))
+		found.ICC, what, verdict(found.Table.Rows[1].P, "differ systematically", "show no systematic difference"), pValue(found.Table.Rows[1].P))))
 	s.add(Paragraph("The other analyses treat each measurement as a specimen of its own. To test a term that differs between individuals against the variation of individuals, write “over individual” after the term."))
 	found.Table.Rows[0].Term = what
 	s.add(a.anovaTable("repeatability", fmt.Sprintf("Procrustes analysis of variance by %s and replicate. The residuals are the random error of measurement.", what), found.Table))
@@ -41,7 +37,7 @@ func (a *analysis) measured() *Section {
 	if len(a.pca.Scores) > 1 {
 		s.add(&Figure{Name: "repeatability", Caption: fmt.Sprintf("All measurements in the plane of the first two principal components. Lines join measurements of the same %s.", what), Drawing: a.joinedBy(d.Groups(), func(i int) string { return d.Specimens[i].Group })})
 	}
-	a.method("Repeatability is the intraclass correlation of the Procrustes analysis of variance.", "C. Fruciano, Measurement error in geometric morphometrics, Dev. Genes Evol. 226, 2016", "C. Lessells and P. Boag, Unrepeatable repeatabilities: a common mistake, Auk 104, 1987")
+	a.method("Repeatability is the intraclass correlation of the Procrustes analysis of variance.", "Fruciano 2016", "Lessells & Boag 1987")
 	return s
 }
 

@@ -38,7 +38,8 @@ func WithUnit(quantity, unit, power string) string {
 // Drawn draws curves and surfaces together, in coordinates of a unit, coloured by the values of a quantity at the vertices of each unless they are
 // nil, and with more layers.
 func Drawn(objects []*mesh.Mesh, unit, quantity string, values [][]float64, more ...*viz.Layer) *viz.Figure {
-	var vertices [2][][]float64 // of curves and of surfaces
+	unit = cmp.Or(unit, "units of the file") // of the scale bar
+	var vertices [2][][]float64              // of curves and of surfaces
 	var colours [2][]float64
 	var edges []shape.Shape
 	var triangles [][3]int

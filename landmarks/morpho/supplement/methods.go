@@ -1,85 +1,80 @@
 package supplement
 
 import (
-	"anatomy/internal/lists"
-	"anatomy/landmarks/morpho"
+	_ "embed"
+	"encoding/csv"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
+	"anatomy/landmarks/morpho"
 )
 
-// method notes a method with its sources, once.
-func (a *analysis) method(sentence string, sources ...string) {
-	if !slices.Contains(a.methods, sentence) {
-		a.methods = append(a.methods, sentence)
+//go:embed references.csv
+var referenceTable string
+
+// references are the sources by the names by which sentences cite them, each with its address.
+var references = func() map[string]string {
+	all := map[string]string{}
+	for _, row := range try.Get(csv.NewReader(strings.NewReader(referenceTable)).ReadAll())[1:] {
+		all[row[0]] = strings.TrimSpace(row[1] + ". " + row[2])
 	}
-	for _, s := range sources {
-		if !slices.Contains(a.cited, s) {
-			a.cited = append(a.cited, s)
-		}
+	return all
+}()
+
+// method notes a method, sentences that cite its sources, once.
+func (a *analysis) method(sentences string, sources ...string) {
+	if sources != nil {
+		sentences = fmt.Sprintf("%s (%s).", strings.TrimSuffix(sentences, "."), strings.Join(sources, "; "))
+	}
+	if !slices.Contains(a.methods, sentences) {
+		a.methods, a.cited = append(a.methods, sentences), append(a.cited, sources...)
 	}
 }
-
-// initials stand before the name by which a source is sorted.
-var initials = regexp.MustCompile(`^(\p{Lu}\.[ -]?)+`)
 
 // describeMethods says what was done, by which program, after whom.
 func (a *analysis) describeMethods() *Section {
 	s := &Section{Title: "Methods"}
-	s.add(Paragraph(strings.Join(a.methods, " ")))
-	s.add(Paragraph(fmt.Sprintf("Tests used %d permutations, with random numbers from seed %d. Where there are no more ways to permute the specimens, each was used once. A p-value counts the data as one of the permutations; its standard error is that of sampling permutations. An effect is called significant if p ≤ %g.", a.Permutations, a.Seed, Significant)))
-	s.add(Paragraph("Computed by " + Software() + "."))
-	slices.SortFunc(a.cited, func(a, b string) int {
-		return strings.Compare(initials.ReplaceAllString(a, ""), initials.ReplaceAllString(b, ""))
-	})
-	list := List{}
-	for _, c := range a.cited {
-		if c != "" {
-			list = append(list, c)
-		}
+	a.method(fmt.Sprintf("Tests used %d permutations, with random numbers from seed %d. Where there are no more ways to permute the specimens, each was used once. An effect is called significant if p ≤ %g. The standard error of a p-value is that of sampling permutations; it counts the data as one of them.", a.Permutations, a.Seed, Significant), "Phipson & Smyth 2010")
+	for _, sentences := range a.methods {
+		s.add(Paragraph(sentences))
 	}
-	s.add(list)
+	s.add(Paragraph(fmt.Sprintf("Computed by %s. Cite the program as: The anatomy authors, anatomy: computational anatomy in Go notebooks, version %s.", Software(), anatomy.Version)))
+	slices.Sort(a.cited)
+	s.add(List(lists.Each(slices.Compact(a.cited), func(name string) string { return references[name] })))
 	return s
 }
 
 // specimens lists the specimens.
 func (a *analysis) specimens() *Section {
-	names := a.data.Covariates()
-	grouped := len(a.data.Groups()) > 1 && !slices.Contains(names, "group")
-	size := "centroid size"
-	if a.data.Unit != "" {
-		size += " (" + a.data.Unit + ")"
+	d, t := a.data, &Table{Name: "specimens", Caption: "The specimens with their sizes and their Procrustes distances from the mean."}
+	rows := make([][]any, len(d.Specimens))
+	column := func(name string, value func(i int, s morpho.Specimen) any) {
+		t.Header = append(t.Header, name)
+		for i, s := range d.Specimens {
+			rows[i] = append(rows[i], value(i, s))
+		}
 	}
-	t := &Table{Name: "specimens", Caption: "The specimens with their sizes and their Procrustes distances from the mean.", Header: []string{"specimen"}}
-	if grouped {
-		t.Header = append(t.Header, "group")
+	column("specimen", func(_ int, s morpho.Specimen) any { return s.Name })
+	if len(d.Groups()) > 1 && !slices.Contains(d.Covariates(), "group") {
+		column("group", func(_ int, s morpho.Specimen) any { return s.Group })
 	}
-	t.Header = append(t.Header, names...)
-	if !a.data.Flat {
-		t.Header = append(t.Header, size)
+	for _, name := range d.Covariates() {
+		column(name, func(_ int, s morpho.Specimen) any { return s.Covariates[name] })
 	}
-	t.Header = append(t.Header, "distance")
+	if !d.Flat {
+		column(WithUnit("centroid size", d.Unit, ""), func(_ int, s morpho.Specimen) any { return morpho.CentroidSize(s.Points) })
+	}
+	column("distance", func(i int, _ morpho.Specimen) any { return floats.Norm(a.mean.Residuals[i], 2) })
 	if len(a.estimated) > 0 {
-		t.Header = append(t.Header, "estimated landmarks")
+		column("estimated landmarks", func(_ int, s morpho.Specimen) any { return and(lists.Each(a.estimated[s.Name], d.Landmark)) })
 	}
-	for i, s := range a.data.Specimens {
-		row := []any{s.Name}
-		if grouped {
-			row = append(row, s.Group)
-		}
-		for _, name := range names {
-			row = append(row, s.Covariates[name])
-		}
-		if !a.data.Flat {
-			row = append(row, morpho.CentroidSize(s.Points))
-		}
-		row = append(row, floats.Norm(a.mean.Residuals[i], 2))
-		if len(a.estimated) > 0 {
-			row = append(row, and(lists.Each(a.estimated[s.Name], a.data.Landmark)))
-		}
+	for _, row := range rows {
 		t.Add(row...)
 	}
 	section := &Section{Title: "Specimens"}

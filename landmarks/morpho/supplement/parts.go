@@ -54,12 +54,9 @@ func (a *analysis) integrate() *Section {
 		base = a.unweighted()
 	}
 	modular := try.Get(base.Modularity(modules, a.draws()))
-	verdict := "The parts are not significant modules"
-	if modular.P <= Significant {
-		verdict = "The parts are modules: landmarks covary less between the parts than within them"
-	}
-	s.add(Paragraph(fmt.Sprintf("%s (covariance ratio %.3g, p = %s; compared with random sets of landmarks p = %s, compared with the same pattern turned over the shape p = %s).", verdict, modular.CR, pValue(modular.P), pValue(modular.Random.P), pValue(modular.Turned.P))))
-	a.method("The covariance ratio of the parts was compared with that of random sets of landmarks, and with that of the same pattern turned over the mean shape. The larger p-value counts.", "D. Adams, Evaluating modularity in morphometric data, Methods Ecol. Evol. 7, 2016")
+	said := verdict(modular.P, "The parts are modules: landmarks covary less between the parts than within them", "The parts are not significant modules")
+	s.add(Paragraph(fmt.Sprintf("%s (covariance ratio %.3g, p = %s; compared with random sets of landmarks p = %s, compared with the same pattern turned over the shape p = %s).", said, modular.CR, pValue(modular.P), pValue(modular.Random.P), pValue(modular.Turned.P))))
+	a.method("The covariance ratio of the parts was compared with that of random sets of landmarks, and with that of the same pattern turned over the mean shape. The larger p-value counts.", "Adams 2016")
 
 	t := &Table{Name: "integration", Caption: fmt.Sprintf("Two-block partial least squares of %s and the other landmarks, each aligned by itself: correlation of the first pair of scores, effect size and p.", parts[0].name), Header: []string{"specimens", "number", "r", "Z", "p"}}
 	s.add(t)
@@ -79,7 +76,7 @@ func (a *analysis) integrate() *Section {
 	case a.tree != nil:
 		found := try.Get(shapestats.MeasureIntegrationOnTree(a.data, a.tree, modules[0], a.draws()))
 		add("species on the tree", len(a.data.Specimens), found)
-		a.method("The integration of species is that of their phylogenetically independent contrasts.", "D. Adams and R. Felice, Assessing trait covariation and morphological integration on phylogenies using evolutionary covariance matrices, PLoS ONE 9, 2014")
+		a.method("The integration of species is that of their phylogenetically independent contrasts.", "Adams & Felice 2014")
 	case values == nil:
 		found := try.Get(shapestats.MeasureIntegration(a.data, modules[0], a.draws()))
 		add("all specimens", len(a.data.Specimens), found)
@@ -94,7 +91,7 @@ func (a *analysis) integrate() *Section {
 			add(g, len(some.Specimens), found)
 		}
 	}
-	a.method("The covariation of parts was measured by two-block partial least squares. The effect size Z is that of the correlation to the power with which its permutations are most like normal numbers.", "G. Box and D. Cox, An analysis of transformations, J. R. Statist. Soc. B 26, 1964", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
+	a.method("The covariation of parts was measured by two-block partial least squares. The effect size Z is that of the correlation to the power with which its permutations are most like normal numbers.", "Box & Cox 1964", "Rohlf & Corti 2000")
 	if len(effects) > 1 {
 		s.add(a.integrationPairs(names, effects))
 	}
@@ -108,6 +105,6 @@ func (a *analysis) integrationPairs(names []string, effects []*shapestats.Integr
 		z, p := effects[i].Difference(effects[j])
 		pairs.Add(names[i], names[j], Number(z, "%.3g"), PValue(p))
 	}
-	a.method("Integrations of groups were compared by the inverse hyperbolic tangents of their correlations, less the means over permutations, in standard errors of the difference. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "D. Adams and M. Collyer, On the comparison of the strength of morphological integration across morphometric datasets, Evolution 70, 2016")
+	a.method("Integrations of groups were compared by the inverse hyperbolic tangents of their correlations, less the means over permutations, in standard errors of the difference. The standard error is the larger one of two: the standard deviation over permutations, and that of the jackknife.", "Adams & Collyer 2016")
 	return pairs
 }

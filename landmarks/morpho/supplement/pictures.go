@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/viz"
 )
@@ -69,11 +70,7 @@ func (a *analysis) deformations() *Figure {
 		for end, score := range a.ends(k) {
 			at := a.along(k, score)
 			warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, at))
-			var lines []shape.Shape
-			for _, line := range viz.Lattice(10, a.mean.Mean) {
-				lines = append(lines, warp(line))
-			}
-			layers := []*viz.Layer{viz.Grid(lines...)}
+			layers := []*viz.Layer{viz.Grid(lists.Each(viz.Lattice(10, a.mean.Mean), func(line shape.Shape) shape.Shape { return warp(line) })...)}
 			switch {
 			case a.links != nil:
 				layers = append(layers, viz.Wireframe(at, a.links).Color(viz.Black))
@@ -103,10 +100,7 @@ func dendrogram(pairs linear.Pairs) *tree.Tree {
 			}
 		}
 	}
-	distances := make([][]float64, len(names))
-	for i := range distances {
-		distances[i] = make([]float64, len(names))
-	}
+	distances := lists.Zeros(len(names), len(names))
 	for _, p := range pairs {
 		i, j := slices.Index(names, p.A), slices.Index(names, p.B)
 		distances[i][j], distances[j][i] = p.Distance, p.Distance

@@ -190,7 +190,7 @@ func TestGroupsAreToldApart(t *testing.T) {
 	d.Specimens[39].Covariates["kind"] = "lonely"
 	document := expect.Must(New(d, Question{Model: "kind", Permutations: 9}))
 	svg := string(expect.Must(viz.Encode(".svg", expect.Must(document.Figure("morphospace")).Drawing)))
-	for _, words := range []string{`&#34;kind0&#34;, blue`, `&#34;kind6&#34;, vermilion`, `&#34;kind7&#34;, green`, `&#34;lonely&#34;, sky blue`, "names, kind0, kind1, kind2"} {
+	for _, words := range []string{`&#34;kind0, n = 5&#34;, blue`, `&#34;kind6, n = 5&#34;, vermilion`, `&#34;kind7, n = 4&#34;, green`, `&#34;lonely, n = 1&#34;, sky blue`, "names, kind0, kind1, kind2"} {
 		if !strings.Contains(svg, words) {
 			t.Errorf("the figure does not say %s", words)
 		}

@@ -48,7 +48,7 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	try.FailIf(a.Curves == "" && a.Slide != "" && len(d.Sliders) == 0, "semi-landmarks are to slide by %s, but no curves are named",
 		a.Slide)
 	if a.Curves != "" || len(d.Sliders) > 0 {
-		a.slid = try.Get(a.slide(&out))
+		a.slid, a.sliding = try.Get2(a.slide(&out))
 		for i, shape := range a.slid.Slid {
 			out.Specimens[i].Points = shape
 		}
@@ -115,8 +115,7 @@ func (j *joint) figure() (*Figure, error) {
 }
 
 // slide slides the semi-landmarks of the curves of the question.
-func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
-	var sliding []morpho.Semilandmark
+func (q Question) slide(d *morpho.Dataset) (slid *morpho.SlidAlignment, sliding []morpho.Semilandmark, err error) {
 	for _, s := range d.Sliders {
 		if q.Curves == "" {
 			sliding = append(sliding, morpho.Semilandmark{Point: s[1], Neighbours: []int{s[0], s[2]}})
@@ -131,7 +130,7 @@ func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
 			err = errors.New("it has fewer than three landmarks, and the first and the last do not slide: list at least three")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the curve %s: %w", clip(strings.TrimSpace(text)), err)
+			return nil, nil, fmt.Errorf("the curve %s: %w", clip(strings.TrimSpace(text)), err)
 		}
 		for k := 1; k+1 < len(curve); k++ {
 			sliding = append(sliding, morpho.Semilandmark{Point: curve[k], Neighbours: []int{curve[k-1], curve[k+1]}})
@@ -143,16 +142,14 @@ func (q Question) slide(d *morpho.Dataset) (*morpho.SlidAlignment, error) {
 		criterion = morpho.BendingEnergy
 	}
 	if criterion < 0 {
-		return nil, fmt.Errorf("semi-landmarks slide by %q, want energy, distance, geomorph energy or geomorph distance", q.Slide)
+		return nil, nil, fmt.Errorf("semi-landmarks slide by %q, want energy, distance, geomorph energy or geomorph distance", q.Slide)
 	}
-	var slid *morpho.SlidAlignment
-	var err error
 	if geomorph {
 		slid, err = morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion, cmp.Or(q.Turns, 9), morpho.Of(d))
 	} else {
 		slid, err = morpho.ProcrustesSliding(d.Shapes(), sliding, criterion, morpho.Of(d))
 	}
-	return slid, try.Name(err, "the curves")
+	return slid, sliding, try.Name(err, "the curves")
 }
 
 // describeReady says what was done to the data before they were compared.
@@ -165,7 +162,7 @@ func (a *analysis) describeReady(s *Section) {
 		if strings.HasPrefix(a.Slide, "geomorph") {
 			source = fmt.Sprintf("towards the mean that moves with them, in %d turns, as geomorph's gpagen does. Then all shapes were brought to one centroid and to size 1 again, which gpagen does not do, so that sums of squares are not those of geomorph", a.slid.Iterations)
 		}
-		text := fmt.Sprintf("Semi-landmarks slid along their curves by %s. They are at most %.2g centroid sizes away from the curves.", by, floats.Max(a.slid.Off))
+		text := fmt.Sprintf("Of the %d landmarks %d are semi-landmarks, which slid along their curves by %s. They are at most %.2g centroid sizes away from the curves.", len(a.slid.Mean), len(a.sliding), by, floats.Max(a.slid.Off))
 		if a.slid.Status != solve.Converged {
 			text += fmt.Sprintf(" The sliding did not converge (%s): points would still move by up to %.2g centroid sizes.", a.slid.Status, floats.Max(a.slid.Left))
 		}
@@ -179,11 +176,11 @@ func (a *analysis) describeReady(s *Section) {
 		if lines != nil {
 			s.add(Paragraph("Some semi-landmarks slid past a neighbour, so the curve is folded:"), lines)
 		}
-		a.method(fmt.Sprintf("Semi-landmarks slid by %s %s.", by, source), "P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, in: D. Slice, Modern Morphometrics in Physical Anthropology, 2005")
+		a.method(fmt.Sprintf("Semi-landmarks slid by %s %s.", by, source), "Gunz et al. 2005")
 	}
 	if a.joint != nil {
 		s.add(try.Get(a.joint.figure()))
-		a.method("Parts of each specimen were rotated about their joint to the mean pose.", "D. Adams, Methods for shape analysis of landmark data from articulated structures, Evol. Ecol. Research 1, 1999")
+		a.method("Parts of each specimen were rotated about their joint to the mean pose.", "Adams 1999")
 	}
 	if len(a.estimated) > 0 {
 		var lines List
@@ -193,6 +190,6 @@ func (a *analysis) describeReady(s *Section) {
 			}
 		}
 		s.add(Paragraph("Missing landmarks were estimated. The table of specimens lists them. The tests treat them as measured:"), lines)
-		a.method("Missing landmarks were estimated by thin-plate splines from the Procrustes mean.", "P. Gunz, P. Mitteroecker, S. Neubauer, G. Weber and F. Bookstein, Principles for the virtual reconstruction of hominin crania, J. Human Evolution 57, 2009")
+		a.method("Missing landmarks were estimated by thin-plate splines from the Procrustes mean.", "Gunz et al. 2009")
 	}
 }

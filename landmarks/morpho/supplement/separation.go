@@ -41,11 +41,7 @@ func (a *analysis) separate() *Section {
 		t.Add(by.name, found.Components, Percent(found.Right), Percent(found.RightAgain), PValue(found.P))
 		confusion := &Table{Name: by.file, Caption: fmt.Sprintf("Number of specimens of each group (rows) that are nearest to the mean of each group (columns), by %s, cross-validated.", by.name), Header: append([]string{"group"}, found.Groups...)}
 		for g, row := range found.Confusion {
-			cells := []any{found.Groups[g]}
-			for _, n := range row {
-				cells = append(cells, n)
-			}
-			confusion.Add(cells...)
+			confusion.Add(found.Groups[g], row)
 		}
 		s.add(confusion, of.separationFigure(by.name, by.file, values, found))
 	}
@@ -55,8 +51,8 @@ func (a *analysis) separate() *Section {
 	s.Parts = append([]Part{Paragraph(fmt.Sprintf("If specimens are few, axes that are computed to separate groups do so even if the groups do not differ. Therefore judge by the cross-validated numbers and pictures. By chance about %s of the specimens are nearest to the mean of their own group.",
 		percent(1/float64(len(d.Groups())))))}, s.Parts...)
 	a.method("Canonical variates were computed from the principal components that explain 95 % of the variance; their number is at most a third of the number of specimens minus the number of groups. Between-group components are the principal components of the group means. Both were cross-validated by leaving out one specimen at a time, and tested by permuting specimens among groups.",
-		"P. Mitteroecker and F. Bookstein, Linear discrimination, ordination, and the visualization of selection gradients in modern morphometrics, Evol. Biol. 38, 2011",
-		"A. Cardini, P. O'Higgins and F. J. Rohlf, Seeing distinct groups where there are none: spurious patterns from between-group PCA, Evol. Biol. 46, 2019")
+		"Mitteroecker & Bookstein 2011",
+		"Cardini et al. 2019")
 	return s
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 )
@@ -119,6 +120,9 @@ func (a *analysis) summary() *Section {
 	} else {
 		s.add(Paragraph(fmt.Sprintf("The model shape ~ %s explains %s of the variation of shape%s. Its terms:", a.Model, percent(explained(a.anova)), a.otherwise(func(b *analysis) string { return percent(explained(b.anova)) }))), a.verdicts())
 	}
+	for _, effect := range a.effects {
+		s.add(Paragraph(effect))
+	}
 	if a.model == nil || a.without != nil {
 		s.add(Paragraph(a.componentsSentence()))
 	}
@@ -204,10 +208,7 @@ func (a *analysis) verdicts() (found List) {
 		return fmt.Sprintf("%s of the squared Procrustes distances (F = %.3g, p = %s)", percent(row.R2), row.F, pValue(row.P))
 	}
 	verdict := func(row linear.ANOVARow) string {
-		if row.P <= Significant {
-			return "has a significant effect"
-		}
-		return "has no significant effect"
+		return verdict(row.P, "has a significant effect", "has no significant effect")
 	}
 	for _, row := range a.anova.Rows {
 		if math.IsNaN(row.P) {
@@ -297,10 +298,7 @@ func (a *analysis) notes() (notes []string) {
 		notes = append(notes, "the unit is not known. If coordinates are pixels of photographs, sizes compare only if all have one scale")
 	}
 	if d.Curves != nil && a.Curves == "" {
-		var curves []string
-		for _, c := range d.Curves {
-			curves = append(curves, d.Landmark(c[0])+"-"+d.Landmark(c[1]-1))
-		}
+		curves := lists.Each(d.Curves, func(c [2]int) string { return d.Landmark(c[0]) + "-" + d.Landmark(c[1]-1) })
 		notes = append(notes, fmt.Sprintf("the points of the curves do not slide. --curves \"%s\" slides them", strings.Join(curves, "; ")))
 	}
 	alone := !slices.ContainsFunc(d.Names(), func(name string) bool { return !binomial.MatchString(name) })

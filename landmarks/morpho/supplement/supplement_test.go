@@ -72,6 +72,15 @@ func TestPublished(t *testing.T) {
 	if strings.Contains(words(heads), "Not taken into account") {
 		t.Error("species and site are in the model")
 	}
+	for _, row := range pairs.Rows { // the limit is that of a test of 5 %
+		if far, limit, p := row[2].Value(), row[3].Value(), row[4].Value(); far > limit != (p <= 0.05) {
+			t.Errorf("%v of %v: p = %v", far, limit, p)
+		}
+	}
+	if w := words(heads); !strings.Contains(w, "The means of Jord Symp and Teyah Symp (species and site) differ by a Procrustes distance of") || !strings.Contains(w, "The means differ most at landmarks") {
+		t.Error(w)
+	}
+	expect.Must(heads.Figure("outliers"))
 	if w := words(heads); !strings.Contains(w, "40 specimens with 12 landmarks in the plane were compared. By species and site they are 10 Jord Symp") ||
 		!strings.Contains(w, "species:site has a significant effect: it explains 15.7 %") || !strings.Contains(w, "M. Collyer, D. Sekora and D. Adams") {
 		t.Error(w)
@@ -220,7 +229,7 @@ func TestAnyData(t *testing.T) {
 		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0", Slide: "geomorph energy", Turns: 4}, "in 4 turns, as geomorph's gpagen does. Then all shapes were brought to one centroid and to size 1 again"},
 		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0", Turns: 4}, "error: turns are those of geomorph's sliding"},
 		{morpho.PlethodonSpecies(), Question{Tree: morpho.PlethodonTree(), Parts: "jaw: 1-5; skull: 6-11"}, "independent contrasts."},
-		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0"}, "Semi-landmarks slid along their curves by bending energy"},
+		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0"}, "Of the 60 landmarks 56 are semi-landmarks, which slid along their curves by bending energy"},
 		{morpho.MouseVertebrae().Group("large"), Question{Curves: "0-15; 15-30; 30-45; 45-59, 0", Slide: "geomorph distance"}, "as geomorph's gpagen does"},
 		{morpho.MouseVertebrae(), Question{Curves: "0-1"}, "error: it has fewer than three landmarks"},
 		{morpho.MouseVertebrae(), Question{Slide: "distance"}, "error: no curves are named"},

@@ -1,17 +1,20 @@
 package supplement
 
 import (
-	"anatomy/geom/stats/linear"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
+
+	"anatomy/geom/stats/linear"
+	"anatomy/internal/lists"
 )
 
 // Table is rows of cells under the names of their columns.
@@ -32,10 +35,7 @@ func (t *Table) shown() (header []string, rows [][]Cell) {
 		return t.Header, t.Rows
 	}
 	columns := min(len(t.Header), previewed)
-	for _, row := range t.Rows[:min(len(t.Rows), previewed)] {
-		rows = append(rows, row[:columns])
-	}
-	return t.Header[:columns], rows
+	return t.Header[:columns], lists.Each(t.Rows[:min(len(t.Rows), previewed)], func(row []Cell) []Cell { return row[:columns] })
 }
 
 // Cell is a number with the form in which pages show it, or a text.
@@ -51,24 +51,58 @@ func Number(x float64, form string) Cell { return Cell{number: x, form: form} }
 // Percent is a cell with a share, which pages show in per cent.
 func Percent(share float64) Cell { return Number(share, percentForm) }
 
-// PValue is a cell with a p-value.
-func PValue(p float64) Cell { return Number(p, "%.3g") }
+// PValue is a cell with a p-value, of three decimals or, where it is smaller, one digit.
+func PValue(p float64) Cell {
+	if p < 0.0005 {
+		return Number(p, "%.1g")
+	}
+	return Number(p, "%.3f")
+}
 
 const percentForm = "%.1f %%"
 
-// Add adds a row of texts, whole numbers, numbers with five digits (float64), and cells.
+// span is from the smallest to the largest size of the numbers of a column.
+type span struct{ low, high float64 }
+
+// form is that of a number in a column: with as many decimals for all that the largest has the digits of its form, and the smallest one. Numbers that
+// differ too much keep their form.
+func (s span) form(own string) string {
+	const widest = 10 // digits
+	digits, first := 0, func(x float64) int { return int(math.Floor(math.Log10(x) + 1e-9)) }
+	if _, err := fmt.Sscanf(own, "%%.%dg", &digits); err != nil || digits < 2 || s.high == 0 {
+		return own
+	}
+	decimals := max(0, digits-1-first(s.high), -first(s.low))
+	if decimals+max(0, first(s.high)) >= widest {
+		return own
+	}
+	return fmt.Sprintf("%%.%df", decimals)
+}
+
+// numbered are names such as "component 1", "component 2".
+func numbered(name string, n int) []string {
+	return lists.Make(n, func(k int) string { return fmt.Sprint(name, " ", k+1) })
+}
+
+// Add adds a row of texts, whole numbers, numbers with five digits (float64), lists of either, and cells.
 func (t *Table) Add(row ...any) {
-	cells := make([]Cell, len(row))
-	for i, x := range row {
+	whole := func(x int) Cell { return Number(float64(x), "%.0f") }
+	digits := func(x float64) Cell { return Number(x, "%.5g") }
+	var cells []Cell
+	for _, x := range row {
 		switch x := x.(type) {
 		case Cell:
-			cells[i] = x
+			cells = append(cells, x)
 		case string:
-			cells[i] = Cell{text: x}
+			cells = append(cells, Cell{text: x})
 		case int:
-			cells[i] = Number(float64(x), "%.0f")
+			cells = append(cells, whole(x))
 		case float64:
-			cells[i] = Number(x, "%.5g")
+			cells = append(cells, digits(x))
+		case []int:
+			cells = append(cells, lists.Each(x, whole)...)
+		case []float64:
+			cells = append(cells, lists.Each(x, digits)...)
 		default:
 			panic(fmt.Sprintf("supplement: a cell of type %T", x))
 		}
@@ -76,13 +110,22 @@ func (t *Table) Add(row ...any) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// cells are the header and the rows as pages show them.
+// cells are the header and the rows as pages show them: the numbers of a column have one form.
 func (t *Table) cells() [][]string {
 	header, rows := t.shown()
+	columns := slices.Repeat([]span{{math.Inf(1), 0}}, len(header))
+	for _, row := range rows {
+		for k, c := range row {
+			if x := math.Abs(c.number); c.form != "" && x > 0 && !math.IsInf(x, 0) {
+				columns[k] = span{math.Min(columns[k].low, x), math.Max(columns[k].high, x)}
+			}
+		}
+	}
 	out := [][]string{header}
 	for _, row := range rows {
 		var words []string
-		for _, c := range row {
+		for k, c := range row {
+			c.form = columns[k].form(c.form)
 			words = append(words, c.String())
 		}
 		out = append(out, words)
@@ -92,11 +135,7 @@ func (t *Table) cells() [][]string {
 
 // String is the table with its caption, in columns for a terminal.
 func (t *Table) String() string {
-	var lines []string
-	for _, row := range t.cells() {
-		lines = append(lines, strings.Join(row, "\t"))
-	}
-	return t.Caption + "\n" + linear.Table(lines)
+	return t.Caption + "\n" + linear.Table(lists.Each(t.cells(), func(row []string) string { return strings.Join(row, "\t") }))
 }
 
 // JSON returns a list of the rows, each with its cells under the names of the Columns: numbers with all their digits, null for a missing one, and

@@ -49,7 +49,7 @@ func (a *analysis) trajectories() *Section {
 		}
 		s.add(t, &Figure{Name: name, Caption: fmt.Sprintf("Paths of the means of %s over %s, in the plane of the first two principal components.", factors[0], factors[1]),
 			Drawing: viz.Fig(viz.Scatter(a.pca.Scores[0], a.pca.Scores[1]).Color(viz.LightGrey), viz.Lines(paths...).Color(viz.Black), viz.Points(places).Color(viz.Black), viz.Names(places, names)).XLabel(a.component(0)).YLabel(a.component(1))})
-		a.method("Paths of groups were compared by their lengths, directions and shapes. The p-values come from permuting the residuals of the model without the interaction.", "M. Collyer and D. Adams, Phenotypic trajectory analysis: comparison of shape change patterns in evolution and ecology, Hystrix 24, 2013")
+		a.method("Paths of groups were compared by their lengths, directions and shapes. The p-values come from permuting the residuals of the model without the interaction.", "Collyer & Adams 2013")
 	}
 	if len(s.Parts) == 0 {
 		return nil

@@ -10,7 +10,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
+	"anatomy/landmarks/internal/text"
 	"anatomy/viz"
 )
 
@@ -41,12 +43,12 @@ func (a *analysis) byGroup(values []string, x, y []float64, about ...func(*viz.L
 		members[v] = append(members[v], i)
 	}
 	if len(groups) < 2 {
-		groups, layers = nil, []*viz.Layer{viz.Scatter(x, y).Hover(a.data.Names()...)}
+		groups, layers = nil, []*viz.Layer{viz.Scatter(x, y).Hover(a.data.Names()...).Label(text.Counted(len(x), "specimens"))}
 	}
 	var means [][]float64
 	for k, g := range groups {
 		gx, gy, name := lists.Pick(x, members[g]), lists.Pick(y, members[g]), cmp.Or(g, "without")
-		layer := viz.Scatter(gx, gy).Label(name).Hover(lists.Pick(a.data.Names(), members[g])...)
+		layer := viz.Scatter(gx, gy).Label(fmt.Sprintf("%s, n = %d", name, len(gx))).Hover(lists.Pick(a.data.Names(), members[g])...)
 		if layers = append(layers, layer); len(groups) > len(inTurn) {
 			layer.Color(inTurn[(k+k/len(inTurn))%len(inTurn)])
 			means, labels = append(means, []float64{stat.Mean(gx, nil), stat.Mean(gy, nil)}), append(labels, name)
@@ -75,11 +77,7 @@ func (a *analysis) between(title string, from, to [][]float64, names ...string) 
 	case a.data.Closed:
 		layers = [2]*viz.Layer{viz.Outline(from), viz.Outline(to).Label(names[1])}
 	default: // a tree joins the landmarks
-		way := make([][]float64, len(from))
-		for i := range from {
-			way[i] = floats.SubTo(make([]float64, len(from[i])), to[i], from[i])
-		}
-		layers = [2]*viz.Layer{viz.Wireframe(from, nil), viz.Arrows(from, way).Label("to " + names[1])}
+		layers = [2]*viz.Layer{viz.Wireframe(from, nil), viz.Arrows(from, shape.Shape(to).Sub(from)).Label("to " + names[1])}
 	}
 	layers[0].Label(names[0])
 	return a.views.Of(viz.Fig(layers[:]...).Unit("centroid sizes").Title(title), from)
@@ -96,7 +94,7 @@ func arranged(views viz.Views, figures []*viz.Figure) viz.Drawing {
 // vary shows the principal components.
 func (a *analysis) vary() *Section {
 	s := &Section{Title: "How the shapes vary"}
-	a.method("Principal components are those of the aligned shapes in the tangent space.", "")
+	a.method("Principal components are those of the aligned shapes in the tangent space.", "Dryden & Mardia 2016")
 	if len(a.pca.Scores) < 2 {
 		s.add(Paragraph("The shapes vary along one component only."))
 		return s
@@ -130,7 +128,7 @@ func (a *analysis) vary() *Section {
 		s.add(surfaces)
 	}
 	if a.Mesh != nil {
-		a.method("The mesh of a specimen was warped by thin-plate splines of its landmarks.", "F. Bookstein, Principal warps: thin-plate splines and the decomposition of deformations, IEEE Trans. Pattern Analysis and Machine Intelligence 11, 1989")
+		a.method("The mesh of a specimen was warped by thin-plate splines of its landmarks.", "Bookstein 1989")
 	}
 	s.add(sharesTable("components", "Principal components: share of the variance, and its cumulative sum.", a.pca.Shares))
 	return s

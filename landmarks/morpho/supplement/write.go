@@ -187,26 +187,18 @@ var pages embed.FS
 
 // page is the document as one HTML file that needs no other.
 func (d *Document) page(figure func(*Figure) template.HTML) []byte {
-	numberOf := map[Part]int{}
-	figures, tables := 0, 0
-	for _, s := range d.Sections {
-		for _, p := range s.Parts {
-			switch p.(type) {
-			case *Figure:
-				figures++
-				numberOf[p] = figures
-			case *Table:
-				tables++
-				numberOf[p] = tables
-			}
-		}
-	}
+	figures, tables := d.Figures(), d.Tables()
 	t := template.Must(template.New("page.html").Funcs(template.FuncMap{
 		"kind": func(p Part) string {
 			return strings.ToLower(reflect.Indirect(reflect.ValueOf(p)).Type().Name())
 		},
-		"number": func(p Part) int { return numberOf[p] },
-		"cells":  (*Table).cells,
+		"number": func(p Part) int {
+			if t, is := p.(*Table); is {
+				return 1 + slices.Index(tables, t)
+			}
+			return 1 + slices.Index(figures, p.(*Figure))
+		},
+		"cells": (*Table).cells,
 		"wide": func(f *Figure) bool {
 			_, is := f.Drawing.(*viz.Panels)
 			return is

@@ -261,10 +261,10 @@ func (a *atlas) methods() *supplement.Section {
 		s.Title = "Methods of the atlas"
 	}
 	add(s, "The template and the momenta minimise the sum of two terms: the energy of the deformations, and the squared distance of the deformed template from the subjects in the norm of varifolds. The deformations are geodesic flows of control points. Computed by %s. Choices and repairs:", supplement.Software())
-	sources := supplement.List{"S. Durrleman et al., Morphometry of anatomical shape complexes with dense deformations and sparse parameters, NeuroImage 101, 2014",
-		"N. Charon and A. Trouvé, The varifold representation of nonoriented shapes for diffeomorphic registration, SIAM J. Imaging Sciences 6, 2013"}
+	sources := supplement.List{"S. Durrleman et al., Morphometry of anatomical shape complexes with dense deformations and sparse parameters, NeuroImage 101, 2014. https://doi.org/10.1016/j.neuroimage.2014.06.043",
+		"N. Charon and A. Trouvé, The varifold representation of nonoriented shapes for diffeomorphic registration, SIAM J. Imaging Sciences 6, 2013. https://doi.org/10.1137/130918885"}
 	if a.own.Model.Hypertemplate {
-		sources = append(sources, "J. Ma, M. I. Miller and L. Younes, A Bayesian generative model for surface template estimation, International Journal of Biomedical Imaging, 2010")
+		sources = append(sources, "J. Ma, M. I. Miller and L. Younes, A Bayesian generative model for surface template estimation, International Journal of Biomedical Imaging, 2010. https://doi.org/10.1155/2010/974957")
 	}
 	s.Parts = append(s.Parts, supplement.List(a.own.Notes), supplement.Paragraph("References:"), sources, converged("the template", a.found.Status),
 		supplement.Claim{What: "Folded edges or triangles have at most 0.1 % of the length or area of the template", Holds: a.found.FoldedShare <= foldedLimit})

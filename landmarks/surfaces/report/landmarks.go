@@ -284,7 +284,7 @@ func (r *deformed) methods(found bool) {
 		add(s, "The model of deformations is fitted to their initial velocities at the mean, in an orthonormal basis of the metric.")
 	}
 	r.document.Add("Methods", append(s.Parts, supplement.List{
-		"S. Joshi and M. Miller, Landmark matching via large deformation diffeomorphisms, IEEE Trans. Image Processing 9, 2000",
-		"X. Pennec, Intrinsic statistics on Riemannian manifolds, J. Mathematical Imaging and Vision 25, 2006",
-		"L. Kühnel and S. Sommer, Computational anatomy in Theano, 2017, arXiv:1706.07690"})...)
+		"S. Joshi and M. Miller, Landmark matching via large deformation diffeomorphisms, IEEE Trans. Image Processing 9, 2000. https://doi.org/10.1109/83.855431",
+		"X. Pennec, Intrinsic statistics on Riemannian manifolds, J. Mathematical Imaging and Vision 25, 2006. https://doi.org/10.1007/s10851-006-6228-4",
+		"L. Kühnel and S. Sommer, Computational anatomy in Theano, 2017, arXiv:1706.07690. https://doi.org/10.48550/arXiv.1706.07690"})...)
 }

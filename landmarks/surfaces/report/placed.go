@@ -105,8 +105,8 @@ func (p *placed) summary() *supplement.Section {
 
 // draw draws a subject from its sides, with its landmarks, and the ellipses of those that were placed.
 func (p *placed) draw(i int, title string) []*viz.Figure {
-	var layers []*viz.Layer
-	points := viz.Points(p.table.Specimens[i].Points)
+	at := p.table.Specimens[i].Points
+	points, layers := viz.Points(at), []*viz.Layer{viz.Names(at, lists.Make(len(at), p.label)).Color(viz.Grey)}
 	if slices.Contains(p.found.Templates, i) {
 		layers = append(layers, points.Color(viz.Black).Label("digitised"))
 	} else if p.found.Placed[i] != nil {
@@ -216,8 +216,8 @@ func (p *placed) methods() *supplement.Section {
 	add(s, "Several poses of each subject are matched roughly, and the pose with the best match is taken. Each template is then deformed to each subject by a similarity and the geodesic flow of control points. Similarity and flow minimise a weighted sum of the energy of the flow and the squared distance in the norm of varifolds; both weights are estimated from all subjects. Landmarks follow the flow and go to the nearest point of the subject. Their covariance is that of the displacements and the noise that the match takes wrongly, to first order, with a flat prior for the similarity. The width and the variance of the displacements are weighed by their likelihood after all matches. The places that several templates give are averaged with weights inverse to their variances. The covariance is calibrated by the errors of templates on each other, and is larger on subjects to which deformations are larger. A few templates determine the size of the errors only roughly, so the ellipses have quantiles of the F distribution. Computed by %s. Choices and repairs:", supplement.Software())
 	notes := supplement.List(slices.DeleteFunc(slices.Clone(p.own.Notes), func(note string) bool { return slices.Contains(p.doubts, note) }))
 	s.Parts = append(s.Parts, notes, supplement.Paragraph("References:"), supplement.List{
-		"A. Porto, S. Rolfe, A. M. Maga, ALPACA: a fast and accurate computer vision approach for automated landmarking of three-dimensional biological structures, Methods in Ecology and Evolution 12, 2021",
-		"S. Durrleman et al., Morphometry of anatomical shape complexes with dense deformations and sparse parameters, NeuroImage 101, 2014"},
+		"A. Porto, S. Rolfe, A. M. Maga, ALPACA: a fast and accurate computer vision approach for automated landmarking of three-dimensional biological structures, Methods in Ecology and Evolution 12, 2021. https://doi.org/10.1111/2041-210X.13689",
+		"S. Durrleman et al., Morphometry of anatomical shape complexes with dense deformations and sparse parameters, NeuroImage 101, 2014. https://doi.org/10.1016/j.neuroimage.2014.06.043"},
 		supplement.Claim{What: "Every mesh that could be read has its landmarks, digitised or placed", Holds: !slices.ContainsFunc(p.errors, math.IsNaN)})
 	return s
 }
