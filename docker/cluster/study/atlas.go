@@ -127,6 +127,7 @@ func atlas(c *command) func() {
 	t := report.Template{Question: supplement.Question{Seed: 1}}
 	c.StringVar(&t.Tree, "tree", "", "`file` with a phylogeny of the subjects, likewise")
 	c.StringVar(&t.Question.Model, "model", "", "what explains the shapes, such as \"size + diet*locomotion\", likewise")
+	c.StringVar(&t.Question.Covary, "covary", "", "`columns` of numbers with which shapes may covary, such as \"mass, gape\", likewise")
 	c.BoolVar(&t.Sensitivity, "sensitivity", false, "try other poses and widths, likewise")
 	return func() {
 		s := settings.study(c.data)
@@ -136,8 +137,8 @@ func atlas(c *command) func() {
 		}
 		t.Deformation, t.Detail, t.Similarity, t.Tolerance = settings.Deformation, settings.Detail, settings.Similarity, settings.Tolerance
 		if *page == "" {
-			if *table+t.Tree+t.Question.Model != "" || t.Sensitivity {
-				refuse("-covariates, -tree, -model and -sensitivity are for a report: want -report, its folder")
+			if *table+t.Tree+t.Question.Model+t.Question.Covary != "" || t.Sensitivity {
+				refuse("-covariates, -tree, -model, -covary and -sensitivity are for a report: want -report, its folder")
 			}
 			try.Do(s.Start(t.Deformation, t.Detail, t.Similarity))
 			told(s.Notes)

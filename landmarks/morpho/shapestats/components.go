@@ -49,19 +49,13 @@ func (c *Components) most(free int) int {
 // root. They are correlated, and their variances are not the Shares, which are those of the trace of R. The shapes are aligned as for Fit. It has the errors
 // of OnTree and TangentShapes.
 func PhylogeneticComponents(d *morpho.Dataset, t *tree.Tree) (*Components, error) {
-	var out *Components
-	err := onTree(d, t, func(rows [][]float64, _ linear.Data) error {
+	return onTree("phylogenetic principal components", d, t, func(rows [][]float64, _ linear.Data) (*Components, error) {
 		contrasts, root, err := t.Contrasts(rows)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		out, err = components(contrasts, rows, root, 0)
-		return err
+		return components(contrasts, rows, root, 0)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("phylogenetic principal components of %s: %w", d.Name, err)
-	}
-	return out, nil
 }
 
 // principal are the principal components of rows.

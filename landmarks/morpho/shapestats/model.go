@@ -10,6 +10,7 @@ import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -29,12 +30,9 @@ type Model struct {
 // specimens. Specimens are treated as independent, except for terms Over others; for species use FitOnTree.
 //
 // The errors are those of morpho.Dataset.TangentShapes, linear.NewDesign and linear.Design.Fit.
-func Fit(d *morpho.Dataset, terms ...linear.Term) (*Model, error) {
-	m, err := fit(d, nil, terms)
-	if err != nil {
-		return nil, fmt.Errorf("linear model of %s: %w", d.Name, err)
-	}
-	return m, nil
+func Fit(d *morpho.Dataset, terms ...linear.Term) (_ *Model, err error) {
+	defer try.Named(&err, "linear model of %s", d.Name)
+	return fit(d, nil, terms), nil
 }
 
 // FitWithErrors is Fit for landmarks with errors: the morpho.ErrorColumn of the data says how large they are. Weights are those of linear.FitWithErrors for
@@ -55,42 +53,35 @@ func FitWithErrors(d *morpho.Dataset, terms ...linear.Term) (_ *Model, between f
 // FitOnTree is Fit for species, the leaves of a tree, by phylogenetic generalised least squares: see linear.Design.FitOnTree. Values of
 // terms of their own are in the order of the leaves. It has the errors of Fit and morpho.Dataset.OnTree, and is one if two leaves are at
 // distance 0.
-func FitOnTree(d *morpho.Dataset, t *tree.Tree, terms ...linear.Term) (*Model, error) {
+func FitOnTree(d *morpho.Dataset, t *tree.Tree, terms ...linear.Term) (_ *Model, err error) {
 	ordered, err := d.OnTree(t)
 	if err != nil {
 		return nil, err
 	}
-	m, err := fit(ordered, t, terms)
-	if err != nil {
-		return nil, fmt.Errorf("linear model of %s on a tree: %w", d.Name, err)
-	}
-	return m, nil
+	defer try.Named(&err, "linear model of %s on a tree", d.Name)
+	return fit(ordered, t, terms), nil
 }
 
-func fit(d *morpho.Dataset, t *tree.Tree, terms []linear.Term) (_ *Model, err error) {
-	defer try.Catch(&err)
+func fit(d *morpho.Dataset, t *tree.Tree, terms []linear.Term) *Model {
 	rows, mean := try.Get2(d.TangentShapes())
 	design := try.Get(linear.NewDesign(len(rows), columns{d}, nil, terms...))
 	m := &Model{Data: d, Mean: mean, tree: t}
 	if t != nil {
-		m.Model, err = design.FitOnTree(rows, t)
+		m.Model = try.Get(design.FitOnTree(rows, t))
 	} else {
-		m.Model, err = design.Fit(rows)
+		m.Model = try.Get(design.Fit(rows))
 	}
-	return m, err
+	return m
 }
 
 // FitRows explains rows of numbers, [N][p], one for each specimen of a data set, by terms, which may name its columns as those of Fit do: other
 // coordinates of the shapes, such as the scores of deformations (stats.TangentPCA). It has the errors of linear.NewDesign and linear.Design.Fit.
-func FitRows(d *morpho.Dataset, rows [][]float64, terms ...linear.Term) (*linear.Model, error) {
+func FitRows(d *morpho.Dataset, rows [][]float64, terms ...linear.Term) (_ *linear.Model, err error) {
+	defer try.Named(&err, "linear model of rows about %s", d.Name)
 	if len(rows) != len(d.Specimens) {
-		return nil, fmt.Errorf("linear model of rows about %s: %d rows for %d specimens", d.Name, len(rows), len(d.Specimens))
+		return nil, fmt.Errorf("%d rows for %d specimens", len(rows), len(d.Specimens))
 	}
-	design, err := linear.NewDesign(len(rows), columns{d}, nil, terms...)
-	if err != nil {
-		return nil, fmt.Errorf("linear model of rows about %s: %w", d.Name, err)
-	}
-	return design.Fit(rows)
+	return try.Get(linear.NewDesign(len(rows), columns{d}, nil, terms...)).Fit(rows)
 }
 
 // Shape returns a row of the model as a shape, [n][d]; they share their numbers.
@@ -148,60 +139,35 @@ func Numbers(d *morpho.Dataset, name string) ([]float64, error) {
 // estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014; see tree.Tree.Signal).
 // The shapes are aligned as for Fit, that is, as geomorph does. It has the errors of OnTree and TangentShapes.
 func PhylogeneticSignal(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (*tree.Signal, error) {
-	var signal *tree.Signal
-	err := onTree(d, t, func(rows [][]float64, _ linear.Data) (err error) {
-		signal, err = t.Signal(rows, p)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("phylogenetic signal of %s: %w", d.Name, err)
-	}
-	return signal, nil
+	return onTree("phylogenetic signal", d, t, func(rows [][]float64, _ linear.Data) (*tree.Signal, error) { return t.Signal(rows, p) })
 }
 
 // PhylogeneticLambda returns the signal λ of shapes on a tree whose leaves are the specimens, by the likelihood of those principal components that
 // have 95 % of the variance, at most a third of the specimens less one: see tree.Tree.Lambda. The shapes are aligned as for Fit. It has the errors of
 // OnTree, TangentShapes and tree.Tree.Lambda.
 func PhylogeneticLambda(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (*tree.Lambda, error) {
-	var signal *tree.Lambda
-	err := onTree(d, t, func(rows [][]float64, _ linear.Data) error {
+	return onTree("phylogenetic signal", d, t, func(rows [][]float64, _ linear.Data) (*tree.Lambda, error) {
 		c, err := principal(rows)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		scores := make([][]float64, len(rows))
-		for _, s := range c.Scores[:c.most(len(rows)-1)] {
-			for i := range scores {
-				scores[i] = append(scores[i], s[i])
-			}
-		}
-		signal, err = t.Lambda(scores, p)
-		return err
+		scores := lists.Make(len(rows), func(i int) []float64 {
+			return lists.Each(c.Scores[:c.most(len(rows)-1)], func(component []float64) float64 { return component[i] })
+		})
+		return t.Lambda(scores, p)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("phylogenetic signal of %s: %w", d.Name, err)
-	}
-	return signal, nil
 }
 
 // EvolutionaryRates compares how fast the shapes of groups of species evolve along a tree whose leaves are the specimens, in the unit of
 // Procrustes distances squared divided by that of lengths: see tree.Tree.Rates. The shapes are aligned as for Fit. It has the errors of
 // OnTree, TangentShapes and Rates.
 func EvolutionaryRates(d *morpho.Dataset, t *tree.Tree, groups linear.Term, p linear.Permutations) (*tree.Rates, error) {
-	var rates *tree.Rates
-	err := onTree(d, t, func(rows [][]float64, data linear.Data) (err error) {
-		rates, err = t.Rates(rows, data, groups, p)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("evolutionary rates of %s: %w", d.Name, err)
-	}
-	return rates, nil
+	return onTree("evolutionary rates", d, t, func(rows [][]float64, data linear.Data) (*tree.Rates, error) { return t.Rates(rows, data, groups, p) })
 }
 
-// onTree calls f with the shapes and the data of the leaves.
-func onTree(d *morpho.Dataset, t *tree.Tree, f func(rows [][]float64, data linear.Data) error) (err error) {
-	defer try.Catch(&err)
+// onTree returns what f says of the shapes and the data of the leaves.
+func onTree[T any](what string, d *morpho.Dataset, t *tree.Tree, f func(rows [][]float64, data linear.Data) (T, error)) (_ T, err error) {
+	defer try.Named(&err, "%s of %s", what, d.Name)
 	ordered := try.Get(d.OnTree(t))
 	rows, _ := try.Get2(ordered.TangentShapes())
 	return f(rows, columns{ordered})

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
@@ -44,7 +43,7 @@ func (a *analysis) ancestors() *Section {
 		if len(clade) < 2 {
 			continue
 		}
-		row := []any{names[i], len(clade), height[i], floats.Norm(errs[i], 2) / math.Sqrt(float64(len(errs[i]))), stat.Quantile(0.95, stat.Empirical, errs[i], nil)}
+		row := []any{names[i], len(clade), height[i], errs.StandardError(i), errs.Radius(i, 0.95)}
 		if others != nil {
 			share, spread := others(clade)
 			row = append(row, Percent(share), Number(spread, "%.3g"))

@@ -2,57 +2,94 @@ package supplement
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
+	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/viz"
 )
 
-// covary asks how shapes covary with columns of numbers.
+// covary asks how shapes covary with columns of numbers, or with landmarks of the same specimens.
 func (a *analysis) covary() *Section {
 	if a.Covary == "" {
 		return nil
 	}
-	shapes, numbers := make([][]float64, len(a.data.Specimens)), make([][]float64, len(a.data.Specimens))
-	for i := range shapes {
-		shapes[i] = floats.AddTo(make([]float64, len(a.mean.Fitted[i])), a.mean.Fitted[i], a.mean.Residuals[i])
+	var shapes [][]float64
+	for i, row := range a.mean.Fitted {
+		shapes = append(shapes, floats.AddTo(make([]float64, len(row)), row, a.mean.Residuals[i]))
 	}
-	var names []string
-	for _, name := range strings.Split(a.Covary, ",") {
-		name = strings.TrimSpace(name)
-		column := try.Get(a.data.Numbers(name))
-		if floats.HasNaN(column) {
-			try.Do(fmt.Errorf("%s is not known of all specimens: leave those without it out", name))
-		}
-		mean, deviation := stat.MeanStdDev(column, nil)
-		for i, v := range column {
-			numbers[i] = append(numbers[i], (v-mean)/deviation)
-		}
-		names = append(names, name)
+	var numbers [][]float64
+	var names, header []string
+	caption := "aligned landmarks: the share of the squared covariance of each pair of axes."
+	if _, err := os.Stat(a.Covary); err == nil && a.data.Flat {
+		numbers, names = a.landmarks(), []string{"landmarks"}
+	} else {
+		numbers, names = a.columns()
+		caption, header = "standardised columns: the share of the squared covariance of each pair of axes, and the weights of the columns.", names
 	}
-	found := try.Get(shapestats.TwoBlockPLS(shapes, numbers, a.draws()))
+	pls, by := shapestats.TwoBlockPLS, "by permuting specimens"
+	if a.tree != nil {
+		pls = func(x, y [][]float64, p linear.Permutations) (*shapestats.PLS, error) {
+			return shapestats.TwoBlockPLSOnTree(a.tree, x, y, p)
+		}
+		by = "by permuting phylogenetically independent contrasts and their signs"
+	}
+	found := try.Get(pls(shapes, numbers, a.draws()))
 	s := &Section{Title: "How shapes covary with measurements"}
 	verdict := "do not covary significantly"
 	if found.P <= Significant {
 		verdict = "covary"
 	}
 	s.add(Paragraph(fmt.Sprintf("Shapes and %s %s (r = %.3g, p = %s).", and(names), verdict, found.R, pValue(found.P))))
-	t := &Table{Name: "covariation", Caption: "Two-block partial least squares of shapes and standardised columns: the share of the squared covariance of each pair of axes, and the weights of the columns.", Header: append([]string{"pair", "share"}, names...)}
+	t := &Table{Name: "covariation", Caption: "Two-block partial least squares of shapes and " + caption, Header: append([]string{"pair", "share"}, header...)}
 	for k, share := range found.Shares {
 		row := []any{k + 1, share}
-		for _, w := range found.Axes[1][k] {
-			row = append(row, w)
+		for j := range header {
+			row = append(row, found.Axes[1][k][j])
 		}
 		t.Add(row...)
 	}
 	_, _, values := a.main()
 	s.add(t, &Figure{Name: "covariation", Caption: "Scores of the specimens on the first pair of axes.", Drawing: viz.Fig(a.byGroup(values, found.Scores[1][0], found.Scores[0][0])...).XLabel("score of " + and(names)).YLabel("score of shape")})
-	a.method("The covariation of shapes and measurements was found by two-block partial least squares, and tested by permuting specimens.", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
+	a.method("The covariation of shapes and measurements was found by two-block partial least squares, and tested "+by+".", "F. J. Rohlf and M. Corti, Use of two-block partial least-squares to study covariation in shape, Syst. Biol. 49, 2000")
 	return s
+}
+
+// columns are those of the question, standardised, and their names.
+func (a *analysis) columns() (numbers [][]float64, names []string) {
+	numbers = make([][]float64, len(a.data.Specimens))
+	for name := range strings.SplitSeq(a.Covary, ",") {
+		name = strings.TrimSpace(name)
+		column := try.Get(a.data.Numbers(name))
+		try.FailIf(floats.HasNaN(column), "%s is not known of all specimens: leave those without it out", name)
+		mean, deviation := stat.MeanStdDev(column, nil)
+		for i, v := range column {
+			numbers[i] = append(numbers[i], (v-mean)/deviation)
+		}
+		names = append(names, name)
+	}
+	return numbers, names
+}
+
+// landmarks are the shapes of landmarks of the specimens, by their names, in the file of the question.
+func (a *analysis) landmarks() [][]float64 {
+	d := try.Get(morpho.Read(a.Covary))
+	some, names := *d, d.Names()
+	some.Specimens = lists.Each(a.data.Specimens, func(s morpho.Specimen) morpho.Specimen {
+		i := slices.Index(names, s.Name)
+		try.FailIf(i < 0, "%s has no landmarks of %s: shapes covary with landmarks of all specimens, by their names", a.Covary, clip(s.Name))
+		return d.Specimens[i]
+	})
+	rows, _ := try.Get2(some.TangentShapes())
+	return rows
 }
 
 // symmetry asks how the sides of symmetric shapes differ.

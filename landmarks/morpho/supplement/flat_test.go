@@ -110,6 +110,37 @@ func TestFlat(t *testing.T) {
 	}
 }
 
+// Scores covary with landmarks of the same specimens, which are found by their names in a file, in any pose and size.
+func TestFlatWithLandmarks(t *testing.T) {
+	d, newick, body := scores()
+	marks, random := &morpho.Dataset{Name: "marks"}, rand.New(rand.NewPCG(4, 1))
+	for i := range d.Specimens {
+		s := d.Specimens[(i+5)%24]
+		turn, x := complex(3*random.Float64(), 3*random.Float64()), s.Points[0]
+		one := morpho.Specimen{Name: s.Name}
+		for _, z := range []complex128{0, 1, complex(1, 1+0.1*x[0]), complex(0.01*random.NormFloat64(), 1)} {
+			one.Points = append(one.Points, []float64{real(z * turn), imag(z * turn)})
+		}
+		marks.Specimens = append(marks.Specimens, one)
+	}
+	path := filepath.Join(t.TempDir(), "marks.csv")
+	if err := morpho.Write(path, marks); err != nil {
+		t.Fatal(err)
+	}
+	q := Question{Covary: path, Permutations: 99, Seed: 1, Body: body}
+	for _, q.Tree = range []string{"", newick} {
+		document := expect.Must(New(d, q))
+		if w := words(document); !strings.Contains(w, "Shapes and landmarks covary (r = ") || len(expect.Must(document.Table("covariation")).Header) != 2 {
+			t.Error(w)
+		}
+	}
+	marks.Specimens = marks.Specimens[1:]
+	if err := morpho.Write(path, marks); err != nil {
+		t.Fatal(err)
+	}
+	expect.Refused(t, expect.Error(New(d, q)), "has no landmarks of", "s05")
+}
+
 // Species that are several specimens have the mean of their coordinates and sizes.
 func TestFlatSpecies(t *testing.T) {
 	d, _, body := scores()

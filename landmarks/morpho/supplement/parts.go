@@ -52,8 +52,11 @@ func (a *analysis) integrate() *Section {
 	}
 	s := &Section{Title: "How parts vary together"}
 	base := a.mean
-	if a.model != nil && !a.over() {
+	switch {
+	case a.model != nil && !a.over():
 		base = a.unweighted()
+	case a.tree != nil:
+		base = a.fit(a.data) // of contrasts
 	}
 	modular := try.Get(base.Modularity(modules, a.draws()))
 	verdict := "The parts are not significant modules"

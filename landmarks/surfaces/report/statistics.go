@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/landmarks/morpho/supplement"
@@ -72,13 +73,13 @@ func (a *atlas) statistics() *supplement.Document {
 	}
 	document.Add("Scores and distances", t)
 	if a.Folder != "" {
-		a.writeBodies(d, q.Body)
+		a.writeBodies(d, q.Body, document)
 	}
 	return document
 }
 
-// writeBodies writes the means of groups and the ends of components for ParaView, with the displacement of each vertex from the mean of all.
-func (a *atlas) writeBodies(d *morpho.Dataset, body supplement.Body) {
+// writeBodies writes the means of groups, the ends of components and the ancestors for ParaView, with the displacement of each vertex from the mean of all.
+func (a *atlas) writeBodies(d *morpho.Dataset, body supplement.Body, document *supplement.Document) {
 	write := func(name string, rows ...[]float64) {
 		mean := make([]float64, len(rows[0]))
 		for _, row := range rows {
@@ -113,6 +114,11 @@ func (a *atlas) writeBodies(d *morpho.Dataset, body supplement.Body) {
 			row := make([]float64, len(x))
 			row[k] = x[k]
 			write(fmt.Sprintf("component_%d_%s", k+1, end), row)
+		}
+	}
+	if ancestors, err := document.Table("ancestor-coordinates"); err == nil { // there is a tree
+		for _, row := range ancestors.Rows {
+			write("ancestor_"+strings.ReplaceAll(row[0].String(), " … ", "_to_"), lists.Each(row[1:], supplement.Cell.Value))
 		}
 	}
 }
