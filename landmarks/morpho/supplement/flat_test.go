@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/tree"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -85,6 +86,23 @@ func TestFlat(t *testing.T) {
 	ancestors := expect.Must(onTree.Table("ancestors"))
 	if row := ancestors.Rows[0]; len(ancestors.Rows) != 23 || row[5].Value() != 1 || !(row[6].Value() > 0) || !(row[4].Value() > row[3].Value()) {
 		t.Errorf("%d ancestors, the first %v", len(ancestors.Rows), row)
+	}
+	// The coordinates of ancestors are means over the trees.
+	for j := range 4 {
+		mean := 0.0
+		for _, text := range q.Trees {
+			phylogeny := expect.Must(tree.Parse(text))
+			values := map[string][]float64{}
+			for _, s := range d.Specimens {
+				values[s.Name] = s.Points[0]
+			}
+			var rows [][]float64
+			for _, i := range phylogeny.Leaves() {
+				rows = append(rows, values[phylogeny.Name[i]])
+			}
+			mean += expect.Must(phylogeny.Prune(rows)).Mean[0][j] / 2
+		}
+		expect.Abs(t, "root", expect.Must(onTree.Table("ancestor-coordinates")).Rows[0][j+1].Value(), mean, 1e-12)
 	}
 	// What deforms a third coordinate is the same after the coordinates are turned.
 	turned := *d

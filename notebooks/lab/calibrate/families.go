@@ -36,15 +36,16 @@ type kin struct {
 	tips        []geom.Shape // momenta of the leaves
 }
 
-// plot is how families are drawn: on a lattice of control points about an ellipsoid of the half axes 1.3, 1 and 0.8.
+// plot is how families are drawn: on a lattice of control points about a bent ellipsoid of the half axes 1.3, 1 and 0.8.
 var plot = struct {
 	width     float64 // of the Gaussian of the deformations, and the distance of control points
+	shortest  float64 // of the lengths of edges, of which the rest is exponential with the mean 1
 	rate      float64 // variance of each number of a momentum by a unit of the tree's height
 	effect    float64 // standard deviation of each number of the momentum of a unit of size, and of the diet
 	noise     float64 // of each coordinate of a vertex
 	species   int
 	latitudes int
-}{0.9, 0.03 * 0.03, 0.02, 0.005, 12, 7}
+}{0.9, 0.5, 0.03 * 0.03, 0.02, 0.005, 12, 7}
 
 // lattice are the control points.
 func lattice() (c geom.Shape) {
@@ -56,8 +57,8 @@ func lattice() (c geom.Shape) {
 
 func newKin(random *rand.Rand) *kin {
 	k := &kin{Tree: grown(random, plot.species)}
-	highest := floats.Max(k.Height())
-	floats.Scale(1/highest, k.Length)
+	floats.AddConst(plot.shortest, k.Length[1:])
+	floats.Scale(1/floats.Max(k.Height()), k.Length)
 	momentum := func(by float64) geom.Shape {
 		return lists.Make(len(lattice()), func(int) []float64 {
 			return []float64{by * random.NormFloat64(), by * random.NormFloat64(), by * random.NormFloat64()}
@@ -117,7 +118,7 @@ func (k *kin) surfaces(random *rand.Rand, turned bool) (out []*mesh.Mesh) {
 		around, pose := orthogonal(random), orthogonal(random)
 		body := mesh.Ellipsoid(1, 1, 1, plot.latitudes, 10).Map(func(x []float64) []float64 {
 			y := times(around, x)
-			return []float64{1.3 * y[0], y[1], 0.8 * y[2]}
+			return []float64{1.3 * y[0], y[1] * (1 + 0.25*y[0]), 0.8*y[2] + 0.2*y[0]*y[0] + 0.1*y[1]*y[1]*y[1]} // without symmetries
 		})
 		path := try.Get(space.Transform(try.Get(space.Shoot(lattice(), p)), body.Vertices))
 		out = append(out, body.With(path[len(path)-1]).Map(func(x []float64) []float64 {
@@ -200,7 +201,7 @@ func (k *kin) atlas(bodies []*mesh.Mesh, turned bool) (found, truth *seen, statu
 
 // families simulates families and counts how often the truth is where statistics say.
 func families(b *bench) {
-	b.text("Each line has %d simulated families of %d species on random trees of height 1, half of them with each of two diets. Momenta at %d control points evolve by Brownian motion, and change with a size, which evolves, too, and with the diet, which is drawn at random. *Surfaces* are ellipsoids of 140 triangles that these momenta deform; their vertices do not correspond and have noise, and an atlas is estimated of each family as `make report` does it. Where *poses are searched*, species are turned at random. Of surfaces only velocities along their normals are known: these are compared with those of the true momenta, at the vertices of the template. *ancestors* are the shares of inner nodes within their radius of 50 and 95 %%, predicted from the species less the effect of the diet; *species left out* are the shares of those within their radius of 95 %%. *size* and *diet* are the shares of families in which the test does not reject the true effect at 5 %%. The rest are means over families, with standard errors: the estimated effect of size along the true one, in units of it, and K and the rate divided by those of the true momenta.", b.families, plot.species, len(lattice()))
+	b.text("Each line has %d simulated families of %d species on random trees of height 1, whose edges are at least a third of the mean edge long, half of them with each of two diets. Momenta at %d control points evolve by Brownian motion, and change with a size, which evolves, too, and with the diet, which is drawn at random. *Surfaces* are bent ellipsoids of 140 triangles that these momenta deform; their vertices do not correspond and have noise, and an atlas is estimated of each family as `make report` does it. Where *poses are searched*, species are turned at random. Of surfaces only velocities along their normals are known: these are compared with those of the true momenta, at the vertices of the template. *ancestors* are the shares of inner nodes within their radius of 50 and 95 %%, predicted from the species less the effect of the diet; *species left out* are the shares of those within their radius of 95 %%. *size* and *diet* are the shares of families in which the test does not reject the true effect at 5 %%. The rest are means over families, with standard errors: the estimated effect of size along the true one, in units of it, and K and the rate divided by those of the true momenta.", b.families, plot.species, len(lattice()))
 	b.header("family", "converged", "ancestors, 50 %", "ancestors, 95 %", "species left out, 95 %", "size", "diet", "effect of size", "K", "rate")
 	for _, name := range []string{"momenta", "surfaces in one pose", "surfaces, poses searched"} {
 		converged, columns := 0, make([][]float64, 8)
