@@ -30,7 +30,7 @@ gpu-compile: # compile what gpu-check computes for four NVIDIA GPUs that are not
 	$(SETUP) compiler
 	@LD_LIBRARY_PATH="$(CURDIR)/.anatomy/compiler/nvidia/cu13/lib" go run ./docker/gpucheck -compile .anatomy/compiler -landmarks 2000 $(OPTIONS)
 
-# NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them; DATA=my.csv COVARIATES=table.csv SET="width=3 from=Homo sapiens" for one's own
+# NOTEBOOKS="notebooks/1-1_x.ipynb ..." for some of them; DATA=my.csv COVARIATES=table.csv SET="width=3 from=Homo sapiens" for one's own
 # landmarks and parameters; DATA=meshes LANDMARKS=template.mrk.json for meshes and the landmarks of some of them; TITLE and
 # AUTHORS="A. Name; B. Name" stand on the reports. Neither make nor a shell looks into these values.
 override DATA := $(value DATA)
@@ -51,26 +51,26 @@ gallery: # make report, and the pictures of notebooks/gallery anew
 
 # Without the C linker a test is linked in two thirds of the time.
 LINK := $(if $(filter Linux.x86_64,$(subst $() ,.,$(shell uname -sm))),-ldflags=-linkmode=internal)
-test: # format, vet, tests, and every notebook with its report; with other data than the standard ones notebook 16, and notebook 14 in the tests of the reports
+test: # format, vet, tests, and every notebook with its report; with other data than the standard ones the template own_landmarks, and the template own_population in the tests of the reports
 	$(SETUP) run
 	@unformatted=$$(find . -path ./.anatomy -prune -o -name '*.go' -exec gofmt -l {} +); \
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
 	@GOGC=400 go vet ./...
 	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
-	GOGC=400 go test -vet=off $(LINK) ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
+	GOGC=400 go test -vet=off -timeout 1h $(LINK) ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
 	wait $$reports && exit $$tests
 	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site' & own=$$!; \
 	$(VENV)/python notebooks/report/run.py --check; standard=$$?; wait $$own && exit $$standard
 
 override NOTEBOOK := $(value NOTEBOOK)
 export NOTEBOOK
-program: # NOTEBOOK=notebooks/02_geodesics.ipynb: a program that does the same, in .anatomy/programs; prints the command that runs it
+program: # NOTEBOOK=notebooks/1-2_geodesics.ipynb: a program that does the same, in .anatomy/programs; prints the command that runs it
 	$(SETUP) run
 	@notebook=$$(realpath -- "$$NOTEBOOK" 2>/dev/null); cd kernels/jupyter/tools && go run ./program "$(CURDIR)" "$$notebook"
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab
-	@$(VENV)/python -m jupyterlab notebooks --LabApp.default_url=/lab/tree/ten_minutes.ipynb $(OPTIONS)
+	@$(VENV)/python -m jupyterlab notebooks --LabApp.default_url=/lab/tree/0_ten_minutes.ipynb $(OPTIONS)
 
 kernel: # install the kernel "Anatomy (Go)" of this folder into your own Jupyter: for this user, or PREFIX=/path/to/environment
 	$(SETUP) lab

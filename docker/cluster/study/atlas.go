@@ -117,7 +117,7 @@ func writeAtlas(out string, names, objects []string, a *population.Atlas) {
 	fmt.Println(a)
 }
 
-// atlas estimates a template in one task, and writes the report about it, as notebook 14 does.
+// atlas estimates a template in one task, and writes the report about it, as the template own_population does.
 func atlas(c *command) func() {
 	var settings atlasSettings
 	settings.flags(c.FlagSet)
@@ -153,7 +153,7 @@ func atlas(c *command) func() {
 	}
 }
 
-// place places the landmarks of some meshes on the others, as notebook 23 does.
+// place places the landmarks of some meshes on the others, as the template placed_landmarks does.
 func place(c *command) func() {
 	w := widths{0.8, 0.3, true}
 	w.flags(c.FlagSet)
