@@ -11,10 +11,18 @@ SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newe
 	$(PYTHON) kernels/jupyter/setup.py
 
 HOUSES := geom viz morpho surfaces landmarks
-.PHONY: setup setup-cuda gpu-check gpu-compile report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab test-cluster cluster soak page release wheel rename bench bench-narrow calibrate strip clean
+.PHONY: setup setup-cuda gpu-check gpu-compile report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab test-cluster cluster soak page release test-release wheel rename bench bench-narrow calibrate strip clean
 
-setup: # what the other targets do first
-	$(SETUP) run
+# PLUGIN=gomlx, =xla-cpu-pjrt or =/path/to/plug-in takes XLA's machine code from there from then on, #sha256=HEX behind it only if it has this
+# checksum; PLUGIN=wheel takes the wheel's again. A variable PLUGIN of the environment is somebody else's.
+CHOICE := run
+ifneq ($(filter command,$(origin PLUGIN)),)
+override PLUGIN := $(value PLUGIN)
+export PLUGIN
+CHOICE := plugin
+endif
+setup: # what the other targets do first; PLUGIN=gomlx or PLUGIN=/path/to/plug-in chooses XLA's machine code
+	$(SETUP) $(CHOICE)
 	@echo 'set up: `make lab` opens the notebooks, `make report` executes them and writes their reports'
 
 setup-cuda: # computations run on an NVIDIA GPU from then on; ANATOMY_DEVICE=cpu in the environment: not this time
@@ -129,6 +137,10 @@ page: # .anatomy/page/anatomy.html: the program anatomy in one page for a browse
 
 release: page # .anatomy/release, a folder for upload: programs and Python wheels for Linux, macOS and Windows, the page, sources, the reports that `make report` has written, the draft of a paper, checksums; equal sources give equal bytes, but for the reports
 	@$(PYTHON) landmarks/morpho/anatomy/python/release.py
+
+test-release: # as root: what `make release` has written, installed and tried on Debian without Go, compiler, clone or network, also for ARM64 and in Wine
+	$(SETUP) test
+	@$(VENV)/python landmarks/morpho/anatomy/python/test_clean.py
 
 wheel: # .anatomy/wheel: the program and its Python module for this system alone
 	@$(PYTHON) landmarks/morpho/anatomy/python/release.py wheel

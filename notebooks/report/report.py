@@ -222,10 +222,9 @@ def prepare(notebook, target, meta):
 
 
 def convert(notebook, target, name, about, *args):
-    """about: date, provenance as (name, value) pairs, authors (a list), data (a name, or None for the standard ones), template (whether its
-    code folds away), in their
-    order the reports of the book that this one belongs to, as (name, title) pairs, pages (names of those of write_page beside it), and
-    names (see linked)."""
+    """about: date, provenance as (name, value) pairs, authors (a list), data (a name, or None for the standard ones), template (whether code
+    folds away), in their order the reports of the book that this one belongs to, as (name, title) pairs, pages (names of those of write_page
+    beside it), and names (see linked)."""
     names = [n for n, _ in about["book"]]
     at = names.index(name) if name in names else None
     book = [{"name": n, "title": title} for n, title in about["book"]]
@@ -684,15 +683,14 @@ PARTS = ["First steps", "The paper", "Other geometries", "Statistics in practice
 
 
 def part(name):
-    """The index in PARTS of a notebook: the number that its name begins with; without one that of the templates."""
-    number = re.match(r"(\d)[-_]", name)
-    return int(number[1]) if number else len(PARTS) - 1
+    """The index in PARTS of a notebook: the number that its name begins with; that of the last, templates and notebooks of one's own, without."""
+    return next((n for n in range(len(PARTS)) if re.match(f"{n}[-_]", name)), len(PARTS) - 1)
 
 
 def parts(entries):
     """The entries by their parts, as (title, entries) pairs, in the order of their names."""
-    groups = [(title, sorted((e for e in entries if part(e[0]) == n), key=lambda e: e[0])) for n, title in enumerate(PARTS)]
-    return [group for group in groups if group[1]]
+    ordered = sorted(entries, key=lambda e: e[0])
+    return [(title, group) for n, title in enumerate(PARTS) if (group := [e for e in ordered if part(e[0]) == n])]
 
 
 def write_index(entries, about, path):

@@ -21,7 +21,6 @@ import fcntl
 import functools
 import glob
 import hashlib
-import importlib.metadata
 import json
 import os
 import pathlib
@@ -451,29 +450,14 @@ def machine():
     backend = ask("backend")
     if not backend["device"]:
         return about + [("device", f"{processor()}, {os.cpu_count()} cores")]
-    about.append(("back end", "XLA, " + plugged(backend["plugin"]) + (f", PJRT {backend['pjrt']}" if backend["pjrt"] else "")))
+    about.append(("back end", "XLA, " + re.sub(r"\b([0-9a-f]{16})[0-9a-f]{48}\b", r"\1…", backend["plugin"]) + (f", PJRT {backend['pjrt']}" if backend["pjrt"] else "")))
     device = backend["device"]
-    return about + [("device", f"{device} on {processor()}, {os.cpu_count()} cores" if device.startswith("cpu") else device)]
+    return about + [("device", f"{device} on {processor()}, {os.cpu_count()} cores" if "cpu" in device.lower() else device)]
 
 
 def notebooks():
     """The paths of the notebooks of the project, in the order of the index: lessons by their names, then templates."""
     return sorted(NOTEBOOKS.glob("*.ipynb")) + sorted(TEMPLATES.glob("*.ipynb"))
-
-
-def book():
-    """The reports of all notebooks, in the order of the index: (name, title) pairs."""
-    return [(p.stem, report.plain(report.title(nbformat.read(p, as_version=4), p.stem))) for p in notebooks()]
-
-
-def plugged(plugin):
-    """The Python package that a plug-in comes from, or its file name, and its checksum: it is the machine code that computes."""
-    path = pathlib.Path(plugin)
-    checksum = f", SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}…" if path.is_file() else ""
-    for package in importlib.metadata.distributions():
-        if any(f.suffix == ".so" and plugin == str(f.locate()) for f in package.files or []):
-            return f"{package.name} {package.version}{checksum}"
-    return path.name + checksum
 
 
 def provenance(fact, study, seconds, machine):
@@ -491,9 +475,8 @@ def provenance(fact, study, seconds, machine):
 
 def project_authors(paths):
     """The authors of the project's notebooks, which are templates or have a number; of one's own notebook no author is known."""
-    if not all(p.parent == TEMPLATES or report.part(p.stem) < len(report.PARTS) - 1 for p in paths):
-        return []
-    return re.findall(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(), flags=re.M)
+    ours = all(p.parent == TEMPLATES or report.part(p.stem) < len(report.PARTS) - 1 for p in paths)
+    return re.findall(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(), flags=re.M) if ours else []
 
 
 def report_name(path, study):
@@ -764,7 +747,8 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
 
         def common():
             documentation = ask("reference")
-            said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "pages": linked, "names": documentation["names"]}
+            book = [(p.stem, report.plain(report.title(nbformat.read(p, as_version=4), p.stem))) for p in notebooks()]
+            said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book, "pages": linked, "names": documentation["names"]}
             for page in linked:
                 report.write_page(NOTEBOOKS / f"{page}.md", said, folder)
             report.write_packages(documentation["page"], documentation["names"], folder / "packages.html")

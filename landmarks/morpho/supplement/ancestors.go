@@ -19,10 +19,7 @@ func (a *analysis) ancestors() *Section {
 	if a.tree == nil {
 		return nil
 	}
-	rows := make([][]float64, len(a.data.Specimens))
-	for i := range rows {
-		rows[i] = floats.AddTo(make([]float64, len(a.mean.Fitted[i])), a.mean.Fitted[i], a.mean.Residuals[i])
-	}
+	rows := a.rows()
 	draws := a.draws()
 	draws.N = min(draws.N, customary) // a quantile of 95 % needs no more
 	nodes, errs, height := try.Get(a.tree.Prune(rows)), try.Get(a.tree.Errors(rows, draws)), a.tree.Height()
@@ -60,15 +57,15 @@ func (a *analysis) ancestors() *Section {
 		coordinates.Add(cells...)
 	}
 	s.add(t, coordinates, &Figure{Name: "ancestor", Caption: "The mean of the specimens and the predicted shape at the root.",
-		Drawing: a.between(a.mean.Shape(a.mean.Fitted[0]), a.mean.Shape(root), "mean", "root")})
+		Drawing: arranged(a.views, a.between("", a.mean.Shape(a.mean.Fitted[0]), a.mean.Shape(root), "mean", "root"))})
 	a.method("Ancestors are the best linear unbiased predictions under Brownian motion. Their errors were simulated along the tree with independent contrasts, drawn with replacement and with random signs, as steps.",
 		"J. Felsenstein, Phylogenies and the comparative method, Am. Nat. 125, 1985")
 	a.rates(s)
 	return s
 }
 
-// overTrees returns the mean of the ancestors of a clade by the trees that have it, the share of these, and how far the ancestors are from the mean; nil of
-// one tree.
+// overTrees returns the mean of the ancestors of a clade by the trees that have it, the share of these, and how far the ancestors are from the mean;
+// nil of one tree.
 func (a *analysis) overTrees(rows [][]float64) func(clade []string) (mean []float64, share, spread float64) {
 	if len(a.trees) < 2 {
 		return nil

@@ -17,14 +17,18 @@ import (
 	"anatomy/viz"
 )
 
+// rows are the aligned shapes.
+func (a *analysis) rows() [][]float64 {
+	m := a.mean
+	return lists.Make(len(m.Fitted), func(i int) []float64 {
+		return floats.AddTo(make([]float64, len(m.Fitted[i])), m.Fitted[i], m.Residuals[i])
+	})
+}
+
 // covary asks how shapes covary with columns of numbers, or with landmarks of the same specimens.
 func (a *analysis) covary() *Section {
 	if a.Covary == "" {
 		return nil
-	}
-	var shapes [][]float64
-	for i, row := range a.mean.Fitted {
-		shapes = append(shapes, floats.AddTo(make([]float64, len(row)), row, a.mean.Residuals[i]))
 	}
 	var numbers [][]float64
 	var names, header []string
@@ -42,7 +46,7 @@ func (a *analysis) covary() *Section {
 		}
 		by = "by permuting phylogenetically independent contrasts and their signs"
 	}
-	found := try.Get(pls(shapes, numbers, a.draws()))
+	found := try.Get(pls(a.rows(), numbers, a.draws()))
 	s := &Section{Title: "How shapes covary with measurements"}
 	verdict := "do not covary significantly"
 	if found.P <= Significant {
@@ -113,7 +117,7 @@ func (a *analysis) symmetry() *Section {
 	for l, p := range found.Mean {
 		asymmetric[l] = floats.AddScaledTo(make([]float64, len(p)), p, 10, found.Directional[l])
 	}
-	s.add(t, &Figure{Name: "symmetry", Caption: "The symmetric mean, and ten times the asymmetry that all specimens share.", Drawing: a.between(found.Mean, asymmetric, "symmetric mean", "with 10 × asymmetry")})
+	s.add(t, &Figure{Name: "symmetry", Caption: "The symmetric mean, and ten times the asymmetry that all specimens share.", Drawing: arranged(a.views, a.between("", found.Mean, asymmetric, "symmetric mean", "with 10 × asymmetry"))})
 	a.method("Symmetric and asymmetric parts are those of the shapes and their relabelled mirror images. Directional asymmetry was tested by drawing the signs of individual asymmetries at random.", "C. Klingenberg, M. Barluenga and A. Meyer, Shape analysis of symmetric structures, Evolution 56, 2002")
 	return s
 }

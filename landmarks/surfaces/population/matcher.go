@@ -113,7 +113,8 @@ func (c *matcher) match(k int, name string, opts []solve.Option) {
 	if first := c.evaluate(k, c.x[k]); math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		return
 	}
-	end := c.run(name, c.chunks[k:k+1], solve.Objective{
+	own := *c.fit // which counts for itself, as subjects are matched at one time
+	end := own.run(name, c.chunks[k:k+1], solve.Objective{
 		Value: func(x []float64) (float64, []float64, error) {
 			e := c.evaluate(k, x)
 			return bounded(e.value, e.gradient)

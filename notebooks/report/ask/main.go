@@ -15,6 +15,8 @@ import (
 	"os"
 	"regexp"
 
+	_ "github.com/gomlx/go-xla/compute/xla/autoinstall" // GOMLX_BACKEND=xla:cpu fetches GoMLX's own plug-in
+
 	"anatomy/geom/engine"
 )
 
@@ -63,9 +65,7 @@ func backend() (a opened) {
 	if err == nil {
 		a.PJRT = version.FindString(b.Description())
 		a.Device = process.ReplaceAllString(fmt.Sprint(b.DeviceDescription(0)), "")
-		if a.Plugin = os.Getenv("GOMLX_BACKEND"); a.Plugin == "" {
-			a.Plugin, err = engine.FindPlugin()
-		}
+		a.Plugin, err = engine.MachineCode()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
