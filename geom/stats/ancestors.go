@@ -2,42 +2,55 @@ package stats
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"anatomy/geom"
 	"anatomy/geom/shape"
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
+
+// Ancestry is what samples at the leaves of a tree say of all its nodes.
+type Ancestry[P geom.Point] struct {
+	Nodes  []*Mean[P] // the prediction of every node; nil where it is a leaf that is known
+	Errors tree.Errors
+}
 
 // Ancestors predicts points at all nodes of a tree from samples at its leaves, in the order of Leaves: the Fréchet means with the weights of
 // tree.Tree.NodeWeights, which in flat space are the predictions of tree.Tree.Prune under Brownian motion. A sample without numbers, such as nil, is
-// not known and is predicted, too. The mean of a node is nil where it is a leaf that is known. The options are those of FrechetMean but Weights. It has the
-// errors of NodeWeights and FrechetMean.
-func Ancestors[P geom.Point](on geom.Of[P], t *tree.Tree, samples []P, opts ...MeanOption) (_ []*Mean[P], err error) {
+// not known and is predicted, too. The errors are those of tree.Tree.Errors for p, from the logarithms of the samples at the root in the metric there. The
+// options are those of FrechetMean but Weights. It has the errors of NodeWeights, FrechetMean and tree.Tree.Errors.
+func Ancestors[P geom.Point](on geom.Of[P], t *tree.Tree, samples []P, p linear.Permutations, opts ...MeanOption) (_ *Ancestry[P], err error) {
 	defer try.Named(&err, "ancestors")
-	known, given := make([]bool, len(samples)), []P(nil)
+	known, given := make([]bool, len(samples)), []int(nil)
 	for a, x := range samples {
 		if known[a] = len(shape.Flat(x)) > 0; known[a] {
-			given = append(given, x)
+			given = append(given, a)
 		}
 	}
 	weights, leaves := try.Get(t.NodeWeights(known)), t.Leaves()
-	out := make([]*Mean[P], len(weights))
+	try.FailIf(len(leaves) == 1, "the tree has one leaf, and so no ancestors: give at least two")
+	out := &Ancestry[P]{Nodes: make([]*Mean[P], len(weights))}
 	for i, w := range weights {
-		if a := slices.Index(leaves, i); a >= 0 && known[a] {
-			continue
+		if a := slices.Index(leaves, i); a < 0 || !known[a] {
+			out.Nodes[i], err = FrechetMean(on, lists.Pick(samples, given), append(slices.Clone(opts), Weights(lists.Pick(w, given)))...)
+			try.Do(try.Name(err, "node %d", i))
 		}
-		var own []float64
-		for a, v := range w {
-			if known[a] {
-				own = append(own, v)
-			}
-		}
-		mean, err := FrechetMean(on, given, append(slices.Clone(opts), Weights(own))...)
-		try.Do(try.Name(err, "node %d", i))
-		out[i] = mean
 	}
+	root := *out.Nodes[0]
+	root.Weights = slices.Repeat([]float64{1 / float64(len(given))}, len(given)) // a leaf may say nothing of the root
+	scores := try.Get(TangentPCA(&root)).Scores
+	rows := make([][]float64, len(samples))
+	for a := range rows {
+		rows[a] = slices.Repeat([]float64{math.NaN()}, len(scores[0]))
+	}
+	for k, a := range given {
+		rows[a] = scores[k]
+	}
+	out.Errors = try.Get(t.Errors(rows, p))
 	return out, nil
 }
 

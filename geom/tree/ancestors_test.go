@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stats/linear"
+	"anatomy/internal/lists"
 )
 
 // grown is a tree of so many leaves whose root has two children, with lengths drawn at random.
@@ -65,7 +66,7 @@ func TestErrorsCover(t *testing.T) {
 	tree := grown(rng, 30)
 	inside, count, squares := 0.0, 0.0, 0.0
 	for trial := range 60 {
-		truth := grid(len(tree.Parent), 8)
+		truth := lists.Zeros(len(tree.Parent), 8)
 		for i := 1; i < len(truth); i++ {
 			for j := range truth[i] {
 				truth[i][j] = truth[tree.Parent[i]][j] + math.Sqrt(tree.Length[i]*float64(1+j))*rng.NormFloat64()
@@ -98,7 +99,7 @@ func TestHeldOutLeaves(t *testing.T) {
 	tree := grown(rng, 20)
 	inside, count := 0.0, 0.0
 	for trial := range 25 {
-		truth := grid(len(tree.Parent), 6)
+		truth := lists.Zeros(len(tree.Parent), 6)
 		for i := 1; i < len(truth); i++ {
 			for j := range truth[i] {
 				truth[i][j] = truth[tree.Parent[i]][j] + math.Sqrt(tree.Length[i]*float64(1+j))*rng.NormFloat64()

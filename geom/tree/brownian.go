@@ -43,7 +43,7 @@ func (t *Tree) Weights() ([]float64, error) {
 		return nil, err
 	}
 	leaves := t.Leaves()
-	up, err := t.sweepUp(grid(len(leaves), 1))
+	up, err := t.sweepUp(lists.Zeros(len(leaves), 1))
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (t *Tree) sweepUp(values [][]float64) (*Ancestors, error) {
 		return nil, fmt.Errorf("tree: values of %d leaves, but the tree has %d", len(values), len(leaves))
 	}
 	n, k := len(t.Parent), len(values[0])
-	out := &Ancestors{Mean: grid(n, k), Variance: grid(n, k), Rate: make([]float64, k),
+	out := &Ancestors{Mean: lists.Zeros(n, k), Variance: lists.Zeros(n, k), Rate: make([]float64, k),
 		squares: make([]float64, k), logDet: make([]float64, k), observed: make([][]int, k)}
 	for i := range n {
 		for j := range k {
@@ -220,7 +220,7 @@ func (a *Ancestors) StandardError(node int) []float64 {
 // leaves: it panics if not.
 func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
 	solve.NotNil(a)
-	out := grid(len(coordinates), len(coordinates))
+	out := lists.Zeros(len(coordinates), len(coordinates))
 	for r, i := range coordinates {
 		for s, j := range coordinates {
 			refuse.If(!slices.Equal(a.observed[i], a.observed[j]), "tree: the coordinates %d and %d were not observed in the same leaves", i, j)
@@ -254,9 +254,4 @@ func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
 		sum -= (float64(len(a.observed[j]))*math.Log(2*math.Pi*rate) + a.logDet[j] + squares/rate) / 2
 	}
 	return sum
-}
-
-func grid(n, k int) [][]float64 {
-	numbers := make([]float64, n*k)
-	return lists.Make(n, func(i int) []float64 { return numbers[i*k : (i+1)*k : (i+1)*k] })
 }

@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stats/linear"
+	"anatomy/internal/lists"
 )
 
 // randomTree has n nodes, polytomies and nodes of one child among them; some inner edges have length 0.
@@ -96,7 +97,7 @@ func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 		tree := randomTree(rng, 12+trial)
 		leaves := tree.Leaves()
 		const k = 3
-		values := grid(len(leaves), k)
+		values := lists.Zeros(len(leaves), k)
 		observed := make([][]int, k)
 		for a := range values {
 			for j := range values[a] {
@@ -251,7 +252,7 @@ func TestSignalOfSimulations(t *testing.T) {
 	var above, below, ps []float64
 	n := len(tree.Leaves())
 	for range 400 {
-		state := grid(len(tree.Parent), 6)
+		state := lists.Zeros(len(tree.Parent), 6)
 		for i, p := range tree.Parent[1:] {
 			for j := range state[i+1] {
 				state[i+1][j] = state[p][j] + math.Sqrt(tree.Length[i+1])*rng.NormFloat64()
@@ -269,13 +270,13 @@ func TestSignalOfSimulations(t *testing.T) {
 			}
 		}
 		above, below = append(above, sum/6), append(below, a.Rate[0])
-		white := grid(n, 1)
+		white := lists.Zeros(n, 1)
 		for i := range white {
 			white[i][0] = rng.NormFloat64()
 		}
 		ps = append(ps, expect.Must(tree.Signal(white, linear.Permutations{N: 39, Seed: rng.Uint64()})).P)
 	}
-	trace, variance := 4.0*float64(n), expect.Must(tree.Prune(grid(n, 1))).Variance[0][0]
+	trace, variance := 4.0*float64(n), expect.Must(tree.Prune(lists.Zeros(n, 1))).Variance[0][0]
 	expect.Mean(t, "Σ|y − â|²", above, trace-float64(n)*variance)
 	expect.Mean(t, "rate", below, 1)
 	low := make([]float64, len(ps))

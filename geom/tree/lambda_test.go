@@ -11,10 +11,11 @@ import (
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stats/linear"
+	"anatomy/internal/lists"
 )
 
 func normal(rng *rand.Rand, n, k int) [][]float64 {
-	out := grid(n, k)
+	out := lists.Zeros(n, k)
 	for _, row := range out {
 		for j := range row {
 			row[j] = rng.NormFloat64()
@@ -98,7 +99,7 @@ func TestLambdaIsTheMostLikely(t *testing.T) {
 				t.Errorf("log L is %g at λ = %g, and %g at %g", l, float64(i)/200, most, lambda)
 			}
 		}
-		scaled := grid(n, k)
+		scaled := lists.Zeros(n, k)
 		for a, row := range values {
 			for j, x := range row {
 				scaled[a][j] = 1e-9*x*float64(j*j*j*j*j*j*j*j*j) + x*1e-9
@@ -155,7 +156,7 @@ func TestLambdaIsThatOfEachDraw(t *testing.T) {
 	t.Logf("share with p ≤ 0.05: %.3f, with aligned components %.3f", own/samples, aligned/samples)
 	found, sum := 0., 0.
 	for range 20 {
-		state := grid(len(tr.Parent), 2)
+		state := lists.Zeros(len(tr.Parent), 2)
 		for i, p := range tr.Parent[1:] {
 			for j := range state[i+1] {
 				state[i+1][j] = state[p][j] + math.Sqrt(tr.Length[i+1])*rng.NormFloat64()

@@ -56,8 +56,8 @@ func Read(path string) ([]*Tree, error) {
 // node may have any number of children; a tree with three at the root mostly is one that was never rooted, and is taken as rooted there.
 //
 // A length other than 0 above the root joins it to nothing: it is passed over, and the tree's Notes say so. It is an error if the text holds
-// no tree, or anything after its semicolon, two leaves of one name, or a length that is negative or not finite. Errors begin with
-// line:column.
+// no tree, or anything after its semicolon, two leaves of one name, or a length that is not finite. A negative length is one, too, if it is more than 5 % of
+// the height of the tree; smaller ones are taken for 0, and the Notes say so. Errors begin with line:column.
 func Parse(text string) (*Tree, error) {
 	r := &reader{text: strings.TrimPrefix(text, "\ufeff")}
 	r.next()
@@ -323,9 +323,6 @@ func (r *reader) take() {
 	case r.is(":") && r.has < length:
 		r.next()
 		l := r.length()
-		if err := checkLength(l); err != nil && r.err == nil {
-			r.refuse(r.from, "the edge above %s: %w", r.clade(), err)
-		}
 		if parent < 0 && l != 0 {
 			t.Notes = append(t.Notes, fmt.Sprintf("the edge above the root, of length %v, was passed over: it joins the root to nothing", l))
 		}
@@ -339,22 +336,28 @@ func (r *reader) take() {
 	r.next()
 }
 
-// clade is for a message what lies below the edge of the node.
-func (r *reader) clade() string {
-	t, leaf := r.tree, r.node
-	for leaf+1 < len(t.Parent) && t.Parent[leaf+1] == leaf {
-		leaf++
-	}
-	if leaf == r.node || t.Name[r.node] != "" {
-		return t.Label(r.node)
-	}
-	return "the clade of " + t.Label(leaf)
-}
+// negligible is the share of the height of a tree up to which a negative length is taken for 0: rounding, neighbour joining and means of sampled trees make
+// such lengths of edges that are short, and what follows from the tree hardly changes.
+const negligible = 0.05
 
 // finish checks the tree, which a semicolon ends.
 func (r *reader) finish() {
-	r.tree.Length[0] = 0
-	if i, err := r.tree.check(); err != nil {
+	t, height, count, least := r.tree, 0.0, 0, 0.0
+	t.Length[0] = 0
+	for _, h := range t.Height() { // NaN behind a length that is not written
+		if h > height {
+			height = h
+		}
+	}
+	for i, l := range t.Length {
+		if l < 0 && -l <= negligible*height {
+			t.Length[i], count, least = 0, count+1, min(least, l)
+		}
+	}
+	if count > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("edges of negative length, of %v at least, were taken for edges of length 0: there are %d", least, count))
+	}
+	if i, err := t.check(); err != nil {
 		r.fail(r.at[i], err)
 		return
 	}

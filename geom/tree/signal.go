@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
@@ -132,56 +133,37 @@ func (r *Rates) String() string {
 // rates are sums over rows of V^(-½)(Y − â), each of which mixes species of all groups; here clades depend on nothing outside them.
 //
 // It has the errors of Prune, and is one if a value is missing, or a group has fewer than two species or does not vary.
-func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p linear.Permutations) (*Rates, error) {
-	if err := t.CheckLengths(); err != nil {
-		return nil, err
-	}
-	if l := len(t.Leaves()); len(values) != l {
-		return nil, fmt.Errorf("values of %d leaves, but the tree has %d", len(values), l)
-	}
-	names, members, err := linear.Cells(len(values), data, groups)
-	if err != nil {
-		return nil, err
-	}
-	out := &Rates{}
+func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p linear.Permutations) (out *Rates, err error) {
+	defer try.Catch(&err)
+	try.Do(t.CheckLengths())
+	l := len(t.Leaves())
+	try.FailIf(len(values) != l, "values of %d leaves, but the tree has %d", len(values), l)
+	names, members := try.Get2(linear.Cells(len(values), data, groups))
+	out = &Rates{}
 	clades := make([]*clade, len(names))
 	for g, name := range names {
 		n, far, size := len(members[g]), 0.0, 0.0
-		if n < 2 {
-			return nil, fmt.Errorf("%s has %d species, want at least 2", name, n)
-		}
-		if clades[g], err = t.clade(values, members[g]); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		try.FailIf(n < 2, "%s has %d species, want at least 2", name, n)
+		try.Do(try.Name(try.Run(func() { clades[g] = t.clade(values, members[g]) }), "%s", name))
 		for _, a := range members[g] {
 			far, size = max(far, floats.Distance(values[a], values[members[g][0]], 2)), max(size, floats.Norm(values[a], 2))
 		}
-		if !(far > 1e-13*size) {
-			return nil, fmt.Errorf("the species of %s do not vary, or a value is missing", name)
-		}
+		try.FailIf(!(far > 1e-13*size), "the species of %s do not vary, or a value is missing", name)
 		out.Groups = append(out.Groups, GroupRate{name, n, math.Pow(mat.Norm(clades[g].u, 2), 2) / float64(n-1)})
 	}
 	for a, b := range linear.Twos(len(names)) {
-		pair, err := t.clade(values, slices.Concat(members[a], members[b]))
-		if err != nil {
-			return nil, fmt.Errorf("%s and %s: %w", names[a], names[b], err)
-		}
-		rate, err := pair.rates(clades[a], clades[b])
-		if err != nil {
-			return nil, err
-		}
+		var pair *clade
+		try.Do(try.Name(try.Run(func() { pair = t.clade(values, slices.Concat(members[a], members[b])) }), "%s and %s", names[a], names[b]))
+		first, second := pair.rate(clades[a]), pair.rate(clades[b])
 		var gram mat.Dense
 		gram.Mul(pair.u, pair.u.T())
 		ratio := out.Groups[a].Rate / out.Groups[b].Rate
-		err = out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns, func() func(d *linear.Draw) float64 {
+		try.Do(out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns, func() func(d *linear.Draw) float64 {
 			return func(d *linear.Draw) float64 {
-				first, second := d.Traces(&gram, rate[0], rate[1])
-				return first / second
+				one, other := d.Traces(&gram, first, second)
+				return one / other
 			}
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 	}
 	return out, nil
 }
@@ -193,60 +175,37 @@ type clade struct {
 	u      *mat.Dense // the contrasts of the values
 }
 
-func (t *Tree) clade(values [][]float64, members []int) (out *clade, err error) {
+func (t *Tree) clade(values [][]float64, members []int) *clade {
 	leaves, number, kept := t.Leaves(), map[string]int{}, []string{}
 	for _, a := range members {
 		name := t.Name[leaves[a]]
 		number[name], kept = a, append(kept, name)
 	}
-	out = &clade{}
-	if out.Tree, err = t.Keep(kept...); err != nil {
-		return nil, err
-	}
-	for _, i := range out.Leaves() {
-		out.leaves = append(out.leaves, number[out.Name[i]])
-	}
-	out.u, err = out.contrasts(values)
-	return out, err
+	out := &clade{Tree: try.Get(t.Keep(kept...))}
+	out.leaves = lists.Each(out.Leaves(), func(i int) int { return number[out.Name[i]] })
+	out.u = out.contrasts(values)
+	return out
 }
 
 // contrasts are those of values of the leaves of the whole tree.
-func (c *clade) contrasts(values [][]float64) (*mat.Dense, error) {
-	some := lists.Each(c.leaves, func(a int) []float64 { return values[a] })
-	u, _, err := c.Contrasts(some)
-	if err != nil {
-		return nil, err
-	}
-	return mat.NewDense(len(u), len(u[0]), slices.Concat(u...)), nil
+func (c *clade) contrasts(values [][]float64) *mat.Dense {
+	u, _ := try.Get2(c.Contrasts(lists.Pick(values, c.leaves)))
+	return mat.NewDense(len(u), len(u[0]), slices.Concat(u...))
 }
 
-// rates returns, for groups that make up the clade, the matrices with Σ_kl rate_kl ⟨u_k, u_l⟩ as the rate of a group.
-func (c *clade) rates(groups ...*clade) (rate []*mat.SymDense, err error) {
-	shared, err := c.Shared()
-	if err != nil {
-		return nil, err
-	}
+// rate returns, for a part of the clade, the matrix with Σ_kl rate_kl ⟨u_k, u_l⟩ as its rate.
+func (c *clade) rate(part *clade) *mat.SymDense {
 	// Values that have given contrasts are V Cᵀ times these, as C V Cᵀ = 1.
-	n, most := len(c.leaves), slices.Max(c.leaves)+1
-	unit, made := grid(most, n), grid(most, n-1)
+	n, most, shared := len(c.leaves), slices.Max(c.leaves)+1, try.Get(c.Shared())
+	unit, made := lists.Zeros(most, n), lists.Zeros(most, n-1)
 	for k, a := range c.leaves {
 		unit[a][k] = 1
 	}
-	own, err := c.contrasts(unit)
-	if err != nil {
-		return nil, err
-	}
+	own := c.contrasts(unit)
 	for k, a := range c.leaves {
 		mat.NewVecDense(n-1, made[a]).MulVec(own, mat.NewVecDense(n, shared[k]))
 	}
-	for _, g := range groups {
-		of, err := g.contrasts(made)
-		if err != nil {
-			return nil, err
-		}
-		square := mat.NewSymDense(n-1, nil)
-		square.SymOuterK(1/float64(len(g.leaves)-1), of.T())
-		rate = append(rate, square)
-	}
-	return rate, nil
+	square := mat.NewSymDense(n-1, nil)
+	square.SymOuterK(1/float64(len(part.leaves)-1), part.contrasts(made).T())
+	return square
 }

@@ -83,8 +83,11 @@ func (t *Tree) check() (node int, err error) {
 }
 
 func checkLength(l float64) error {
-	if l < 0 || math.IsInf(l, 0) {
-		return fmt.Errorf("the length is %v: lengths are finite and not negative", l)
+	switch {
+	case l < 0:
+		return fmt.Errorf("the length is %v: lengths are not negative: write 0 if that was meant, or estimate the tree by a method that has no such lengths", l)
+	case math.IsInf(l, 0):
+		return fmt.Errorf("the length is %v: lengths are finite", l)
 	}
 	return nil
 }
@@ -161,10 +164,17 @@ func (t *Tree) Height() []float64 {
 	return out
 }
 
-// Label returns what to call node i in a message: its name in quotation marks, or its number.
+// Label returns what to call node i in a message: its name in quotation marks, that of its first leaf, or its number.
 func (t *Tree) Label(i int) string {
-	if t.Name[i] != "" {
+	leaf := i
+	for leaf+1 < len(t.Parent) && t.Parent[leaf+1] == leaf {
+		leaf++
+	}
+	switch {
+	case t.Name[i] != "":
 		return strconv.Quote(t.Name[i])
+	case t.Name[leaf] != "":
+		return "the clade of " + strconv.Quote(t.Name[leaf])
 	}
 	return "node " + strconv.Itoa(i)
 }

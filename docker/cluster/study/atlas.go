@@ -125,6 +125,7 @@ func atlas(c *command) func() {
 	t := report.Template{Question: supplement.Question{Seed: 1}}
 	c.StringVar(&t.Tree, "tree", "", "`file` with a phylogeny of the subjects, likewise")
 	c.StringVar(&t.Question.Model, "model", "", "what explains the shapes, such as \"size + diet*locomotion\", likewise")
+	c.StringVar(&t.Question.Covary, "covary", "", "`columns` of numbers with which shapes may covary, such as \"mass, gape\", likewise")
 	c.BoolVar(&t.Sensitivity, "sensitivity", false, "try other poses and widths, likewise")
 	return func() {
 		s := settings.study(c.data)
@@ -134,8 +135,8 @@ func atlas(c *command) func() {
 		}
 		t.Deformation, t.Detail, t.Similarity, t.Tolerance = settings.Deformation, settings.Detail, settings.Similarity, settings.Tolerance
 		if *page == "" {
-			try.FailIf(*table+t.Tree+t.Question.Model != "" || t.Sensitivity,
-				"-covariates, -tree, -model and -sensitivity are for a report: want -report, its folder")
+			try.FailIf(*table+t.Tree+t.Question.Model+t.Question.Covary != "" || t.Sensitivity,
+				"-covariates, -tree, -model, -covary and -sensitivity are for a report: want -report, its folder")
 			try.Do(s.Start(t.Deformation, t.Detail, t.Similarity))
 			told(s.Notes)
 			writeAtlas(c.out, s.Names, objectsOf(s), try.Get(s.Estimate(solve.Tolerance(t.Tolerance))))

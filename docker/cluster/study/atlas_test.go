@@ -137,10 +137,13 @@ func TestAtlasReport(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"atlas", "-data", data, "-detail", "0.4", "-out", filepath.Join(folder, "out"), "-covariates", table, "-tree", phylogeny, "-model", "mass", "-report", page}
+	args := []string{"atlas", "-data", data, "-detail", "0.4", "-out", filepath.Join(folder, "out"), "-covariates", table, "-tree", phylogeny, "-model", "mass", "-covary", "mass", "-report", page}
 	do(t, args...)
 	if anova := text(t, filepath.Join(page, "tables", "anova.csv")); !strings.Contains(anova, "mass,1,") {
 		t.Error(anova)
+	}
+	if pls := text(t, filepath.Join(page, "tables", "covariation.csv")); !strings.Contains(pls, "mass") {
+		t.Error(pls)
 	}
 	if ancestors := text(t, filepath.Join(page, "tables", "ancestors.csv")); strings.Count(ancestors, "\n") != 3 {
 		t.Error(ancestors)

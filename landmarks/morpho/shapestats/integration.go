@@ -56,9 +56,36 @@ func TwoBlockPLS(a, b [][]float64, p linear.Permutations) (_ *PLS, err error) {
 	return twoBlockPLS(a, b, linear.Order, p), nil
 }
 
+// TwoBlockPLSOnTree is TwoBlockPLS for species, whose rows are in the order of the leaves of a tree: how the blocks covary as they evolve by Brownian
+// motion, by the contrasts of the tree (D. Adams and R. Felice, PLoS ONE 9, 2014). The covariance is that of evolutionary rates, R is that of
+// contrasts, and the scores are those of the species, less that of the root. Exchangeable under the null hypothesis, that the blocks evolve
+// independently, are the contrasts of one block, with either sign. It has the errors of TwoBlockPLS and tree.Tree.Contrasts.
+func TwoBlockPLSOnTree(t *tree.Tree, a, b [][]float64, p linear.Permutations) (_ *PLS, err error) {
+	defer try.Named(&err, "partial least squares")
+	var contrasts [2][][]float64
+	var roots [2][]float64
+	rows := [2][][]float64{a, b}
+	for k := range rows {
+		contrasts[k], roots[k], err = t.Contrasts(rows[k])
+		try.Do(try.Name(err, "block %d", k+1))
+	}
+	out := twoBlockPLS(contrasts[0], contrasts[1], linear.OrderAndSigns, p)
+	for k := range rows {
+		for i, axis := range out.Axes[k] {
+			root := floats.Dot(roots[k], axis)
+			out.Scores[k][i] = lists.Each(rows[k], func(row []float64) float64 { return floats.Dot(row, axis) - root })
+		}
+	}
+	return out, nil
+}
+
 // twoBlockPLS does so for samples, or for contrasts, which have arbitrary signs and the mean 0.
 func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) *PLS {
-	try.FailIf(what == linear.Order && len(a) < 3, "%d specimens, want at least 3", len(a))
+	specimens := len(a)
+	if what != linear.Order {
+		specimens++ // than contrasts
+	}
+	try.FailIf(specimens < 3, "%d specimens, want at least 3", specimens)
 	var blocks [2]*block
 	for k, rows := range []shape.Shape{a, b} {
 		err := try.Run(func() { blocks[k] = newBlock(rows, what == linear.Order) })
@@ -66,10 +93,7 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 	}
 	x, y := blocks[0], blocks[1]
 	out := &PLS{RV: x.rv(y)}
-	degrees, svd := float64(len(a)), x.covariance(y)
-	if what == linear.Order {
-		degrees--
-	}
+	degrees, svd := float64(specimens-1), x.covariance(y)
 	var u, v mat.Dense
 	svd.UTo(&u)
 	svd.VTo(&v)
@@ -256,31 +280,17 @@ type Integration struct {
 func MeasureIntegration(d *morpho.Dataset, landmarks []int, p linear.Permutations) (_ *Integration, err error) {
 	defer try.Named(&err, "integration of %s", d.Name)
 	out, rows := apart(d, landmarks)
-	out.measure(rows, linear.Order, p)
+	out.PLS = *try.Get(TwoBlockPLS(rows[0], rows[1], p))
 	return out, nil
 }
 
-// MeasureIntegrationOnTree is MeasureIntegration for species, the leaves of a tree: how the parts covary as they evolve by Brownian motion, by the
-// contrasts of the tree (D. Adams and R. Felice, PLoS ONE 9, 2014). The covariance is that of evolutionary rates, R is that of contrasts, and the
-// scores are those of the species, less that of the root. Exchangeable under the null hypothesis, that the parts evolve independently, are the
-// contrasts of one part, with either sign. It has the errors of MeasureIntegration and of morpho.Dataset.OnTree, and is one if two leaves are at
-// distance 0.
+// MeasureIntegrationOnTree is MeasureIntegration for species, the leaves of a tree, by TwoBlockPLSOnTree. It has the errors of MeasureIntegration and of
+// morpho.Dataset.OnTree, and is one if two leaves are at distance 0.
 func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, p linear.Permutations) (_ *Integration, err error) {
 	defer try.Named(&err, "integration of %s on a tree", d.Name)
 	d = try.Get(d.OnTree(t))
 	out, rows := apart(d, landmarks)
-	var contrasts [2][][]float64
-	var roots [2][]float64
-	for part := range rows {
-		contrasts[part], roots[part] = try.Get2(t.Contrasts(rows[part]))
-	}
-	out.measure(contrasts, linear.OrderAndSigns, p)
-	for part := range rows {
-		for k, axis := range out.Axes[part] {
-			root := floats.Dot(roots[part], axis)
-			out.Scores[part][k] = lists.Each(rows[part], func(row []float64) float64 { return floats.Dot(row, axis) - root })
-		}
-	}
+	out.PLS = *try.Get(TwoBlockPLSOnTree(t, rows[0], rows[1], p))
 	return out, nil
 }
 
@@ -309,11 +319,6 @@ func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]fl
 		try.Do(try.Name(err, "landmarks %d", of))
 	}
 	return out, rows
-}
-
-func (g *Integration) measure(rows [2][][]float64, what linear.Exchange, p linear.Permutations) {
-	err := try.Run(func() { g.PLS = *twoBlockPLS(rows[0], rows[1], what, p) })
-	try.Do(try.Name(err, "partial least squares"))
 }
 
 // At is the shape of a part at a score along its axis of a pair, [n][d].

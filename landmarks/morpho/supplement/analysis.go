@@ -43,7 +43,7 @@ type Question struct {
 	Parts        string   `json:"parts,omitempty"`   // of the shapes, with all landmarks: "jaw: 1-5, 8; skull: 6, 7, 9-12"
 
 	Pairs  string `json:"pairs,omitempty"`  // landmarks on the left and on the right that are mirror images of each other: "1-2, 3-4"; others lie on the midline
-	Covary string `json:"covary,omitempty"` // columns of numbers, of which a report says how shapes covary with them: "mass, gape"
+	Covary string `json:"covary,omitempty"` // columns of numbers, with which shapes may covary: "mass, gape"; of data that are Flat a file of landmarks, too
 
 	KeepSize bool     `json:"keep_size,omitempty"` // forms are compared: specimens are not brought to one size
 	Remarks  []string `json:"remarks,omitempty"`   // what was noted when files of the question were read

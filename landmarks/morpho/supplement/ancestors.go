@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
@@ -29,8 +28,9 @@ func (a *analysis) ancestors() *Section {
 	t := &Table{Name: "ancestors", Caption: "Predicted ancestors: the standard error of the shape, and the distance within which the true shape is in 95 % of the simulations.",
 		Header: []string{"ancestor of", "leaves", "distance from the root", "standard error", "95 % radius"}}
 	coordinates := &Table{Name: "ancestor-coordinates", Caption: "Coordinates of the predicted ancestors; the beginning.", Header: append([]string{"ancestor of"}, numbered("coordinate", len(rows[0]))...), Preview: true}
-	others := a.overTrees(rows)
+	others, root := a.overTrees(rows), nodes.Mean[0]
 	if others != nil {
+		coordinates.Caption = "Coordinates of the predicted ancestors, means over the trees that have the clade; the beginning."
 		t.Header = append(t.Header, "share of trees", "spread over trees")
 		t.Caption += fmt.Sprintf(" The spread is the root mean square distance of the ancestor by each of %d trees that have this clade from the mean of these ancestors.", len(a.trees))
 	}
@@ -38,36 +38,37 @@ func (a *analysis) ancestors() *Section {
 		if len(clade) < 2 {
 			continue
 		}
-		row := []any{names[i], len(clade), height[i], floats.Norm(errs[i], 2) / math.Sqrt(float64(len(errs[i]))), stat.Quantile(0.95, stat.Empirical, errs[i], nil)}
+		row := []any{names[i], len(clade), height[i], errs.StandardError(i), errs.Radius(i, 0.95)}
+		at := nodes.Mean[i]
 		if others != nil {
-			share, spread := others(clade)
-			row = append(row, Percent(share), Number(spread, "%.3g"))
+			mean, share, spread := others(clade)
+			row, at = append(row, Percent(share), Number(spread, "%.3g")), mean
 		}
-		t.Add(row...)
-		coordinates.Add(names[i], nodes.Mean[i])
+		if t.Add(row...); i == 0 {
+			root = at
+		}
+		coordinates.Add(names[i], at)
 	}
 	s.add(t, coordinates, &Figure{Name: "ancestor", Caption: "The mean of the specimens and the predicted shape at the root.",
-		Drawing: arranged(a.views, a.between("", a.mean.Shape(a.mean.Fitted[0]), a.mean.Shape(nodes.Mean[0]), "mean", "root"))})
+		Drawing: arranged(a.views, a.between("", a.mean.Shape(a.mean.Fitted[0]), a.mean.Shape(root), "mean", "root"))})
 	a.method("Ancestors are the best linear unbiased predictions under Brownian motion. Their errors were simulated along the tree with independent contrasts, drawn with replacement and with random signs, as steps.",
 		"Felsenstein 1985")
 	a.rates(s)
 	return s
 }
 
-// overTrees returns in which share of several trees a clade is, and how far its ancestors by these trees are from their mean; nil of one tree.
-func (a *analysis) overTrees(rows [][]float64) func(clade []string) (share, spread float64) {
+// overTrees returns the mean of the ancestors of a clade by the trees that have it, the share of these, and how far the ancestors are from the mean;
+// nil of one tree.
+func (a *analysis) overTrees(rows [][]float64) func(clade []string) (mean []float64, share, spread float64) {
 	if len(a.trees) < 2 {
 		return nil
 	}
 	found := map[string][][]float64{}
 	key := func(clade []string) string { return fmt.Sprintf("%q", slices.Sorted(slices.Values(clade))) }
-	own := a.tree.Leaves()
+	own := a.leafNames()
 	for _, t := range a.trees {
-		t = try.Get(t.Keep(a.leafNames()...))
-		var values [][]float64
-		for _, i := range t.Leaves() {
-			values = append(values, rows[slices.IndexFunc(own, func(j int) bool { return a.tree.Name[j] == t.Name[i] })])
-		}
+		t = try.Get(t.Keep(own...))
+		values := lists.Each(t.Leaves(), func(i int) []float64 { return rows[slices.Index(own, t.Name[i])] })
 		nodes := try.Get(t.Prune(values))
 		_, clades := t.Clades()
 		for i, clade := range clades {
@@ -76,16 +77,16 @@ func (a *analysis) overTrees(rows [][]float64) func(clade []string) (share, spre
 			}
 		}
 	}
-	return func(clade []string) (share, spread float64) {
+	return func(clade []string) (mean []float64, share, spread float64) {
 		all := found[key(clade)]
-		mean := make([]float64, len(rows[0]))
+		mean = make([]float64, len(rows[0]))
 		for _, x := range all {
 			floats.AddScaled(mean, 1/float64(len(all)), x)
 		}
 		for _, x := range all {
 			spread += math.Pow(floats.Distance(x, mean, 2), 2) / float64(len(all))
 		}
-		return float64(len(all)) / float64(len(a.trees)), math.Sqrt(spread)
+		return mean, float64(len(all)) / float64(len(a.trees)), math.Sqrt(spread)
 	}
 }
 

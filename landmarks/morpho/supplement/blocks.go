@@ -2,13 +2,17 @@ package supplement
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
+	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/viz"
 )
@@ -21,15 +25,44 @@ func (a *analysis) rows() [][]float64 {
 	})
 }
 
-// covary asks how shapes covary with columns of numbers.
+// covary asks how shapes covary with columns of numbers, or with landmarks of the same specimens.
 func (a *analysis) covary() *Section {
 	if a.Covary == "" {
 		return nil
 	}
-	shapes := a.rows()
-	numbers := make([][]float64, len(shapes))
-	var names []string
-	for _, name := range strings.Split(a.Covary, ",") {
+	var numbers [][]float64
+	var names, header []string
+	caption := "aligned landmarks: the share of the squared covariance of each pair of axes."
+	if _, err := os.Stat(a.Covary); err == nil && a.data.Flat {
+		numbers, names = a.landmarks(), []string{"landmarks"}
+	} else {
+		numbers, names = a.columns()
+		caption, header = "standardised columns: the share of the squared covariance of each pair of axes, and the weights of the columns.", names
+	}
+	pls, by := shapestats.TwoBlockPLS, "by permuting specimens"
+	if a.tree != nil {
+		pls = func(x, y [][]float64, p linear.Permutations) (*shapestats.PLS, error) {
+			return shapestats.TwoBlockPLSOnTree(a.tree, x, y, p)
+		}
+		by = "by permuting phylogenetically independent contrasts and their signs"
+	}
+	found := try.Get(pls(a.rows(), numbers, a.draws()))
+	s := &Section{Title: "How shapes covary with measurements"}
+	s.add(Paragraph(fmt.Sprintf("Shapes and %s %s (r = %.3g, p = %s).", and(names), verdict(found.P, "covary", "do not covary significantly"), found.R, pValue(found.P))))
+	t := &Table{Name: "covariation", Caption: "Two-block partial least squares of shapes and " + caption, Header: append([]string{"pair", "share"}, header...)}
+	for k, share := range found.Shares {
+		t.Add(k+1, share, found.Axes[1][k][:len(header)])
+	}
+	_, _, values := a.main()
+	s.add(t, &Figure{Name: "covariation", Caption: "Scores of the specimens on the first pair of axes.", Drawing: viz.Fig(a.byGroup(values, found.Scores[1][0], found.Scores[0][0])...).XLabel("score of " + and(names)).YLabel("score of shape")})
+	a.method("The covariation of shapes and measurements was found by two-block partial least squares, and tested "+by+".", "Rohlf & Corti 2000")
+	return s
+}
+
+// columns are those of the question, standardised, and their names.
+func (a *analysis) columns() (numbers [][]float64, names []string) {
+	numbers = make([][]float64, len(a.data.Specimens))
+	for name := range strings.SplitSeq(a.Covary, ",") {
 		name = strings.TrimSpace(name)
 		column := try.Get(a.data.Numbers(name))
 		try.FailIf(floats.HasNaN(column), "%s is not known of all specimens: leave those without it out", name)
@@ -39,17 +72,20 @@ func (a *analysis) covary() *Section {
 		}
 		names = append(names, name)
 	}
-	found := try.Get(shapestats.TwoBlockPLS(shapes, numbers, a.draws()))
-	s := &Section{Title: "How shapes covary with measurements"}
-	s.add(Paragraph(fmt.Sprintf("Shapes and %s %s (r = %.3g, p = %s).", and(names), verdict(found.P, "covary", "do not covary significantly"), found.R, pValue(found.P))))
-	t := &Table{Name: "covariation", Caption: "Two-block partial least squares of shapes and standardised columns: the share of the squared covariance of each pair of axes, and the weights of the columns.", Header: append([]string{"pair", "share"}, names...)}
-	for k, share := range found.Shares {
-		t.Add(k+1, share, found.Axes[1][k])
-	}
-	_, _, values := a.main()
-	s.add(t, &Figure{Name: "covariation", Caption: "Scores of the specimens on the first pair of axes.", Drawing: viz.Fig(a.byGroup(values, found.Scores[1][0], found.Scores[0][0])...).XLabel("score of " + and(names)).YLabel("score of shape")})
-	a.method("The covariation of shapes and measurements was found by two-block partial least squares, and tested by permuting specimens.", "Rohlf & Corti 2000")
-	return s
+	return numbers, names
+}
+
+// landmarks are the shapes of landmarks of the specimens, by their names, in the file of the question.
+func (a *analysis) landmarks() [][]float64 {
+	d := try.Get(morpho.Read(a.Covary))
+	some, names := *d, d.Names()
+	some.Specimens = lists.Each(a.data.Specimens, func(s morpho.Specimen) morpho.Specimen {
+		i := slices.Index(names, s.Name)
+		try.FailIf(i < 0, "%s has no landmarks of %s: shapes covary with landmarks of all specimens, by their names", a.Covary, clip(s.Name))
+		return d.Specimens[i]
+	})
+	rows, _ := try.Get2(some.TangentShapes())
+	return rows
 }
 
 // symmetry asks how the sides of symmetric shapes differ.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/geom/tree"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -89,6 +90,23 @@ func TestFlat(t *testing.T) {
 	if row := ancestors.Rows[0]; len(ancestors.Rows) != 23 || row[5].Value() != 1 || !(row[6].Value() > 0) || !(row[4].Value() > row[3].Value()) {
 		t.Errorf("%d ancestors, the first %v", len(ancestors.Rows), row)
 	}
+	// The coordinates of ancestors are means over the trees.
+	for j := range 4 {
+		mean := 0.0
+		for _, text := range q.Trees {
+			phylogeny := expect.Must(tree.Parse(text))
+			values := map[string][]float64{}
+			for _, s := range d.Specimens {
+				values[s.Name] = s.Points[0]
+			}
+			var rows [][]float64
+			for _, i := range phylogeny.Leaves() {
+				rows = append(rows, values[phylogeny.Name[i]])
+			}
+			mean += expect.Must(phylogeny.Prune(rows)).Mean[0][j] / 2
+		}
+		expect.Abs(t, "root", expect.Must(onTree.Table("ancestor-coordinates")).Rows[0][j+1].Value(), mean, 1e-12)
+	}
 	// What deforms a third coordinate is the same after the coordinates are turned.
 	turned := *d
 	turned.Specimens = slices.Clone(d.Specimens)
@@ -111,6 +129,37 @@ func TestFlat(t *testing.T) {
 	if strings.Count(table, "\n") != 25 {
 		t.Error(table)
 	}
+}
+
+// Scores covary with landmarks of the same specimens, which are found by their names in a file, in any pose and size.
+func TestFlatWithLandmarks(t *testing.T) {
+	d, newick, body := scores()
+	marks, random := &morpho.Dataset{Name: "marks"}, rand.New(rand.NewPCG(4, 1))
+	for i := range d.Specimens {
+		s := d.Specimens[(i+5)%24]
+		turn, x := complex(3*random.Float64(), 3*random.Float64()), s.Points[0]
+		one := morpho.Specimen{Name: s.Name}
+		for _, z := range []complex128{0, 1, complex(1, 1+0.1*x[0]), complex(0.01*random.NormFloat64(), 1)} {
+			one.Points = append(one.Points, []float64{real(z * turn), imag(z * turn)})
+		}
+		marks.Specimens = append(marks.Specimens, one)
+	}
+	path := filepath.Join(t.TempDir(), "marks.csv")
+	if err := morpho.Write(path, marks); err != nil {
+		t.Fatal(err)
+	}
+	q := Question{Covary: path, Permutations: 99, Seed: 1, Body: body}
+	for _, q.Tree = range []string{"", newick} {
+		document := expect.Must(New(d, q))
+		if w := words(document); !strings.Contains(w, "Shapes and landmarks covary (r = ") || len(expect.Must(document.Table("covariation")).Header) != 2 {
+			t.Error(w)
+		}
+	}
+	marks.Specimens = marks.Specimens[1:]
+	if err := morpho.Write(path, marks); err != nil {
+		t.Fatal(err)
+	}
+	expect.Refused(t, expect.Error(New(d, q)), "has no landmarks of", "s05")
 }
 
 // Species that are several specimens have the mean of their coordinates and sizes.

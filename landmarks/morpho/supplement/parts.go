@@ -50,8 +50,11 @@ func (a *analysis) integrate() *Section {
 	modules := lists.Each(parts, func(p part) []int { return p.landmarks })
 	s := &Section{Title: "How parts vary together"}
 	base := a.mean
-	if a.model != nil && !a.over() {
+	switch {
+	case a.model != nil && !a.over():
 		base = a.unweighted()
+	case a.tree != nil:
+		base = a.fit(a.data) // of contrasts
 	}
 	modular := try.Get(base.Modularity(modules, a.draws()))
 	said := verdict(modular.P, "The parts are modules: landmarks covary less between the parts than within them", "The parts are not significant modules")

@@ -181,6 +181,21 @@ func TestSignalOverTrees(t *testing.T) {
 	}
 }
 
+// Parts of species, and what covaries with them, are compared by contrasts, also without a model.
+func TestPartsOfSpecies(t *testing.T) {
+	d, phylogeny := morpho.PlethodonSpecies(), expect.Must(tree.Parse(morpho.PlethodonTree()))
+	for i := range d.Specimens {
+		d.Specimens[i].Covariates = map[string]string{"mass": fmt.Sprint(i * i % 7)}
+	}
+	w := words(expect.Must(New(d, Question{Tree: morpho.PlethodonTree(), Parts: "jaw: 1-5; skull: 6-11", Covary: "mass", Permutations: 19})))
+	modular := expect.Must(expect.Must(shapestats.FitOnTree(d, phylogeny)).Modularity([][]int{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9, 10}}, linear.Permutations{N: 1}))
+	for _, want := range []string{fmt.Sprintf("covariance ratio %.3g,", modular.CR), "tested by permuting phylogenetically independent contrasts and their signs"} {
+		if !strings.Contains(w, want) {
+			t.Errorf("no %q in %s", want, w)
+		}
+	}
+}
+
 // Of more than six groups each has its own colour and symbol, and its name in the figure; one of a single specimen is named where means are compared.
 func TestGroupsAreToldApart(t *testing.T) {
 	d := morpho.Plethodon()

@@ -203,7 +203,7 @@ func TestAtlasStatistics(t *testing.T) {
 	}
 	sizes := expect.Must(d.Data.LogSizes())
 	expect.Abs(t, "the ratio of the sizes of e and a", sizes[4]-sizes[0], 0.25, 0.03)
-	for _, name := range []string{"mean_diet_fish.vtp", "component_1_highest.vtp", "template.vtp"} {
+	for _, name := range []string{"mean_diet_fish.vtp", "component_1_highest.vtp", "template.vtp", "ancestor_a_to_h.vtp", "ancestor_g_to_h.vtp"} {
 		expect.Must(os.Stat(filepath.Join(folder, name)))
 	}
 	if w := words(d); strings.Contains(w, "Procrustes") || !strings.Contains(w, "lengths of deformations") {

@@ -72,13 +72,13 @@ func (a *atlas) statistics() *supplement.Document {
 	}
 	document.Add("Scores and distances", t)
 	if a.Folder != "" {
-		a.writeBodies(d, q.Body)
+		a.writeBodies(d, q.Body, document)
 	}
 	return document
 }
 
-// writeBodies writes the means of groups and the ends of components for ParaView, with the displacement of each vertex from the mean of all.
-func (a *atlas) writeBodies(d *morpho.Dataset, body supplement.Body) {
+// writeBodies writes the means of groups, the ends of components and the ancestors for ParaView, with the displacement of each vertex from the mean of all.
+func (a *atlas) writeBodies(d *morpho.Dataset, body supplement.Body, document *supplement.Document) {
 	write := func(name string, rows ...[]float64) {
 		mean := lists.Mean(rows)
 		from, to := try.Get(body(make([]float64, len(mean)))), try.Get(body(mean))
@@ -104,6 +104,11 @@ func (a *atlas) writeBodies(d *morpho.Dataset, body supplement.Body) {
 			row := make([]float64, len(x))
 			row[k] = x[k]
 			write(fmt.Sprintf("component_%d_%s", k+1, end), row)
+		}
+	}
+	if ancestors, err := document.Table("ancestor-coordinates"); err == nil { // there is a tree
+		for _, row := range ancestors.Rows {
+			write("ancestor_"+strings.ReplaceAll(row[0].String(), " … ", "_to_"), lists.Each(row[1:], supplement.Cell.Value))
 		}
 	}
 }

@@ -38,8 +38,8 @@ func measured(b *bench) {
 	}, "Procrustes analysis of variance, treatment over individual | shapes of 4 landmarks | 5/5, three times each")
 }
 
-// species tests a covariate that evolves apart from shapes, by contrasts on a balanced tree.
-func species(b *bench) {
+// onTree tests a covariate that evolves apart from shapes, by contrasts on a balanced tree.
+func onTree(b *bench) {
 	count := 0
 	var branch func(levels int) string
 	branch = func(levels int) string {

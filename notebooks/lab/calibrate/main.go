@@ -29,6 +29,9 @@ var sections = []section{
 	{"densities", "Transition densities by bridges", densities},
 	{"sizes", "Sizes of the hypothesis tests", sizes},
 	{"shapes", "Sizes of the tests of shapes", shapes},
+	{"momenta", "Sizes of the tests of momenta", momenta},
+	{"species", "Sizes of the tests of momenta of species", species},
+	{"families", "Families of surfaces on trees", families},
 	{"coverage", "Coverage of intervals, and recovery", coverage},
 	{"recovery", "Recovery of start, frame and scale", recovery},
 	{"logarithms", "Logarithms", logarithms},
@@ -53,7 +56,7 @@ type bench struct {
 	simulations, permutations int
 	seeds, pairs              int
 	trees, bridges, cohorts   int
-	factors                   int
+	factors, families         int
 	draws, theirs             int
 	seed                      uint64
 	python                    string
@@ -69,11 +72,12 @@ func main() {
 	flag.IntVar(&b.bridges, "bridges", 200, "simulated bridges of 39 landmarks")
 	flag.IntVar(&b.cohorts, "cohorts", 100, "simulated cohorts")
 	flag.IntVar(&b.factors, "factors", 100, "simulated sets of rotations, and of points of the sphere")
+	flag.IntVar(&b.families, "families", 40, "simulated families of surfaces")
 	flag.IntVar(&b.draws, "draws", 280, "draws of each chain of the published posterior")
 	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, shapes, coverage, recovery, logarithms, counts, trees, bridges, cohorts, factors, atlases, placements, published")
+	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, shapes, momenta, species, families, coverage, recovery, logarithms, counts, trees, bridges, cohorts, factors, atlases, placements, published")
 	flag.Parse()
 	wanted, err := b.check(*only)
 	if err == nil {
@@ -100,6 +104,7 @@ func (b *bench) check(only string) ([]section, error) {
 		{"bridges", b.bridges, 1, ""},
 		{"cohorts", b.cohorts, 1, ""},
 		{"factors", b.factors, 1, ""},
+		{"families", b.families, 2, ": one has no standard error"},
 		{"draws", b.draws, 1, ""},
 		{"theirs", b.theirs, 1, ""},
 	} {

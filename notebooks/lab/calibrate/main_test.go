@@ -32,7 +32,7 @@ func TestHeatKernelsAreFlatAtShortTimes(t *testing.T) {
 // What a table could not say is refused: sections that do not exist, tests that cannot reject, means without a standard error, numbers
 // that would be cut.
 func TestFlags(t *testing.T) {
-	whole := bench{simulations: 2, permutations: 19, seeds: 2, pairs: 1, trees: 4, bridges: 1, cohorts: 1, factors: 1, draws: 1, theirs: 1}
+	whole := bench{simulations: 2, permutations: 19, seeds: 2, pairs: 1, trees: 4, bridges: 1, cohorts: 1, factors: 1, families: 2, draws: 1, theirs: 1}
 	for _, c := range []struct {
 		change func(b *bench)
 		only   string

@@ -112,7 +112,7 @@ func sizes(b *bench) {
 	}
 	interactions(b)
 	measured(b)
-	species(b)
+	onTree(b)
 	pairs(b)
 	parts(b)
 	disparities(b)
