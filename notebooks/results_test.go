@@ -33,7 +33,7 @@ var results = []any{
 	(*geom.Geodesic[geom.Vec])(nil), (*framebundle.Geodesic[geom.Vec])(nil), (*framebundle.Development[geom.Vec])(nil),
 	(*guided.Posterior[geom.Vec])(nil), (*guided.Maximum)(nil), (*lie.Motion[geom.Vec])(nil), (*solve.Minimum)(nil), (*solve.LBFGS)(nil), (*solve.Root)(nil),
 	(*stats.Mean[geom.Vec])(nil), (*stats.Uncertainty[geom.Vec])(nil), (*stats.PCA[geom.Vec])(nil), (*framebundle.Mean[geom.Vec])(nil),
-	(*stats.Regression[geom.Vec])(nil), (*stats.Growth[geom.Vec])(nil), (*stats.Departure)(nil),
+	(*stats.Regression[geom.Vec])(nil), (*stats.Growth[geom.Vec])(nil), (*stats.Departure)(nil), (*stats.Ancestry[geom.Vec])(nil),
 	(*stats.Test)(nil), (*stats.Comparison[geom.Vec])(nil),
 	(*linear.Model)(nil), (*linear.ANOVA)(nil), (*linear.Partial)(nil), (*linear.Places)(nil), (*linear.Disparity)(nil), (*linear.Trajectories)(nil),
 	(*stochastic.Mean[geom.Vec])(nil), (*stochastic.Flow[geom.Vec])(nil), (*stochastic.Bridges[geom.Vec])(nil), (*stochastic.Meetings[geom.Vec])(nil), (*stochastic.Paths[geom.Vec])(nil),

@@ -21,8 +21,8 @@ type Ancestry[P geom.Point] struct {
 
 // Ancestors predicts points at all nodes of a tree from samples at its leaves, in the order of Leaves: the Fréchet means with the weights of
 // tree.Tree.NodeWeights, which in flat space are the predictions of tree.Tree.Prune under Brownian motion. A sample without numbers, such as nil, is
-// not known and is predicted, too. The errors are those of tree.Tree.Errors for p, from the logarithms of the samples at the root in the metric there. The
-// options are those of FrechetMean but Weights. It has the errors of NodeWeights, FrechetMean and tree.Tree.Errors.
+// not known and is predicted, too. The errors are those of tree.Tree.Errors for p, from the logarithms of the samples at the root in the metric there.
+// The options are those of FrechetMean but Weights. It is an error if the tree has one leaf; others are those of NodeWeights, FrechetMean and Errors.
 func Ancestors[P geom.Point](on geom.Of[P], t *tree.Tree, samples []P, p linear.Permutations, opts ...MeanOption) (_ *Ancestry[P], err error) {
 	defer try.Named(&err, "ancestors")
 	known, given := make([]bool, len(samples)), []int(nil)

@@ -20,7 +20,8 @@ import (
 func (t *Tree) NodeWeights(known []bool) (_ [][]float64, err error) {
 	defer try.Catch(&err)
 	unit := lists.Zeros(len(t.Leaves()), len(t.Leaves()))
-	try.FailIf(known != nil && len(known) != len(unit), "tree: of %d leaves it is known whether they have a value, but the tree has %d", len(known), len(unit))
+	try.FailIf(known != nil && len(known) != len(unit),
+		"tree: of %d leaves it is known whether they have a value, but the tree has %d", len(known), len(unit))
 	for a := range unit {
 		if unit[a][a] = 1; known != nil && !known[a] {
 			unit[a] = slices.Repeat([]float64{math.NaN()}, len(unit))

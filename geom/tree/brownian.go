@@ -39,9 +39,6 @@ func (t *Tree) Shared() ([][]float64, error) {
 // negative: in each branching point the estimates from its children are averaged, so w is a product of shares along the path. On a
 // curved space the phylogenetic mean is the Fréchet mean with these weights.
 func (t *Tree) Weights() ([]float64, error) {
-	if err := t.CheckLengths(); err != nil {
-		return nil, err
-	}
 	leaves := t.Leaves()
 	up, err := t.sweepUp(lists.Zeros(len(leaves), 1))
 	if err != nil {
@@ -119,10 +116,7 @@ func (t *Tree) Contrasts(values [][]float64) (contrasts [][]float64, root []floa
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, c := range up.Contrasts {
-		contrasts = append(contrasts, c.Values)
-	}
-	return contrasts, up.Mean[0], nil
+	return lists.Each(up.Contrasts, func(c Contrast) []float64 { return c.Values }), up.Mean[0], nil
 }
 
 // sweepUp returns, as Mean and Variance of a node, what the leaves below it say of it, with the variance +Inf if they say nothing.

@@ -56,8 +56,8 @@ func Read(path string) ([]*Tree, error) {
 // node may have any number of children; a tree with three at the root mostly is one that was never rooted, and is taken as rooted there.
 //
 // A length other than 0 above the root joins it to nothing: it is passed over, and the tree's Notes say so. It is an error if the text holds
-// no tree, or anything after its semicolon, two leaves of one name, or a length that is not finite. A negative length is one, too, if it is more than 5 % of
-// the height of the tree; smaller ones are taken for 0, and the Notes say so. Errors begin with line:column.
+// no tree, or anything after its semicolon, two leaves of one name, or a length that is not finite. A negative length is one, too, if it is more than
+// 5 % of the height of the tree; smaller ones are taken for 0, and the Notes say so. Errors begin with line:column.
 func Parse(text string) (*Tree, error) {
 	r := &reader{text: strings.TrimPrefix(text, "\ufeff")}
 	r.next()
@@ -336,8 +336,8 @@ func (r *reader) take() {
 	r.next()
 }
 
-// negligible is the share of the height of a tree up to which a negative length is taken for 0: rounding, neighbour joining and means of sampled trees make
-// such lengths of edges that are short, and what follows from the tree hardly changes.
+// negligible is the share of the height of a tree up to which a negative length is taken for 0: rounding, neighbour joining and means of sampled trees
+// make such lengths of edges that are short, and what follows from the tree hardly changes.
 const negligible = 0.05
 
 // finish checks the tree, which a semicolon ends.
@@ -355,7 +355,7 @@ func (r *reader) finish() {
 		}
 	}
 	if count > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("edges of negative length, of %v at least, were taken for edges of length 0: there are %d", least, count))
+		t.Notes = append(t.Notes, fmt.Sprintf("edges with a negative length, of %v at least, were given the length 0: %d in all", least, count))
 	}
 	if i, err := t.check(); err != nil {
 		r.fail(r.at[i], err)

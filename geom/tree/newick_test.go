@@ -145,9 +145,10 @@ func TestRead(t *testing.T) {
 		}
 	}
 	for name, want := range map[string][]string{
-		"edge.nwk": {"the edge above the root, of length 3, was passed over: it joins the root to nothing"},
-		"two.nwk":  nil,
-		"a.nex":    {"the edge above the root, of length 0.5, was passed over: it joins the root to nothing"},
+		"edge.nwk":  {"the edge above the root, of length 3, was passed over: it joins the root to nothing"},
+		"two.nwk":   nil,
+		"short.nwk": {"edges with a negative length, of -0.05 at least, were given the length 0: 1 in all"},
+		"a.nex":     {"the edge above the root, of length 0.5, was passed over: it joins the root to nothing"},
 	} {
 		if notes := expect.Must(Read(filepath.Join(dir, name)))[0].Notes; !slices.Equal(notes, want) {
 			t.Errorf("%s: %q", name, notes)

@@ -35,17 +35,10 @@ func (s *Signal) String() string {
 //
 // with the mean â and the contrasts u of Prune. It is tested by permuting the values among the leaves. It is an error, besides those of Prune,
 // if a value is missing, there are fewer than three leaves, or all have the same values.
-func (t *Tree) Signal(values [][]float64, p linear.Permutations) (*Signal, error) {
-	leaves, err := t.checkSignal(values)
-	if err != nil {
-		return nil, err
-	}
-	n := float64(len(leaves))
-	expected := 0.0
-	height := t.Height()
-	for _, i := range leaves {
-		expected += height[i]
-	}
+func (t *Tree) Signal(values [][]float64, p linear.Permutations) (_ *Signal, err error) {
+	defer try.Catch(&err)
+	leaves := try.Get(t.checkSignal(values))
+	n, expected := float64(len(leaves)), floats.Sum(lists.Pick(t.Height(), leaves))
 	k := func(values [][]float64) ([]float64, error) {
 		up, err := t.sweepUp(values)
 		if err != nil {
@@ -62,15 +55,10 @@ func (t *Tree) Signal(values [][]float64, p linear.Permutations) (*Signal, error
 		}
 		return []float64{total / floats.Sum(up.squares) / ((expected - n*up.Variance[0][0]) / (n - 1))}, nil
 	}
-	observed, err := k(values)
-	if err != nil {
-		return nil, err
-	}
+	observed := try.Get(k(values))
 	logs := []float64{math.Log(observed[0])}
 	tests, err := permuteLeaves(values, observed, p, k, func(drawn []float64) { logs = append(logs, math.Log(drawn[0])) })
-	if err != nil {
-		return nil, fmt.Errorf("tree: signal: %w", err)
-	}
+	try.Do(try.Name(err, "tree: signal"))
 	return &Signal{observed[0], tests[0], linear.NewEffect(logs)}, nil
 }
 
@@ -158,12 +146,12 @@ func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p
 		var gram mat.Dense
 		gram.Mul(pair.u, pair.u.T())
 		ratio := out.Groups[a].Rate / out.Groups[b].Rate
-		try.Do(out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns, func() func(d *linear.Draw) float64 {
-			return func(d *linear.Draw) float64 {
-				one, other := d.Traces(&gram, first, second)
-				return one / other
-			}
-		}))
+		drawn := func(d *linear.Draw) float64 {
+			one, other := d.Traces(&gram, first, second)
+			return one / other
+		}
+		try.Do(out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns,
+			func() func(d *linear.Draw) float64 { return drawn }))
 	}
 	return out, nil
 }

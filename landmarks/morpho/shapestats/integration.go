@@ -284,8 +284,8 @@ func MeasureIntegration(d *morpho.Dataset, landmarks []int, p linear.Permutation
 	return out, nil
 }
 
-// MeasureIntegrationOnTree is MeasureIntegration for species, the leaves of a tree, by TwoBlockPLSOnTree. It has the errors of MeasureIntegration and of
-// morpho.Dataset.OnTree, and is one if two leaves are at distance 0.
+// MeasureIntegrationOnTree is MeasureIntegration for species, the leaves of a tree, by TwoBlockPLSOnTree. It has the errors of MeasureIntegration and
+// of morpho.Dataset.OnTree, and is one if two leaves are at distance 0.
 func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, p linear.Permutations) (_ *Integration, err error) {
 	defer try.Named(&err, "integration of %s on a tree", d.Name)
 	d = try.Get(d.OnTree(t))

@@ -77,7 +77,7 @@ func (a *atlas) statistics() *supplement.Document {
 	return document
 }
 
-// writeBodies writes the means of groups, the ends of components and the ancestors for ParaView, with the displacement of each vertex from the mean of all.
+// writeBodies writes the means of groups, the ends of components and the ancestors for ParaView, with the displacement of vertices from the mean.
 func (a *atlas) writeBodies(d *morpho.Dataset, body supplement.Body, document *supplement.Document) {
 	write := func(name string, rows ...[]float64) {
 		mean := lists.Mean(rows)
