@@ -367,11 +367,11 @@ func TestPose(t *testing.T) {
 		}
 	}
 	sides := expect.Must(ParseViews("")).Of(Fig(Points(body)).Title("t"), body)
-	if len(sides) != 2 || sides[0].title != "t, from the side" || sides[1].title != "t, from above" || len(Views(nil).Of(Fig(), ring(4, 0, 0, 1, 1))) != 1 {
+	if len(sides) != 2 || sides[0].title != "t, along main axis 3" || sides[1].title != "t, along main axis 2" || len(Views(nil).Of(Fig(), ring(4, 0, 0, 1, 1))) != 1 {
 		t.Error(len(sides))
 	}
 	named := expect.Must(ParseViews("Lateral, left: -y, top: z, hind: -1")).Of(Fig(Points(body)), body)
-	for i, want := range []string{"Lateral", "left", "top", "hind"} {
+	for i, want := range []string{"Lateral (main axis 3)", "left", "top", "hind"} {
 		if posed := named[i].camera.posed(); named[i].title != want || posed != (i == 0 || i == 3) {
 			t.Errorf("%d: %q, posed %t", i, named[i].title, posed)
 		}

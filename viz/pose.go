@@ -100,12 +100,15 @@ var anatomical = map[string]string{"lateral": "-3", "dorsal": "2", "ventral": "-
 
 // ParseViews reads sides with their names, "lateral: -y, dorsal: z": x, y and z are the axes of the coordinates, 1, 2 and 3 the main axes of the
 // body from the longest on, and the reader is where the axis leads. A side may have no name. The names lateral, dorsal, ventral, frontal and
-// posterior stand for main axes where no side is given. The empty text is the two longest sides of a body.
+// posterior stand for main axes, which the title names, where no side is given. The empty text is the two longest sides of a body.
 func ParseViews(text string) (all Views, err error) {
-	for part := range strings.SplitSeq(cmp.Or(text, "from the side: -3, from above: 2"), ",") {
+	for part := range strings.SplitSeq(cmp.Or(text, "along main axis 3: -3, along main axis 2: 2"), ",") {
 		name, side, _ := strings.Cut(part, ":")
-		name = strings.TrimSpace(name)
-		side = cmp.Or(strings.TrimSpace(side), anatomical[strings.ToLower(name)], name)
+		name, side = strings.TrimSpace(name), strings.TrimSpace(side)
+		if main := anatomical[strings.ToLower(name)]; side == "" && main != "" { // a wide or flat body may lie otherwise: the title says what was taken
+			name, side = name+" (main axis "+strings.TrimPrefix(main, "-")+")", main
+		}
+		side = cmp.Or(side, name)
 		axis := mainAxes.Replace(side)
 		at, known := sides[axis]
 		if !known {

@@ -26,11 +26,11 @@ func TestFiguresTurn(t *testing.T) {
 		t.Error("the wrong figures turn")
 	}
 	// Bodies are seen from two sides, or from those that are named.
-	for view, want := range map[string][]string{"": {"from the side", "from above"}, "left: -y": {"left"}} {
+	for view, want := range map[string][]string{"": {"along main axis 3", "along main axis 2"}, "left: -y": {"left"}} {
 		aligned := expect.Must(expect.Must(New(brains, Question{Permutations: 9, View: view})).Figure("aligned"))
 		svg := string(expect.Must(viz.Encode(".svg", aligned.Drawing)))
 		for _, title := range want {
-			if !strings.Contains(svg, title) || view != "" && strings.Contains(svg, "from above") {
+			if !strings.Contains(svg, title) || view != "" && strings.Contains(svg, "main axis 2") {
 				t.Errorf("view %q: no title %q", view, title)
 			}
 		}
