@@ -13,9 +13,28 @@ import (
 	"anatomy/internal/pool"
 )
 
-// maxModes bounds the core of an expansion: 2m + 1 waves along each of the axes give at most this many of them. Kernels with a kink at 0
-// (Laplace of order 0 and 1) take too many for small tolerances, and so do kernels much narrower than the extent: the error says how many.
+// maxModes bounds the core of an expansion: 2m + 1 waves along each of the axes give at most this many of them.
 const maxModes = 1 << 25
+
+// Expand approximates a kernel by plane waves, between points whose coordinates differ by at most extent along each axis.
+// The tolerance is that of the kernel relative to K(0), and of its gradient relative to the largest gradient. Kernels with
+// a kink at 0 (Laplace of order 0 and 1) take too many waves for small tolerances, and so do kernels much narrower than
+// the extent: the error says how many.
+func Expand(k Kernel, extent []float64, tolerance float64) (*Expansion, error) {
+	if err := checkExpansion(extent, tolerance); err != nil {
+		return nil, fmt.Errorf("kernels.Expand: %w", err)
+	}
+	s := newSampler(k, len(extent))
+	e := &Expansion{Kernel: k, Extent: extent}
+	axes, err := s.axes(e, tolerance)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.fit(e, axes, tolerance); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
 
 func checkExpansion(extent []float64, tolerance float64) error {
 	if d := len(extent); d < 1 || d > 3 {
@@ -37,12 +56,11 @@ func checkTolerance(tolerance float64) error {
 }
 
 // fit computes the coefficients of an expansion, and adds modes until it meets the tolerance.
-func (s *sampler) fit(e *expansion, axes []axis, tolerance float64) (err error) {
+func (s *sampler) fit(e *Expansion, axes []axis, tolerance float64) (err error) {
 	// The analysis along the axes bounds the error of kernels with positive coefficients; others may want a few more.
 	for try := 0; ; try++ {
 		if n := e.rank(); n > maxModes {
-			return fmt.Errorf("kernels.Grid: %s over %.3g to %g takes %v plane waves, %.3g in all: use tiles, a wider kernel or a larger tolerance",
-				e.Kernel, e.Extent, tolerance, e.sizes(), n)
+			return fmt.Errorf("kernels.Expand: %s over %.3g to %g takes %v plane waves, %.3g in all: use tiles, a wider kernel or a larger tolerance", e.Kernel, e.Extent, tolerance, e.sizes(), n)
 		}
 		if err := s.core(e, axes, tolerance/10); err != nil {
 			return err
@@ -54,8 +72,7 @@ func (s *sampler) fit(e *expansion, axes []axis, tolerance float64) (err error) 
 			return nil
 		}
 		if try == 8 {
-			return fmt.Errorf("kernels.Grid: %s over %.3g still has the error %.2g with %v plane waves: use tiles or a larger tolerance than %g",
-				e.Kernel, e.Extent, e.Error, e.sizes(), tolerance)
+			return fmt.Errorf("kernels.Expand: %s over %.3g still has the error %.2g with %v plane waves: use tiles or a larger tolerance than %g", e.Kernel, e.Extent, e.Error, e.sizes(), tolerance)
 		}
 		for a := range e.Modes {
 			if e.Extent[a] > 0 {
@@ -66,7 +83,7 @@ func (s *sampler) fit(e *expansion, axes []axis, tolerance float64) (err error) 
 }
 
 // rank is the number M of basis functions, which may be larger than any integer.
-func (k *expansion) rank() float64 {
+func (k *Expansion) rank() float64 {
 	n := 1.0
 	for _, s := range k.sizes() {
 		n *= float64(s)
@@ -112,7 +129,7 @@ func (a axis) grid(half int) (coordinates, factors []float64, owner []int) {
 }
 
 // axes finds periods and modes for every axis from the kernel along that axis.
-func (s *sampler) axes(e *expansion, tolerance float64) ([]axis, error) {
+func (s *sampler) axes(e *Expansion, tolerance float64) ([]axis, error) {
 	out := make([]axis, s.d)
 	e.Period, e.Modes = make([]float64, s.d), make([]int, s.d)
 	for a, extent := range e.Extent {
@@ -219,7 +236,7 @@ func (s *sampler) modes(a int, periodic axis, top, steepest, tolerance float64) 
 }
 
 // core computes the coefficients c_k, to the tolerance.
-func (s *sampler) core(e *expansion, axes []axis, tolerance float64) error {
+func (s *sampler) core(e *Expansion, axes []axis, tolerance float64) error {
 	if gaussians, ok := mixture(s.terms, tolerance); ok {
 		e.core = s.mixtureCore(e, axes, gaussians)
 		return nil
@@ -232,7 +249,7 @@ func (s *sampler) core(e *expansion, axes []axis, tolerance float64) error {
 }
 
 // sampledCore computes the coefficients from samples of the periodic kernel.
-func (s *sampler) sampledCore(e *expansion, axes []axis) error {
+func (s *sampler) sampledCore(e *Expansion, axes []axis) error {
 	dims := make([]int, s.d)
 	coordinates, factors, owner := make([][]float64, s.d), make([][]float64, s.d), make([][]int, s.d)
 	for a, m := range e.Modes {
@@ -256,7 +273,7 @@ func (s *sampler) sampledCore(e *expansion, axes []axis) error {
 }
 
 // error is the greatest error of an expansion on a grid of differences that is finer near 0 and near the extent.
-func (s *sampler) error(e *expansion, axes []axis) (float64, error) {
+func (s *sampler) error(e *Expansion, axes []axis) (float64, error) {
 	perAxis := []int{2048, 72, 16}[s.d-1]
 	coordinates := make([][]float64, s.d)
 	dims := make([]int, s.d)
@@ -364,8 +381,7 @@ func apply(v []float64, dims []int, a int, mat [][]float64) []float64 {
 	out := make([]float64, outer*m*inner)
 	by := blas64.General{Rows: m, Cols: n, Stride: n, Data: slices.Concat(mat...)}
 	if inner == 1 {
-		blas64.Gemm(blas.NoTrans, blas.Trans, 1, blas64.General{Rows: outer, Cols: n, Stride: n, Data: v}, by, 0,
-			blas64.General{Rows: outer, Cols: m, Stride: m, Data: out})
+		blas64.Gemm(blas.NoTrans, blas.Trans, 1, blas64.General{Rows: outer, Cols: n, Stride: n, Data: v}, by, 0, blas64.General{Rows: outer, Cols: m, Stride: m, Data: out})
 		return out
 	}
 	for o := range outer {

@@ -46,7 +46,7 @@ func Chosen(device string, k Kernel, tolerance float64, points, targets [][]floa
 		return nil, err
 	}
 	s := newSampler(k, len(points[0]))
-	s.costs = map[string]costs{"C": {pairsInC, gridInC}, "graph": graphOnCPU, "GPU": graphOnGPU}[device]
+	s.costs = map[string]costs{"C": {pairsInC, gridInC, graphOnCPU.waveCosts}, "graph": graphOnCPU, "GPU": graphOnGPU}[device]
 	extent := Extent(targets)
 	floats.Scale(margin, extent)
 	return s.fastest(k, extent, points, targets, float64(len(points)*len(targets)), tolerance)
@@ -60,16 +60,8 @@ func RadialTransform(k Kernel, reach, highest float64) func(q float64) float64 {
 	return radialTransform(newSampler(k, 3).profile, reach, highest).at
 }
 
-// Waves is a kernel as a sum of plane waves, with their coefficients c_k.
-func Waves(k Kernel, extent []float64, tolerance float64) (e *expansion, coefficients []float64, err error) {
-	s := newSampler(k, len(extent))
-	e = &expansion{Kernel: k, Extent: extent}
-	axes, err := s.axes(e, tolerance)
-	if err == nil {
-		err = s.fit(e, axes, tolerance)
-	}
-	return e, e.core, err
-}
+// Coefficients are the c_k of an expansion.
+func Coefficients(k *Expansion) []float64 { return k.core }
 
 // Mixture is a kernel of width 1 as a sum of Gaussians, and its derivative, at the squared distance s.
 func Mixture(k Kernel, tolerance float64) (at func(s float64) (value, slope float64), terms int) {

@@ -21,6 +21,7 @@ import (
 type costs struct {
 	pairCosts
 	gridCosts
+	waveCosts
 }
 
 // pairCosts are those of sums over pairs of points.
@@ -37,6 +38,12 @@ type gridCosts struct {
 	bump float64 // of a point
 	cell float64 // of a cell that the bump of a point covers
 	fft  float64 // of a cell of a line that is transformed, times the logarithm of their number to base 2, for a coordinate
+}
+
+// waveCosts are those of sums over plane waves.
+type waveCosts struct {
+	point float64
+	wave  float64 // of a point and a plane wave, for a coordinate
 }
 
 // Measured on two cores of a CPU: sums in C, and the same as operations of the graph.
@@ -56,11 +63,12 @@ var (
 			tile: tileSize,
 		},
 		gridCosts{bump: 1e-6, cell: 5.8e-10, fft: 4e-9},
+		waveCosts{point: 1e-6, wave: 1.8e-10},
 	}
 )
 
-// graphOnGPU is estimated, not measured. A step of a loop takes 15 operations of 10 µs each, over a pair of tiles or 64
-// points of a grid; arithmetic takes 1e-12 s per operation.
+// graphOnGPU is estimated, not measured. A step of a loop takes 15 operations of 10 µs each, over a pair of tiles, 64 points of a grid
+// or some 1000 points of waves; arithmetic takes 1e-12 s per operation, a quarter of that in products of matrices.
 var graphOnGPU = costs{
 	pairCosts{
 		pair: 6e-10,
@@ -69,6 +77,7 @@ var graphOnGPU = costs{
 		tile: tileSize,
 	},
 	gridCosts{bump: 5e-6, cell: 6e-12, fft: 1e-11},
+	waveCosts{point: 3e-7, wave: 1.5e-12},
 }
 
 // costsOf are those of a kernel in R^d on the device of the back end, which is open.
@@ -102,7 +111,7 @@ func (c pairCosts) of(terms []native.Term) float64 {
 const margin = 1.25
 
 // Fast returns the kernel k with the method of summation that costs least for the given shapes, [points][D], at a relative
-// tolerance. Kernel.String names the method and its error. Tiled and Grid choose a method directly.
+// tolerance. Kernel.String names the method and its error. Tiled, Expand and Grid choose a method directly.
 //
 // The sums are those over the points of the first shape, at the points of each shape. If control points carry many other
 // points, give the control points first. Sums are accurate for points within the box of all shapes, made a quarter wider.
@@ -112,7 +121,7 @@ const margin = 1.25
 //
 // # Algorithm
 //
-// The methods are the kernel itself (few points), tiles, cut-off tiles, a grid, a fine
+// The methods are the kernel itself (few points), tiles, cut-off tiles, plane waves (if there are no sums in C), a grid, a fine
 // and a coarse grid, and cut-off tiles for the near part of the kernel with one or two grids for the rest. Their costs were
 // measured on a CPU, with and without sums in C, and are estimated for a GPU. The error of a method is measured on a grid of
 // differences. If a kernel may differ between the axes, sums over a random subset of the points are also compared with exact
@@ -171,7 +180,7 @@ func (s *sampler) fastest(k Kernel, extent []float64, points, targets [][]float6
 	return nil, errors.Join(errs...)
 }
 
-// Exact returns a kernel without the way to sum that Fast, Tiled or Grid gave it.
+// Exact returns a kernel without the way to sum that Fast, Tiled, Expand or Grid gave it.
 func Exact(k Kernel) Kernel {
 	switch k := k.(type) {
 	case tiled:
@@ -179,6 +188,8 @@ func Exact(k Kernel) Kernel {
 	case levels:
 		return k.Kernel
 	case *Gridded:
+		return k.Kernel
+	case *Expansion:
 		return k.Kernel
 	}
 	return k
@@ -196,7 +207,7 @@ func (s *sampler) candidates(k Kernel, extent []float64, points, targets [][]flo
 	defer func() {
 		slices.SortStableFunc(out, func(a, b candidate) int { return cmp.Compare(a.seconds, b.seconds) })
 	}()
-	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that grids take, as often from points as to them
+	n := (float64(len(points)) + pairs/float64(len(points))) / 2 // that waves and grids take, as often from points as to them
 	perPair, perPiece := s.costs.of(s.terms), s.costs.pair+s.costs.term[native.Piece]
 	out = []candidate{{pairs * perPair, func() (Kernel, error) { return Tiled(k), nil }}}
 	reach, beyond := s.reach(tolerance)
@@ -216,7 +227,7 @@ func (s *sampler) candidates(k Kernel, extent []float64, points, targets [][]flo
 	if s.d > 3 {
 		return out
 	}
-	e := &expansion{Kernel: k, Extent: extent}
+	e := &Expansion{Kernel: k, Extent: extent}
 	axes, err := s.axes(e, waveTolerance*tolerance)
 	if err != nil {
 		return out
@@ -227,15 +238,16 @@ func (s *sampler) candidates(k Kernel, extent []float64, points, targets [][]flo
 	if e.rank() > maxModes {
 		return out
 	}
-	cost := s.cheapestGrid(e, n, tolerance).seconds(n, s.costs.gridCosts)
-	return append(out, candidate{cost, func() (Kernel, error) { return s.grid(e, axes, n, tolerance) }})
+	return append(out,
+		candidate{n * (s.costs.point + e.rank()*float64(s.d)*s.costs.wave), func() (Kernel, error) { return e, s.fit(e, axes, tolerance) }},
+		candidate{s.cheapestGrid(e, n, tolerance).seconds(n, s.costs.gridCosts), func() (Kernel, error) { return s.grid(e, axes, n, tolerance) }})
 }
 
 // waveTolerance is the share of the tolerance that plane waves take whose grid takes the rest.
 const waveTolerance = 0.5
 
 // grid fits an expansion and puts it on a grid for sums over n points, with the tolerance for both.
-func (s *sampler) grid(e *expansion, axes []axis, n, tolerance float64) (*Gridded, error) {
+func (s *sampler) grid(e *Expansion, axes []axis, n, tolerance float64) (*Gridded, error) {
 	if err := s.fit(e, axes, waveTolerance*tolerance); err != nil {
 		return nil, err
 	}
@@ -295,8 +307,7 @@ func check(fast, exact Kernel, points [][]float64, tolerance float64) error {
 		return err
 	}
 	if !lists.Finite(out.Scalar(1), out.Scalar(2)) {
-		return fmt.Errorf("kernels.Fast: sums of %s over a random subset of the points are no finite numbers: "+
-			"give a kernel that is finite at every distance, 0 included", exact)
+		return fmt.Errorf("kernels.Fast: sums of %s over a random subset of the points are no finite numbers: give a kernel that is finite at every distance, 0 included", exact)
 	}
 	if e := out.Scalar(0) / out.Scalar(1); !(e <= tolerance) || !lists.Finite(out.Scalar(3)) { // a maximum drops NaN
 		return fmt.Errorf("kernels.Fast: %s is off by %.2g on a random subset, tolerance %g: use Tiled", fast, e, tolerance)

@@ -13,17 +13,17 @@ import (
 	"anatomy/kernels/native"
 )
 
-// Gridded is a kernel as a sum of plane waves, which a fast Fourier transform between non-uniform points computes: weights
+// Gridded is an Expansion whose plane waves are summed by a fast Fourier transform between non-uniform points: weights
 // are spread from the points to a grid with a bump φ of a few cells, the grid is convolved with the kernel, and the
 // result is read off at the points with the same bump,
 //
 //	K(x, y) ≈ Σ_gh φ(x − g) C(g − h) φ(y − h).
 //
 // The cost is O(n + N log N) for a grid of N cells, whatever the number of waves; in C, where only rows that bumps cover are
-// transformed, it is the least there is from a few thousand points on. It is its own symmetric kernel; the grid
+// transformed, it is the least there is from a few thousand points on. Like the expansion it is its own symmetric kernel; the grid
 // keeps translation invariance only to Error.
 type Gridded struct {
-	expansion
+	Expansion
 	Cells []int // of the grid, along each axis
 
 	bump   bump
@@ -31,8 +31,7 @@ type Gridded struct {
 	bins   int         // cells of a bin along each axis
 }
 
-// Grid approximates a kernel by plane waves, between points whose coordinates differ by at most extent along each axis, and finds a grid
-// that sums them. The tolerance, for both, is that of the kernel relative to K(0), and of its gradient relative to the largest gradient.
+// Grid finds plane waves as Expand does, and a grid that sums them, with the tolerance for both.
 func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
 	if err := checkExpansion(extent, tolerance); err != nil {
 		return nil, fmt.Errorf("kernels.Grid: %w", err)
@@ -42,7 +41,7 @@ func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
 	}
 	s := newSampler(k, len(extent))
 	s.costs = costsOf(s.terms, s.d)
-	e := &expansion{Kernel: k, Extent: extent}
+	e := &Expansion{Kernel: k, Extent: extent}
 	axes, err := s.axes(e, waveTolerance*tolerance)
 	if err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func Grid(k Kernel, extent []float64, tolerance float64) (*Gridded, error) {
 const gridPoints = 1e5
 
 // gridOf puts an expansion on the grid that costs least for sums over n points, of those that keep the tolerance.
-func gridOf(e *expansion, n, tolerance float64, c gridCosts) (*Gridded, error) {
+func gridOf(e *Expansion, n, tolerance float64, c gridCosts) (*Gridded, error) {
 	var g *Gridded
 	along := spreadOf(e)
 	for _, ratio := range ratios {
@@ -70,8 +69,7 @@ func gridOf(e *expansion, n, tolerance float64, c gridCosts) (*Gridded, error) {
 		}
 	}
 	if g == nil {
-		return nil, fmt.Errorf("kernels.Grid: no bump of %d cells is as smooth as the tolerance %g asks: use tiles or a larger one",
-			native.MaxWidth, tolerance)
+		return nil, fmt.Errorf("kernels.Grid: no bump of %d cells is as smooth as the tolerance %g asks: use Expand, tiles or a larger one", native.MaxWidth, tolerance)
 	}
 	if err := engine.Fits(fmt.Sprintf("kernels.Grid: %s over %.3g on a grid of %s cells", e.Kernel, e.Extent, by(g.Cells)), g.bytes()); err != nil {
 		return nil, fmt.Errorf("%w: use tiles, a wider kernel or a larger tolerance", err)
@@ -129,7 +127,7 @@ func (k *Gridded) bytes() float64 {
 }
 
 // spreadOf is how the coefficients of an expansion are spread along each axis: the sums of those with each j.
-func spreadOf(e *expansion) [][]float64 {
+func spreadOf(e *Expansion) [][]float64 {
 	out := lists.Each(e.Modes, func(m int) []float64 { return make([]float64, m+1) })
 	last := out[len(out)-1]
 	for row := range len(e.core) / len(last) {
@@ -148,8 +146,8 @@ func spreadOf(e *expansion) [][]float64 {
 }
 
 // newGrid is an empty grid with about ratio times as many cells as an expansion has waves.
-func newGrid(e *expansion, width int, ratio float64) *Gridded {
-	g := &Gridded{expansion: *e, bump: newBump(width, ratio), bins: []int{64, 16, 8}[len(e.Modes)-1]}
+func newGrid(e *Expansion, width int, ratio float64) *Gridded {
+	g := &Gridded{Expansion: *e, bump: newBump(width, ratio), bins: []int{64, 16, 8}[len(e.Modes)-1]}
 	for a, m := range g.Modes {
 		least := max(int(math.Ceil(ratio*float64(2*m+1))), 3*width)
 		if g.Extent[a] > 0 { // bumps do not reach around the grid
@@ -165,7 +163,7 @@ var ratios = []float64{3, 2.5, 2, 1.6, 1.25}
 
 // cheapestGrid is the empty grid that costs least for sums over n points of those that add about the tolerance, for the modes of an
 // expansion, which needs no coefficients yet.
-func (s *sampler) cheapestGrid(e *expansion, n, tolerance float64) *Gridded {
+func (s *sampler) cheapestGrid(e *Expansion, n, tolerance float64) *Gridded {
 	var best *Gridded
 	for _, ratio := range ratios {
 		if g := newGrid(e, usualWidth(ratio, tolerance), ratio); best == nil || g.seconds(n, s.costs.gridCosts) < best.seconds(n, s.costs.gridCosts) {
@@ -183,7 +181,7 @@ func usualWidth(ratio, tolerance float64) int {
 		return w.(int)
 	}
 	const modes = 24
-	e := &expansion{Modes: []int{modes}}
+	e := &Expansion{Modes: []int{modes}}
 	along := make([]float64, modes+1)
 	for j := range along {
 		t := float64(j) / modes
@@ -191,7 +189,7 @@ func usualWidth(ratio, tolerance float64) int {
 	}
 	width := leastWidth
 	for ; width < native.MaxWidth; width++ {
-		g := &Gridded{expansion: *e, Cells: []int{int(ratio * (2*modes + 1))}, bump: newBump(width, ratio)}
+		g := &Gridded{Expansion: *e, Cells: []int{int(ratio * (2*modes + 1))}, bump: newBump(width, ratio)}
 		if g.adds([][]float64{along}) <= tolerance {
 			break
 		}

@@ -225,7 +225,10 @@ func (k *Gridded) convolve(grid *Node) *Node {
 	}
 	c = BroadcastToDims(ExpandAxes(c, 0), f.Shape().Dimensions...)
 	out := InverseRealFFT(Mul(f, ConvertDType(c, f.DType())), k.Cells...)
-	pad := append(make([]PadAxis, 1), slices.Repeat([]PadAxis{{End: k.patch()}}, d)...)
+	pad := make([]PadAxis, d+1)
+	for a := range d {
+		pad[a+1] = PadAxis{End: k.patch()}
+	}
 	out = Pad(out, ScalarZero(grid.Graph(), grid.DType()), pad...)
 	return autodiff.CustomVJP([]*Node{grid}, []*Node{out}, func(ct []*Node) []*Node {
 		return []*Node{k.convolve(ct[0])}

@@ -41,7 +41,7 @@ func mixture(terms []native.Term, tolerance float64) (out []gaussian, ok bool) {
 }
 
 // mixtureCore has the coefficients of a sum of Gaussians: each is a product of those along the axes, windows and images too.
-func (s *sampler) mixtureCore(e *expansion, axes []axis, gaussians []gaussian) []float64 {
+func (s *sampler) mixtureCore(e *Expansion, axes []axis, gaussians []gaussian) []float64 {
 	q := len(gaussians)
 	products := lists.Each(gaussians, func(g gaussian) float64 { return g.weight }) // [q, coefficients of the axes so far]
 	var first blas64.General

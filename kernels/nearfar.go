@@ -89,7 +89,7 @@ func (s *sampler) inLevels(within []inside, k Kernel, extent []float64, n, toler
 			all, beyond := part.profile, within[i+1].far(s.profile)
 			part.profile = func(m int, s float64) float64 { return all(m, s) - beyond(m, s) }
 		}
-		e := &expansion{Kernel: k, Extent: extent}
+		e := &Expansion{Kernel: k, Extent: extent}
 		axes, err := part.axes(e, waveTolerance*far)
 		if err != nil {
 			return nil, err
@@ -106,7 +106,7 @@ func (s *sampler) inLevels(within []inside, k Kernel, extent []float64, n, toler
 // cheapestLevels are the cheapest ways to split a kernel, with the periods and modes of its expansion e, at one or two of a few radii, for
 // n points: one for each first radius, since a near part may turn out to be no polynomial. Beyond the radius where it ends there is
 // nothing to split off.
-func (s *sampler) cheapestLevels(k Kernel, e *expansion, tolerance, n, ends float64, nearSeconds func(radius float64) float64) (ways []candidate) {
+func (s *sampler) cheapestLevels(k Kernel, e *Expansion, tolerance, n, ends float64, nearSeconds func(radius float64) float64) (ways []candidate) {
 	size := 0.0
 	for a, extent := range e.Extent {
 		size = math.Max(size, extent*s.scale[a])
@@ -126,7 +126,7 @@ func (s *sampler) cheapestLevels(k Kernel, e *expansion, tolerance, n, ends floa
 	}
 	// What one of so many grids costs with the waves of a level and such periods.
 	seconds := func(l *level, grids int, period func(a int) float64) float64 {
-		grid := &expansion{Kernel: k, Extent: e.Extent}
+		grid := &Expansion{Kernel: k, Extent: e.Extent}
 		for a := range e.Extent {
 			grid.Period = append(grid.Period, period(a))
 			grid.Modes = append(grid.Modes, int(math.Ceil(math.Min(l.highest[a]*grid.Period[a]/(2*math.Pi), maxModes))))

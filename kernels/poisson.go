@@ -13,7 +13,7 @@ import (
 //	F(q) = 4π/q ∫ k(r²) sin(qr) r dr,
 //
 // so that one sine transform takes the place of cosine transforms of samples between the points of a grid.
-func (s *sampler) radialCore(e *expansion, axes []axis) ([]float64, bool) {
+func (s *sampler) radialCore(e *Expansion, axes []axis) ([]float64, bool) {
 	if s.profile == nil || s.d != 3 {
 		return nil, false
 	}

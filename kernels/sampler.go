@@ -36,7 +36,7 @@ func newSampler(k Kernel, d int) *sampler {
 	return &sampler{d: d, f: engine.Compile(func(x *Node) (*Node, *Node) {
 		v := k.Gram(x, Zeros(x.Graph(), shapes.Make(x.DType(), 1, d)))
 		return Squeeze(v, -1), Gradient(ReduceAllSum(v), x)[0]
-	}, engine.Name("kernels.Grid"))}
+	}, engine.Name("kernels.Expand"))}
 }
 
 // widths are those of a radial kernel along the axes.
@@ -151,8 +151,7 @@ func (s *sampler) reach(tolerance float64) ([]float64, error) {
 		for ; last >= 0 && math.Abs(v[last]) <= tolerance*v[0] && math.Abs(slope[last]) <= tolerance*steepest; last-- {
 		}
 		if last < 0 || last == len(v)-1 {
-			return nil, fmt.Errorf("kernels: a kernel that is above %g of K(0) at the distance %.3g along axis %d cannot be cut off",
-				tolerance, t[batch-1], a)
+			return nil, fmt.Errorf("kernels: a kernel that is above %g of K(0) at the distance %.3g along axis %d cannot be cut off", tolerance, t[batch-1], a)
 		}
 		reach[a] = t[last+1]
 	}

@@ -39,6 +39,43 @@ func cloud(n, dim int, seed uint64) (x, p [][]float64) {
 	return x, p
 }
 
+func TestExpansions(t *testing.T) {
+	for _, c := range []struct {
+		kernel    kernels.Kernel
+		dim       int
+		tolerance float64
+	}{
+		{kernels.Gaussian(0.5), 3, 1e-6},
+		{kernels.Gaussian(0.5), 2, 1e-10},
+		{kernels.Gaussian(0.3), 1, 1e-6},
+		{kernels.Gaussian(0.5, 0.4, 0.7), 3, 1e-4},
+		{kernels.Gaussian(3), 3, 1e-8},
+		{kernels.Cauchy(0.7), 1, 1e-6},
+		{kernels.Cauchy(0.7), 2, 1e-6},
+		{kernels.Laplace(3, 0.3), 2, 1e-4},
+		{kernels.Sum([]float64{1, 0.5}, kernels.Gaussian(1), kernels.Gaussian(0.3)), 2, 1e-6},
+	} {
+		x, p := cloud(700, c.dim, 3)
+		k, err := kernels.Expand(c.kernel, kernels.Extent(x), c.tolerance)
+		if err != nil {
+			t.Errorf("%s: %v", c.kernel, err)
+			continue
+		}
+		y := x[:50]
+		out, err := engine.Run(func(x, p, y *Node) []*Node {
+			v, f := c.kernel.Hamilton(x, p)
+			ve, fe := k.Hamilton(x, p)
+			return []*Node{v, ve, f, fe, c.kernel.Sum(y, x, p), k.Sum(y, x, p)}
+		}, x, p, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, what := range []string{"velocity", "force", "sum"} {
+			expect.Rel(t, fmt.Sprintf("%s dim %d: %s", k, c.dim, what), out.Flat(2*i+1), out.Flat(2*i), c.tolerance*20)
+		}
+	}
+}
+
 // The closed forms of a Gaussian and of Matérn's kernel c + 1/2: F(q) = 8π^(3/2) Γ(c + 2)/Γ(c + 1/2) (1 + q²)^−(c + 2).
 func TestRadialTransform(t *testing.T) {
 	for _, c := range []struct {
@@ -84,10 +121,8 @@ func TestCoefficients(t *testing.T) {
 			{func(w ...float64) kernels.Kernel { return kernels.Laplace(3, w...) }, []float64{0.04, 0.03, 0.05}, 1e-4, 1e-9, func(square float64) float64 { return matern * math.Pow(1+square, -3.5-d/2) }},
 		} {
 			widths := c.widths[:len(extent)]
-			k, got, err := kernels.Waves(c.kernel(widths...), extent, c.tolerance)
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := expect.Must(kernels.Expand(c.kernel(widths...), extent, c.tolerance))
+			got := kernels.Coefficients(k)
 			want := make([]float64, len(got))
 			for i := range got {
 				rest, square := i, 0.0
@@ -147,7 +182,7 @@ func TestMixture(t *testing.T) {
 	}
 }
 
-// A grid sums plane waves. Its first and second derivatives are those of what it computes, and of the kernel.
+// A grid sums the plane waves of an expansion. Its first and second derivatives are those of what it computes, and of the kernel.
 func TestGrids(t *testing.T) {
 	for _, c := range []struct {
 		kernel    kernels.Kernel
@@ -319,8 +354,8 @@ func TestPortable(t *testing.T) {
 
 // Few points keep their matrix, many never have one. By the costs of sums in C, a grid is cheapest for wide kernels and cut-off tiles
 // for narrow ones, tiles for those that neither decay nor are smooth; over very many points a near part and grids for kernels with a
-// kink, and a fine and a coarse grid for those with a tail. On the graph near parts do not pay so soon.
-// A sum of anisotropic kernels is compared with exact sums.
+// kink, and a fine and a coarse grid for those with a tail. On the graph near parts do not pay so soon, and waves do, on a GPU most of
+// all. A sum of anisotropic kernels is compared with exact sums.
 func TestFast(t *testing.T) {
 	x, _ := cloud(6000, 3, 8)
 	many, _ := cloud(100000, 3, 8)
@@ -330,19 +365,19 @@ func TestFast(t *testing.T) {
 		points [][]float64
 		want   string // one of these
 	}{
-		{"", kernels.Gaussian(0.5), x[:1500], "on a grid|in tiles"},
-		{"", kernels.Sum([]float64{1, 1}, kernels.Gaussian(0.5), kernels.Gaussian(0.5, 0.6, 0.7)), x, "on a grid"},
+		{"", kernels.Gaussian(0.5), x[:1500], "on a grid|plane waves|in tiles"},
+		{"", kernels.Sum([]float64{1, 1}, kernels.Gaussian(0.5), kernels.Gaussian(0.5, 0.6, 0.7)), x, "on a grid|plane waves"},
 		{"C", kernels.Gaussian(0.5), x, "on a grid"},
 		{"C", kernels.Gaussian(0.02), x, "in tiles up to"},
 		{"C", kernels.Cauchy(0.1), x[:3000], "in tiles"},
 		{"C", kernels.Laplace(2, 0.1), many, "as near part"},
 		{"C", kernels.Cauchy(0.1), many, "as a grid of"},
 		{"C", kernels.Cauchy(0.02), many, "as near part"}, // the cheapest near part is no polynomial
-		{"graph", kernels.Gaussian(0.5), x, "on a grid"},
+		{"graph", kernels.Gaussian(0.5), x, "plane waves"},
 		{"graph", kernels.Gaussian(0.2), x, "on a grid"},
 		{"graph", kernels.Gaussian(0.02), x, "in tiles up to"},
 		{"graph", kernels.Laplace(2, 0.1), x, "in tiles"},
-		{"GPU", kernels.Gaussian(0.2), x, "on a grid"},
+		{"GPU", kernels.Gaussian(0.2), x, "plane waves"},
 		{"GPU", kernels.Gaussian(0.02), x, "in tiles up to"},
 	} {
 		chosen := ""
@@ -427,12 +462,12 @@ func TestFastIsTheKernelEverywhere(t *testing.T) {
 	}
 }
 
-func TestBadGrids(t *testing.T) {
+func TestBadExpansions(t *testing.T) {
 	for want, f := range map[string]func() error{
-		"4 axes":              func() error { _, err := kernels.Grid(kernels.Gaussian(1), make([]float64, 4), 1e-6); return err },
-		"extent NaN":          func() error { _, err := kernels.Grid(kernels.Gaussian(1), []float64{math.NaN()}, 1e-6); return err },
-		"tolerance 0":         func() error { _, err := kernels.Grid(kernels.Gaussian(1), []float64{1}, 0); return err },
-		"in all: use tiles":   func() error { _, err := kernels.Grid(kernels.Gaussian(0.001), []float64{1, 1, 1}, 1e-6); return err },
+		"4 axes":              func() error { _, err := kernels.Expand(kernels.Gaussian(1), make([]float64, 4), 1e-6); return err },
+		"extent NaN":          func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{math.NaN()}, 1e-6); return err },
+		"tolerance 0":         func() error { _, err := kernels.Expand(kernels.Gaussian(1), []float64{1}, 0); return err },
+		"in all: use tiles":   func() error { _, err := kernels.Expand(kernels.Gaussian(0.001), []float64{1, 1, 1}, 1e-6); return err },
 		"Fast: tolerance 0":   func() error { _, err := kernels.Fast(kernels.Gaussian(1), 0, [][]float64{{0}}); return err },
 		"Fast: tolerance NaN": func() error { _, err := kernels.Fast(kernels.Gaussian(1), math.NaN(), [][]float64{{0}}); return err },
 		"no kernel":           func() error { _, err := kernels.Fast(nil, 1e-6, [][]float64{{0, 0}}); return err },
@@ -447,7 +482,7 @@ func TestBadGrids(t *testing.T) {
 	} {
 		expect.Refused(t, f(), want)
 	}
-	k, err := kernels.Grid(kernels.Gaussian(1), []float64{1, 1}, 1e-6)
+	k, err := kernels.Expand(kernels.Gaussian(1), []float64{1, 1}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -458,7 +493,7 @@ func TestBadGrids(t *testing.T) {
 	}
 	total, ok := kernels.Sum([]float64{2, 1}, kernels.Gaussian(3), kernels.Sum([]float64{1}, k)).(interface{ Fits([][]float64) error })
 	if !ok {
-		t.Fatal("a sum of grids does not say which points it holds for")
+		t.Fatal("a sum of expansions does not say which points it holds for")
 	}
 	expect.Refused(t, total.Fits([][]float64{{0, 0}, {1, 1.1}}), "spread over 1.1 along axis 1")
 	if err := total.Fits([][]float64{{0, 0}, {1, 1}}); err != nil {
@@ -513,11 +548,7 @@ func TestFlatShapes(t *testing.T) {
 		t.Fatal("Fast does not end on points that are flat but for rounding")
 	}
 	modes := func(k kernels.Kernel, tolerance float64, extent ...float64) []int {
-		e, _, err := kernels.Waves(k, extent, tolerance)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e.Modes
+		return expect.Must(kernels.Expand(k, extent, tolerance)).Modes
 	}
 	for _, k := range []kernels.Kernel{kernels.Gaussian(1), kernels.Laplace(3, 1), kernels.Cauchy(1)} {
 		thick := modes(k, 1e-4, 20, 1)

@@ -78,6 +78,7 @@ func programs(measure measurer, ns []int) {
 			make      func() (kernels.Kernel, error)
 		}{
 			{"tiles", 0, func() (kernels.Kernel, error) { return kernels.Tiled(k), nil }},
+			{"plane waves", 0, func() (kernels.Kernel, error) { return kernels.Expand(k, kernels.Extent(points), 1e-6) }},
 			{"grid", 1e-5, func() (kernels.Kernel, error) { return kernels.Grid(k, kernels.Extent(points), 1e-6) }},
 			{"Fast", 1e-5, func() (kernels.Kernel, error) { return kernels.Fast(k, 1e-6, points) }},
 		} {

@@ -231,7 +231,7 @@ func gradient(t *testing.T, d *attachment.Term, m *mesh.Mesh) [][]float64 {
 func TestBadTerms(t *testing.T) {
 	t.Parallel()
 	k := kernels.Gaussian(1)
-	waves, err := kernels.Grid(k, []float64{1, 1, 1}, 1e-6)
+	waves, err := kernels.Expand(k, []float64{1, 1, 1}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}

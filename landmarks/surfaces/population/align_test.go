@@ -156,7 +156,7 @@ func TestAlignInABox(t *testing.T) {
 		return []*mesh.Mesh{mesh.Curve(x, true)}
 	}
 	align := func(extent ...float64) ([]*population.Aligned, error) {
-		k := expect.Must(kernels.Grid(kernels.Gaussian(1.5), extent, 1e-3))
+		k := expect.Must(kernels.Expand(kernels.Gaussian(1.5), extent, 1e-3))
 		return population.Align([]population.Object{{Norm: attachment.Norm{Kernel: k}}}, oval(0.5, 1), [][]*mesh.Mesh{oval(2.6, 0.9)}, false)
 	}
 	expect.Refused(t, expect.Error(align(7, 3)), "align: the kernel of the norm, subject 0", "wider extent")
