@@ -8,7 +8,8 @@
 // static. The back end is opened at the first call and shared by the process. It is the one that GOMLX_BACKEND names;
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
 // CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in. The project is the folder that
-// ANATOMY_HOME names, or else the one that the program was built from (see FindPlugin).
+// ANATOMY_HOME names, or else the one that the program was built from (see FindPlugin). Where nothing names a device and there is a GPU,
+// programs whose arguments have at most 512 numbers run on the CPU all the same, since a GPU launches their kernels longer than it computes.
 //
 // Programs that were compiled for the CPU are kept, up to 1 GB, so that another process has them in milliseconds. They lie
 // in anatomy-programs-UID, for the user's number UID, below the folder that ANATOMY_PROGRAMS names or else the user's cache;
@@ -121,14 +122,14 @@ func inputs(fn reflect.Type) (n int) {
 // Errors are those of the arguments, what the graph function panicked with while it was built, and that the memory which the
 // program wants is not there (see Fits).
 func (f *Func) Call(args ...any) (Values, error) {
-	b, err := Backend()
-	if err != nil {
+	if _, err := Backend(); err != nil {
 		return nil, err
 	}
 	if f.inputs >= 0 && len(args) != f.inputs {
 		return nil, fmt.Errorf("%s: %d arguments for a function of %d", f.name, len(args), f.inputs)
 	}
-	if args, err = f.centred(args); err != nil {
+	args, err := f.centred(args)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
 	in := make([]*tensors.Tensor, len(args))
@@ -140,7 +141,11 @@ func (f *Func) Call(args ...any) (Values, error) {
 		s[i] = in[i].Shape()
 	}
 	var out Values
-	p, err := f.programs.take(b, s, f.build)
+	var p *program
+	b, err := deviceOf(in, s)
+	if err == nil {
+		p, err = f.programs.take(b, s, f.build)
+	}
 	if err == nil {
 		defer p.release()
 		end := watch.Step("computing " + f.step)
@@ -247,10 +252,7 @@ func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 	return t, err
 }
 
-var (
-	mu     sync.Mutex
-	opened compute.Backend
-)
+var mu sync.Mutex
 
 // Backend returns the process's back end, opening it at the first call. A failure is not remembered, neither here nor by
 // functions, so that a program can mend its environment and try again.
@@ -266,9 +268,24 @@ func Backend() (compute.Backend, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Said outright, since go-xla guesses it from the path.
-		config = fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path))
-		defer tell(path)()
+		config = configOf(path)
+	}
+	b, err := open(config)
+	if err != nil {
+		return nil, err
+	}
+	opened = b
+	openSmall()
+	return opened, nil
+}
+
+// configOf is the configuration of a plug-in that was found, with what go-xla guesses from its path.
+func configOf(path string) string { return fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path)) }
+
+// open opens the back end of a configuration.
+func open(config string) (b compute.Backend, err error) {
+	if plugin, ok := pluginOf(config); ok && os.Getenv(compute.ConfigEnvVar) == "" {
+		defer tell(plugin)()
 	}
 	if err := checkNativeVariable(); err != nil {
 		return nil, err
@@ -277,8 +294,7 @@ func Backend() (compute.Backend, error) {
 	if strings.HasPrefix(config, "xla:") && !strings.Contains(config, "tf32") {
 		config += ",tf32=false" // else matrix products of float32 have 10 bits on CUDA
 	}
-	var b compute.Backend
-	err := exceptions.TryCatch[error](func() {
+	err = exceptions.TryCatch[error](func() {
 		var e error
 		if b, e = compute.NewWithConfig(config); e != nil {
 			panic(e)
@@ -295,23 +311,11 @@ func Backend() (compute.Backend, error) {
 	if b.Name() != "xla" {
 		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so", config, b.Name())
 	}
-	opened = b
 	if onCPU(b) {
 		programs.On(b.DeviceDescription(0))
 	}
 	enterNatives(b, config)
-	return opened, nil
-}
-
-// OnCPU reports whether the back end computes on a CPU, and not on a GPU. It is false before the back end is opened.
-func OnCPU() bool {
-	mu.Lock()
-	defer mu.Unlock()
-	return opened != nil && onCPU(opened)
-}
-
-func onCPU(b compute.Backend) bool {
-	return strings.Contains(strings.ToLower(b.DeviceDescription(0)), "cpu")
+	return b, nil
 }
 
 // tell sets XLA_FLAGS for a plug-in, which reads it while it is opened, and returns a function that puts back what was there.
@@ -414,10 +418,16 @@ func cuda(config string) bool {
 // ANATOMY_HOME names, or else in the folder whose sources of this package the program was built from; or in the folder of Python's wheels that
 // ANATOMY_PLUGINS names. It is machine code, so it is an error if anybody but this user and root may write to it or to a folder on its path, and
 // no other folder is searched.
-func FindPlugin() (string, error) {
+func FindPlugin() (string, error) { return findPlugin(os.Getenv(deviceVariable)) }
+
+// deviceVariable is the environment variable that names the device of all programs.
+const deviceVariable = "ANATOMY_DEVICE"
+
+// findPlugin is FindPlugin for a device.
+func findPlugin(device string) (string, error) {
 	var candidates []string
 	install := "make setup"
-	switch device := os.Getenv("ANATOMY_DEVICE"); device {
+	switch device {
 	case "cpu":
 		candidates = cpuPlugins
 	case "cuda":
@@ -429,7 +439,7 @@ func FindPlugin() (string, error) {
 		}
 		candidates = slices.Concat(candidates, cpuPlugins)
 	default:
-		return "", fmt.Errorf("ANATOMY_DEVICE=%q: want cpu or cuda", device)
+		return "", fmt.Errorf("%s=%q: want cpu or cuda", deviceVariable, device)
 	}
 	const otherwise = "GOMLX_BACKEND=xla:/absolute/path/to/plugin.so names another one, with GOMLX_BACKEND=xla GoMLX downloads its own"
 	variable, inside := "ANATOMY_HOME", ".anatomy/venv/lib/python3*/site-packages"
