@@ -191,6 +191,11 @@ type program struct {
 // for arguments of other shapes. Call panics if two functions have the same key. That one function captures another value it cannot see: Go does
 // not show what a closure holds, and to build the graph of every call for a comparison takes longer than most calls.
 func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
+	return s.Compiled(key, fn).Call(args...)
+}
+
+// Compiled is what Call calls.
+func (s *space) Compiled(key any, fn func(in []*Node) []*Node) *engine.Func {
 	if t := reflect.TypeOf(key); t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
 		panic(fmt.Sprintf("geom.Space.Call: the key %v is a %T, want a struct type of the caller's package", key, key))
 	}
@@ -203,7 +208,7 @@ func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.
 	}
 	s.programs.mu.Unlock()
 	refuse.If(f.code != code, "geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key)
-	return f.Func.Call(args...)
+	return f.Func
 }
 
 // Orbits reports whether the points of the space are orbits: see Quotient.
