@@ -15,8 +15,10 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -142,6 +144,60 @@ func searches(measure measurer) {
 		return [][]float64{{a.Objective}, slices.Concat(a.Template[0].Vertices...)}
 	})
 	stochasticSearches(measure)
+	batches(measure)
+}
+
+// batches are problems that share programs. Their number stands in front of the name.
+func batches(measure measurer) {
+	const n = 8
+	space, q, target := callosa(1)
+	way := target.Sub(q)
+	targets := lists.Make(n, func(k int) geom.Shape { return q.Add(way.Scale(float64(k+1) / n)) })
+	sources := slices.Repeat([]geom.Shape{q}, n)
+	measure("8 × Log, 39 landmarks", "float64", 1e-6, func() (ends [][]float64) {
+		for _, g := range try.Get(space.LogAll(sources, targets)) {
+			ends = append(ends, g.Velocity.Flat())
+		}
+		return ends
+	})
+	wide, _, _ := callosa(2)
+	measure("8 × Match, 39 landmarks", "float64", 1e-4, func() (ends [][]float64) {
+		terms := lists.Each(targets, func(x geom.Shape) landmarks.DataTerm { return landmarks.Correspondence(x) })
+		for _, m := range try.Get(wide.MatchAll(sources, terms, 0.3)) {
+			ends = append(ends, m.Deformed.Flat())
+		}
+		return ends
+	})
+	measure("8 × Brownian bridge, 13 landmarks", "float64", 1e-8, func() [][]float64 {
+		few := landmarks.New(13, 2, space.Manifold.Kernel)
+		some := func(x geom.Shape) (out geom.Shape) {
+			for i := 0; i < len(x); i += 3 {
+				out = append(out, x[i])
+			}
+			return out
+		}
+		run := stochastic.Run{Paths: 8, Steps: 20, Time: 0.01, Seed: 1}
+		return [][]float64{lists.Each(try.Get(stochastic.LogLikelihood(few, stochastic.DelyonHu, some(q), lists.Each(targets, some), run)),
+			func(l stochastic.Likelihood) float64 { return l.Log })}
+	})
+	var surfaces [][]*mesh.Mesh
+	var controls [][]float64
+	for k := range n {
+		surfaces = append(surfaces, []*mesh.Mesh{mesh.Ellipsoid(1.3+0.02*float64(k), 1-0.03*float64(k), 0.8, 6, 8)})
+		controls = append(controls, []float64{float64(k&1) - 0.5, float64(k>>1&1) - 0.5, float64(k>>2&1) - 0.5})
+	}
+	model := population.Model{Space: landmarks.New(n, 3, kernels.Gaussian(1), geom.Integrator(ode.RK4, 5)),
+		Objects: []population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.6), Varifold: true}, Noise: 0.3}}}
+	measure("7 × placed landmarks", "float64", 1e-3, func() (places [][]float64) {
+		given := make([]geom.Shape, n)
+		given[0] = surfaces[0][0].Vertices[3:5]
+		for _, subject := range try.Get(model.Landmarks(controls, surfaces, given)).Placed[1:] {
+			for _, l := range subject {
+				places = append(places, l.Point)
+			}
+		}
+		return places
+	})
 }
 
 // stochasticSearches are those of the frame bundle and of guided sampling.
@@ -204,7 +260,7 @@ func flat(out engine.Values, err error) [][]float64 {
 }
 
 // callosa returns two corpora callosa in a space whose kernel is as wide as some of their spacings.
-func callosa(spacings float64) (space *landmarks.Space, q, target [][]float64) {
+func callosa(spacings float64) (space *landmarks.Space, q, target geom.Shape) {
 	cc := morpho.CorpusCallosum()
 	return landmarks.New(39, 2, kernels.Gaussian(spacings*cc.Spacing())), cc.Shape("jhu_atlas"), cc.Shape("colin27")
 }

@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// opened is the plug-in, its PJRT version and the device; all are empty if XLA cannot be opened.
+// opened is the plug-in, its PJRT version and the devices; all are empty if XLA cannot be opened.
 type opened struct {
 	Plugin string `json:"plugin"`
 	PJRT   string `json:"pjrt"`
@@ -54,7 +54,7 @@ type opened struct {
 
 var (
 	version = regexp.MustCompile(`\bv[\d.]+\b`)
-	process = regexp.MustCompile(` \[processId=\d+\]$`)
+	process = regexp.MustCompile(` \[processId=\d+\]`)
 )
 
 // backend opens XLA. Why it cannot goes to standard error, and reports are made without it.
@@ -62,7 +62,7 @@ func backend() (a opened) {
 	b, err := engine.Backend()
 	if err == nil {
 		a.PJRT = version.FindString(b.Description())
-		a.Device = process.ReplaceAllString(fmt.Sprint(b.DeviceDescription(0)), "")
+		a.Device = process.ReplaceAllString(engine.Devices(), "")
 		if a.Plugin = os.Getenv("GOMLX_BACKEND"); a.Plugin == "" {
 			a.Plugin, err = engine.FindPlugin()
 		}
