@@ -234,7 +234,6 @@ func (s *Space) match(by *matcher, controls, source [][]float64, term DataTerm, 
 	q, scales := shape.Flat(controls), term.Scales()
 	kernel := try.Get(s.newSpectrum(q))
 	r := s.newRegistration(by, q, source, term, inputs, kernel)
-	defer func() { r.free() }()
 	m := &Matching{}
 	p := make([]float64, len(q))
 	out := try.Get(r.at(p, 1, sigma))
@@ -253,7 +252,6 @@ func (s *Space) match(by *matcher, controls, source [][]float64, term DataTerm, 
 	}
 	for steady := s; steady != nil; {
 		if steady != s { // goes on with more steps
-			r.free()
 			r, scales = steady.newRegistration(by, q, source, term, inputs, kernel), []float64{1}
 		}
 		found := try.Get(r.minimise(p, scales, sigma, opts))
@@ -322,7 +320,6 @@ func (r *registration) minimise(p []float64, scales []float64, sigma float64, op
 type registration struct {
 	by          *matcher
 	objective   *engine.Func
-	own         bool  // the objective is of this registration alone
 	fixed       []any // arguments of objective that stay
 	kernel      *spectrum
 	size        float64 // the root mean square distance of all points from their centre
@@ -330,36 +327,19 @@ type registration struct {
 	mismatch    float64 // the data term where the objective was last evaluated
 }
 
-// newRegistration is that of points z, or of the points x that have momenta where z is nil. Its objective is to be freed.
+// newRegistration is that of points z, or of the points x that have momenta where z is nil.
 func (s *Space) newRegistration(by *matcher, x []float64, z [][]float64, term DataTerm, inputs []any, kernel *spectrum) *registration {
 	fixed, points := []any{x}, slices.Concat(s.FromFlat(x), z)
 	size := pointset.CentroidSize(points) / math.Sqrt(float64(len(points)))
 	if z != nil {
 		fixed = append(fixed, z)
 	}
-	r := &registration{by: by, fixed: append(fixed, inputs...), kernel: kernel, size: size}
-	objective := func(in []*Node) []*Node { return s.objective(term, z != nil, in) }
-	if _, ok := term.(correspondence); ok {
-		r.objective = s.Compiled(matching{s.Method(), s.Steps(), z != nil}, objective)
-	} else {
-		r.objective, r.own = engine.Compile(objective, engine.Name("Match")), true
+	graph := func(in []*Node) []*Node { return s.objective(term, z != nil, in) }
+	objective := engine.Compile(graph, engine.Name("Match"))
+	if _, ok := term.(correspondence); ok { // one for all, which differ in numbers alone
+		objective = s.compiled([]string{"match", "match by control points"}[min(len(z), 1)], graph)
 	}
-	return r
-}
-
-// matching is the key of the objectives with Correspondence, which differ in numbers alone.
-type matching struct {
-	method  ode.Method
-	steps   int
-	carries bool
-}
-
-func (matching) String() string { return "Match" }
-
-func (r *registration) free() {
-	if r.own {
-		r.objective.Free()
-	}
+	return &registration{by: by, objective: objective, fixed: append(fixed, inputs...), kernel: kernel, size: size}
 }
 
 // objective is a graph function of momenta, scale, 1/σ², the points with momenta, those that they carry, if they do, and the inputs of the term:

@@ -113,6 +113,17 @@ func searches(measure measurer) {
 		try.Do(m.Err())
 		return [][]float64{{m.Objective}, slices.Concat(m.Deformed...)}
 	})
+	// Problems that share programs have their number in front.
+	const n = 8
+	sources, way := slices.Repeat([]geom.Shape{q}, n), target.Sub(q)
+	targets := lists.Make(n, func(k int) geom.Shape { return q.Add(way.Scale(float64(k+1) / n)) })
+	measure("8 × Log, 39 landmarks", "float64", 1e-6, func() [][]float64 {
+		return lists.Each(try.Get(space.LogAll(sources, targets)), func(g *landmarks.Geodesic) []float64 { return g.Velocity.Flat() })
+	})
+	measure("8 × Match, 39 landmarks", "float64", 1e-4, func() [][]float64 {
+		terms := lists.Each(targets, func(x geom.Shape) landmarks.DataTerm { return landmarks.Correspondence(x) })
+		return lists.Each(try.Get(wide.MatchAll(sources, terms, 0.3)), func(m *landmarks.Matching) []float64 { return m.Deformed.Flat() })
+	})
 	from, to := movedFar(60)
 	narrow := landmarks.New(len(from), 2, kernels.Gaussian(0.2), geom.Integrator(ode.RK4, 20))
 	measure("LogWithin, five widths", "float64", 1e-4, func() [][]float64 {
@@ -143,61 +154,17 @@ func searches(measure measurer) {
 		}
 		return [][]float64{{a.Objective}, slices.Concat(a.Template[0].Vertices...)}
 	})
-	stochasticSearches(measure)
-	batches(measure)
-}
-
-// batches are problems that share programs. Their number stands in front of the name.
-func batches(measure measurer) {
-	const n = 8
-	space, q, target := callosa(1)
-	way := target.Sub(q)
-	targets := lists.Make(n, func(k int) geom.Shape { return q.Add(way.Scale(float64(k+1) / n)) })
-	sources := slices.Repeat([]geom.Shape{q}, n)
-	measure("8 × Log, 39 landmarks", "float64", 1e-6, func() (ends [][]float64) {
-		for _, g := range try.Get(space.LogAll(sources, targets)) {
-			ends = append(ends, g.Velocity.Flat())
-		}
-		return ends
-	})
-	wide, _, _ := callosa(2)
-	measure("8 × Match, 39 landmarks", "float64", 1e-4, func() (ends [][]float64) {
-		terms := lists.Each(targets, func(x geom.Shape) landmarks.DataTerm { return landmarks.Correspondence(x) })
-		for _, m := range try.Get(wide.MatchAll(sources, terms, 0.3)) {
-			ends = append(ends, m.Deformed.Flat())
-		}
-		return ends
-	})
-	measure("8 × Brownian bridge, 13 landmarks", "float64", 1e-8, func() [][]float64 {
-		few := landmarks.New(13, 2, space.Manifold.Kernel)
-		some := func(x geom.Shape) (out geom.Shape) {
-			for i := 0; i < len(x); i += 3 {
-				out = append(out, x[i])
-			}
-			return out
-		}
-		run := stochastic.Run{Paths: 8, Steps: 20, Time: 0.01, Seed: 1}
-		return [][]float64{lists.Each(try.Get(stochastic.LogLikelihood(few, stochastic.DelyonHu, some(q), lists.Each(targets, some), run)),
-			func(l stochastic.Likelihood) float64 { return l.Log })}
-	})
-	var surfaces [][]*mesh.Mesh
-	var controls [][]float64
-	for k := range n {
-		surfaces = append(surfaces, []*mesh.Mesh{mesh.Ellipsoid(1.3+0.02*float64(k), 1-0.03*float64(k), 0.8, 6, 8)})
-		controls = append(controls, []float64{float64(k&1) - 0.5, float64(k>>1&1) - 0.5, float64(k>>2&1) - 0.5})
-	}
-	model := population.Model{Space: landmarks.New(n, 3, kernels.Gaussian(1), geom.Integrator(ode.RK4, 5)),
-		Objects: []population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.6), Varifold: true}, Noise: 0.3}}}
-	measure("7 × placed landmarks", "float64", 1e-3, func() (places [][]float64) {
-		given := make([]geom.Shape, n)
-		given[0] = surfaces[0][0].Vertices[3:5]
-		for _, subject := range try.Get(model.Landmarks(controls, surfaces, given)).Placed[1:] {
-			for _, l := range subject {
+	measure("4 × placed landmarks", "float64", 1e-3, func() (places [][]float64) {
+		marks := make([]geom.Shape, len(subjects))
+		marks[0] = subjects[0][0].Vertices[3:5]
+		for _, placed := range try.Get(model.Landmarks(ellipse(12, 2, 1), subjects, marks)).Placed[1:] {
+			for _, l := range placed {
 				places = append(places, l.Point)
 			}
 		}
 		return places
 	})
+	stochasticSearches(measure)
 }
 
 // stochasticSearches are those of the frame bundle and of guided sampling.
@@ -213,6 +180,11 @@ func stochasticSearches(measure measurer) {
 		frame[0] = append(frame[0], []float64{end[i][0] - start[i][0], end[i][1] - start[i][1]})
 		frame[1] = append(frame[1], []float64{1, 0})
 	}
+	measure("8 × Brownian bridge, 13 landmarks", "float64", 1e-8, func() [][]float64 {
+		run := stochastic.Run{Paths: 8, Steps: 20, Time: 0.01, Seed: 1}
+		l := try.Get(stochastic.LogLikelihood(few, stochastic.DelyonHu, start, slices.Repeat([]geom.Shape{end}, 8), run))
+		return [][]float64{lists.Each(l, func(l stochastic.Likelihood) float64 { return l.Log })}
+	})
 	var curve [][]float64
 	for k := range 11 {
 		sin, cos := math.Sincos(float64(k) / 5)

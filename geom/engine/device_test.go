@@ -151,7 +151,7 @@ func TestTogether(t *testing.T) {
 	if ended != n {
 		t.Errorf("%d searches were reported, want %d", ended, n)
 	}
-	if calls > 4 {
+	if calls > 2 {
 		t.Errorf("a function was built %d times for %d searches", calls, n)
 	}
 }
