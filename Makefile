@@ -11,10 +11,18 @@ SETUP = @command -v $(PYTHON) >/dev/null || { echo "missing: Python 3.11 or newe
 	$(PYTHON) kernels/jupyter/setup.py
 
 HOUSES := geom viz morpho surfaces landmarks
-.PHONY: setup setup-cuda gpu-check gpu-compile report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab test-cluster cluster soak page release wheel rename bench bench-narrow calibrate strip clean
+.PHONY: setup setup-cuda gpu-check gpu-compile report gallery test lab program kernel $(HOUSES:%=test-%) test-kernel test-cells test-lab test-cluster cluster soak page release test-release wheel rename bench bench-narrow calibrate strip clean
 
-setup: # what the other targets do first
-	$(SETUP) run
+# PLUGIN=gomlx, =xla-cpu-pjrt or =/path/to/plug-in takes XLA's machine code from there from then on, #sha256=HEX behind it only if it has this
+# checksum; PLUGIN=wheel takes the wheel's again. A variable PLUGIN of the environment is somebody else's.
+CHOICE := run
+ifneq ($(filter command,$(origin PLUGIN)),)
+override PLUGIN := $(value PLUGIN)
+export PLUGIN
+CHOICE := plugin
+endif
+setup: # what the other targets do first; PLUGIN=gomlx or PLUGIN=/path/to/plug-in chooses XLA's machine code
+	$(SETUP) $(CHOICE)
 	@echo 'set up: `make lab` opens the notebooks, `make report` executes them and writes their reports'
 
 setup-cuda: # computations run on an NVIDIA GPU from then on; ANATOMY_DEVICE=cpu in the environment: not this time
@@ -30,7 +38,7 @@ gpu-compile: # compile what gpu-check computes for four NVIDIA GPUs that are not
 	$(SETUP) compiler
 	@LD_LIBRARY_PATH="$(CURDIR)/.anatomy/compiler/nvidia/cu13/lib" go run ./docker/gpucheck -compile .anatomy/compiler -landmarks 2000 $(OPTIONS)
 
-# NOTEBOOKS="notebooks/01_x.ipynb ..." for some of them; DATA=my.csv COVARIATES=table.csv SET="width=3 from=Homo sapiens" for one's own
+# NOTEBOOKS="notebooks/1-1_x.ipynb ..." for some of them; DATA=my.csv COVARIATES=table.csv SET="width=3 from=Homo sapiens" for one's own
 # landmarks and parameters; DATA=meshes LANDMARKS=template.mrk.json for meshes and the landmarks of some of them; TITLE and
 # AUTHORS="A. Name; B. Name" stand on the reports. Neither make nor a shell looks into these values.
 override DATA := $(value DATA)
@@ -51,26 +59,26 @@ gallery: # make report, and the pictures of notebooks/gallery anew
 
 # Without the C linker a test is linked in two thirds of the time.
 LINK := $(if $(filter Linux.x86_64,$(subst $() ,.,$(shell uname -sm))),-ldflags=-linkmode=internal)
-test: # format, vet, tests, and every notebook with its report; with other data than the standard ones notebook 16, and notebook 14 in the tests of the reports
+test: # format, vet, tests, and every notebook with its report; with other data than the standard ones the template own_landmarks, and the template own_population in the tests of the reports
 	$(SETUP) run
 	@unformatted=$$(find . -path ./.anatomy -prune -o -name '*.go' -exec gofmt -l {} +); \
 	if [ -n "$$unformatted" ]; then echo "not formatted: gofmt -w" $$unformatted >&2; exit 1; fi
 	@GOGC=400 go vet ./...
 	@$(VENV)/python -m unittest discover -s notebooks/report & reports=$$!; \
-	GOGC=400 go test -vet=off $(LINK) ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
+	GOGC=400 go test -vet=off -timeout 1h $(LINK) ./... && (cd kernels/jupyter/tools && go test ./...); tests=$$?; \
 	wait $$reports && exit $$tests
 	@$(VENV)/python notebooks/report/run.py --check --data landmarks/morpho/data/plethodon_12.csv --set 'model=species*site' & own=$$!; \
 	$(VENV)/python notebooks/report/run.py --check; standard=$$?; wait $$own && exit $$standard
 
 override NOTEBOOK := $(value NOTEBOOK)
 export NOTEBOOK
-program: # NOTEBOOK=notebooks/02_geodesics.ipynb: a program that does the same, in .anatomy/programs; prints the command that runs it
+program: # NOTEBOOK=notebooks/1-2_geodesics.ipynb: a program that does the same, in .anatomy/programs; prints the command that runs it
 	$(SETUP) run
 	@notebook=$$(realpath -- "$$NOTEBOOK" 2>/dev/null); cd kernels/jupyter/tools && go run ./program "$(CURDIR)" "$$notebook"
 
 lab: # JupyterLab on the notebooks; OPTIONS="--no-browser --port 8899" are its own
 	$(SETUP) lab
-	@$(VENV)/python -m jupyterlab notebooks --LabApp.default_url=/lab/tree/ten_minutes.ipynb $(OPTIONS)
+	@$(VENV)/python -m jupyterlab notebooks --LabApp.default_url=/lab/tree/0_ten_minutes.ipynb $(OPTIONS)
 
 kernel: # install the kernel "Anatomy (Go)" of this folder into your own Jupyter: for this user, or PREFIX=/path/to/environment
 	$(SETUP) lab
@@ -129,6 +137,10 @@ page: # .anatomy/page/anatomy.html: the program anatomy in one page for a browse
 
 release: page # .anatomy/release, a folder for upload: programs and Python wheels for Linux, macOS and Windows, the page, sources, the reports that `make report` has written, the draft of a paper, checksums; equal sources give equal bytes, but for the reports
 	@$(PYTHON) landmarks/morpho/anatomy/python/release.py
+
+test-release: # as root: what `make release` has written, installed and tried on Debian without Go, compiler, clone or network, also for ARM64 and in Wine
+	$(SETUP) test
+	@$(VENV)/python landmarks/morpho/anatomy/python/test_clean.py
 
 wheel: # .anatomy/wheel: the program and its Python module for this system alone
 	@$(PYTHON) landmarks/morpho/anatomy/python/release.py wheel

@@ -12,7 +12,7 @@ import (
 
 // Limits of what a newcomer meets. The paper prints its nine listings in 59 lines.
 const (
-	mostNames   = 150 // different names of packages, fields and methods in lessons 1 to 4
+	mostNames   = 150 // different names of packages, fields and methods in lessons 1.1 to 1.4
 	mostListing = 20  // lines of a listing of the paper
 	mostPaper   = 90  // lines of all
 )
@@ -70,7 +70,7 @@ func names(source string, found map[string]bool) {
 	}
 }
 
-// imported are the packages that lessons 1 to 4 name.
+// imported are the packages that lessons 1.1 to 1.4 name.
 var imported = func() map[string]bool {
 	all := map[string]bool{}
 	for p := range strings.FieldsSeq(`autodiff color engine errors floats fmt framebundle geom kernels landmarks linalg linear manifold math mat
@@ -83,7 +83,7 @@ var imported = func() map[string]bool {
 // TestFewNames counts the names that a reader of the first four lessons meets.
 func TestFewNames(t *testing.T) {
 	found := map[string]bool{}
-	for _, lesson := range []string{"01_landmark_manifold", "02_geodesics", "03_christoffel_transport", "04_frechet_mean"} {
+	for _, lesson := range []string{"1-1_landmarks", "1-2_geodesics", "1-3_transport", "1-4_means"} {
 		before := len(found)
 		for _, source := range sources(t, lesson+".ipynb", "") {
 			names(source, found)
@@ -91,7 +91,7 @@ func TestFewNames(t *testing.T) {
 		t.Logf("%s: %d new names", lesson, len(found)-before)
 	}
 	if len(found) > mostNames {
-		t.Errorf("lessons 1 to 4 have %d different names, want at most %d: %s", len(found), mostNames,
+		t.Errorf("lessons 1.1 to 1.4 have %d different names, want at most %d: %s", len(found), mostNames,
 			strings.Join(slices.Sorted(maps.Keys(found)), " "))
 	}
 }
@@ -100,8 +100,8 @@ func TestFewNames(t *testing.T) {
 func TestPaperListings(t *testing.T) {
 	comment := regexp.MustCompile(`\s*//.*`)
 	count, total := 0, 0
-	for _, lesson := range []string{"02_geodesics", "03_christoffel_transport", "04_frechet_mean", "06_stochastic_development",
-		"07_brownian_motion", "08_frame_bundle_mean"} {
+	for _, lesson := range []string{"1-2_geodesics", "1-3_transport", "1-4_means", "1-5_development",
+		"1-6_brownian_motion", "1-7_frame_bundle_mean"} {
 		for _, source := range sources(t, lesson+".ipynb", "paper") {
 			lines := 0
 			for line := range strings.SplitSeq(source, "\n") {

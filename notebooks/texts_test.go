@@ -48,6 +48,17 @@ func texts(t *testing.T) map[string]string {
 	return found
 }
 
+// notebooks returns the paths of the lessons and of the templates.
+func notebooks(t *testing.T) []string {
+	t.Helper()
+	lessons, _ := filepath.Glob("*.ipynb")
+	templates, _ := filepath.Glob("templates/*.ipynb")
+	if len(lessons) < 20 || len(templates) < 4 {
+		t.Fatalf("%d lessons and %d templates", len(lessons), len(templates))
+	}
+	return append(lessons, templates...)
+}
+
 // cell is one cell of a notebook.
 type cell struct {
 	Type     string `json:"cell_type"`
@@ -317,9 +328,8 @@ func TestMinutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths, _ := filepath.Glob("*.ipynb")
 	found := 0
-	for _, path := range paths {
+	for _, path := range notebooks(t) {
 		lesson := cells(t, path)
 		said := stated.FindStringSubmatch(strings.Join(lesson[0].Source, ""))
 		if said == nil {
@@ -351,11 +361,7 @@ func TestMinutes(t *testing.T) {
 
 // TestCells holds code cells to a length that a reader takes in at once: one idea per cell.
 func TestCells(t *testing.T) {
-	paths, err := filepath.Glob("*.ipynb")
-	if err != nil || len(paths) < 10 {
-		t.Fatalf("found %d notebooks: %v", len(paths), err)
-	}
-	for _, path := range paths {
+	for _, path := range notebooks(t) {
 		for _, cell := range cells(t, path) {
 			most := 50
 			if slices.Contains(cell.Metadata.Tags, "listing") {

@@ -163,11 +163,7 @@ func load(t *testing.T) *module {
 		files = append(files, m.parse(t, path, nil))
 	}
 	m.check("recipes", files, func(err error) { t.Error(err) })
-	notebooks, err := filepath.Glob("*.ipynb")
-	if err != nil || len(notebooks) < 20 {
-		t.Fatalf("%d notebooks: %v", len(notebooks), err)
-	}
-	for _, path := range notebooks {
+	for _, path := range notebooks(t) {
 		m.check(path, []*ast.File{m.parse(t, path, m.program(t, path))}, func(error) {})
 	}
 	m.spread()

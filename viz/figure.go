@@ -96,6 +96,7 @@ type scene struct {
 	outside   bool      // the legend stands beneath the axes
 	reserve   vg.Length // least height of that legend, so that panels are alike
 	coarsest  float64   // of shapes: data units a point at least, so that panels are alike
+	times     float64   // larger than in the scale of the other panels
 	hollow    bool      // the data are drawn by someone else, but for so many stamps that stand still
 	still     int
 }
@@ -176,7 +177,7 @@ func (f *Figure) record(r ranges) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scene{Figure: f, layers: layers, bounds: emptyBox()}
+	s := &scene{Figure: f, layers: layers, bounds: emptyBox(), times: 1}
 	extent := emptyBox()
 	for _, l := range s.layers {
 		if l.drawn, err = l.record(1 - f.rest); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"github.com/lucasb-eyer/go-colorful"
 	"gonum.org/v1/plot/vg"
@@ -11,7 +12,8 @@ import (
 
 // Limits of what can be measured of a picture.
 const (
-	mostEmpty    = 0.5  // share of the field of a panel that lies outside the rectangle about its data
+	mostEmpty    = 0.5  // share of the field of a panel that lies outside the rectangle about its data and their names
+	flattest     = 0.3  // height to width of data that fill no field: a line needs room above and below
 	leastLetters = 6.0  // points: journals ask for 6 to 8
 	leastInk     = 4.5  // contrast of letters with the paper, for normal text by WCAG 2.2
 	leastMark    = 1.9  // contrast of a line or dot with the paper; that of the light end of the ramp and of a grid in light grey
@@ -30,61 +32,76 @@ var visions = map[string][3][3]float64{
 // faults says what a reader would not see well in a picture, of what can be measured: a field that is mostly empty, letters that are small,
 // pale or written over others, and two entries of a legend whose marks look alike.
 func (s *sheet) faults() (all []string) {
-	say := func(p panel, format string, args ...any) {
-		where := ""
-		if p.scene.title != "" {
-			where = fmt.Sprintf("panel %q: ", p.scene.title)
-		}
-		all = append(all, where+fmt.Sprintf(format, args...))
-	}
 	if letters := float64(s.letters()); letters < leastLetters {
 		all = append(all, fmt.Sprintf("letters have %.1f points, of %v at least", letters, leastLetters))
 	}
+	var filled vg.Point // of the field, by panels of one scale together: the largest fills it
 	for _, p := range s.panels {
+		say := func(format string, args ...any) {
+			where := ""
+			if p.scene.title != "" {
+				where = fmt.Sprintf("panel %q: ", p.scene.title)
+			}
+			all = append(all, where+fmt.Sprintf(format, args...))
+		}
 		f := p.scene.frame(p.scene.inner(p.at))
-		var ink []vg.Point
-		var words []stamp
-		for _, st := range p.scene.stamps(f) {
-			if st.text == "" {
-				ink = append(ink, st.at...)
-				continue
+		stamps := p.scene.stamps(f)
+		if wrong := p.scene.chart || len(stamps) == 0 || p.scene.ratio() <= flattest; !wrong {
+			size := stretch(stamps)
+			if p.scene.coarsest > 0 {
+				filled = vg.Point{X: max(filled.X, size.X), Y: max(filled.Y, size.Y)}
+				size = filled
 			}
-			words = append(words, st)
-			if got := contrast(st.fill); got < leastInk {
-				say(p, "%q has a contrast of %.1f with the paper, of %v at least", st.text, got, leastInk)
-			}
-		}
-		if !p.scene.chart && p.scene.coarsest == 0 && len(ink) > 0 { // of panels in one scale the largest fills its field
-			low, high := extremes(ink)
-			field, data := f.area.Size(), high.Sub(low)
-			if empty := 1 - float64(data.X*data.Y/(field.X*field.Y)); empty > mostEmpty && p.scene.ratio() > 0.3 {
-				say(p, "%.0f %% of the field is empty, of %.0f at most", 100*empty, 100*mostEmpty)
+			field := f.area.Size()
+			if empty := 1 - float64(size.X*size.Y/(field.X*field.Y)); empty > mostEmpty {
+				say("%.0f %% of the field is empty, of %.0f at most", 100*empty, 100*mostEmpty)
 			}
 		}
+		words := slices.DeleteFunc(stamps, func(s stamp) bool { return s.text == "" })
 		for i, a := range words {
+			if got := contrast(a.fill); got < leastInk {
+				say("%q has a contrast of %.1f with the paper, of %v at least", a.text, got, leastInk)
+			}
 			for _, b := range words[:i] {
 				if meet(a.box(-1), b.box(-1)) {
-					say(p, "%q is written over %q", a.text, b.text)
+					say("%q is written over %q", a.text, b.text)
 				}
 			}
 		}
-		for i, a := range p.scene.legend.keys {
-			if got := contrast(a.ink()); got < leastMark && a.ink().A > 0 {
-				say(p, "%q has a contrast of %.1f with the paper, of %v at least", a.text, got, leastMark)
-			}
-			for _, b := range p.scene.legend.keys[:i] {
-				if !a.likeKind(b) {
-					continue
-				}
-				for who := range visions {
-					if far := apartFor(who, a.ink(), b.ink()); far < leastApart {
-						say(p, "for %s %q and %q are %.0f apart, of %v at least", who, b.text, a.text, far, leastApart)
-					}
+		p.scene.legend.faults(say)
+	}
+	s.legend.faults(func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) })
+	return all
+}
+
+// faults says which entries are pale, or look alike to some readers.
+func (a legend) faults(say func(format string, args ...any)) {
+	for i, k := range a.keys {
+		if got := contrast(k.ink()); got < leastMark && k.ink().A > 0 {
+			say("%q has a contrast of %.2f with the paper, of %v at least", k.text, got, leastMark)
+		}
+		for _, other := range a.keys[:i] {
+			for who := range visions {
+				if far := apartFor(who, k.ink(), other.ink()); far < leastApart && k.likeKind(other) {
+					say("for %s %q and %q are %.0f apart, of %v at least", who, other.text, k.text, far, leastApart)
 				}
 			}
 		}
 	}
-	return all
+}
+
+// stretch is the size of the rectangle about all that is drawn.
+func stretch(all []stamp) vg.Point {
+	var ink []vg.Point
+	for _, s := range all {
+		if s.text == "" {
+			ink = append(ink, s.at...)
+		} else {
+			ink = append(ink, s.box(0).Min, s.box(0).Max)
+		}
+	}
+	low, high := extremes(ink)
+	return high.Sub(low)
 }
 
 // box is the place of a word, smaller by a rim.

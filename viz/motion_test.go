@@ -366,8 +366,8 @@ func TestPose(t *testing.T) {
 			t.Errorf("axis %d is seen at %v", axis, v)
 		}
 	}
-	sides := Fig(Points(body)).Title("t").Sides(body)
-	if len(sides) != 2 || sides[0].title != "t" || sides[1].title != "from above" || len(Fig().Sides(ring(4, 0, 0, 1, 1))) != 1 {
+	sides := expect.Must(ParseViews("")).Of(Fig(Points(body)).Title("t"), body)
+	if len(sides) != 2 || sides[0].title != "t, from the side" || sides[1].title != "t, from above" || len(Views(nil).Of(Fig(), ring(4, 0, 0, 1, 1))) != 1 {
 		t.Error(len(sides))
 	}
 }

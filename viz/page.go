@@ -13,6 +13,9 @@ import (
 
 const cm = vg.Centimeter
 
+// chartRatio is that of the height of a chart to its width.
+const chartRatio = 0.72
+
 // ratio is that of the height of the data to their width, within limits.
 func (s *scene) ratio() vg.Length {
 	lo, hi := s.padded()
@@ -25,7 +28,7 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 	s.outside = false
 	height := vg.Length(s.height) * cm
 	if s.height == 0 {
-		height = 0.72*width + max(0, s.titleHeight(width-2*rim)-titleStrip) // further lines of a title take nothing from a chart
+		height = chartRatio*width + max(0, s.titleHeight(width-2*rim)-titleStrip) // further lines of a title take nothing from a chart
 		if s.oneScale() || s.rows > 0 {
 			trial := vg.Rectangle{Max: vg.Point{X: width, Y: width}}
 			room := s.frame(s.inner(trial)).area.Size()

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panels are figures side by side in rows, whatever Figure.Size says. Shapes in one row are as wide as makes them equally high, between
-// 0.7 and 1.5 of the mean width. Other panels are equally wide: in several rows, with SharedAxes, in space, and beside a chart. Meshes in one
-// unit have one scale, unless one is much larger (likeSize). A legend that all have in common stands once beneath them.
+// Panels are figures side by side in rows, whatever Figure.Size says. Panels in one row are as wide as makes them equally high, between
+// 0.7 and 1.5 of the mean width. They are equally wide in several rows, with SharedAxes and in space. Panels in
+// space in one unit have one scale; the title of a body that would be too small for it states how many times it is enlarged. A legend that all have in common stands once beneath them.
 type Panels struct {
 	columns int
 	figures []*Figure
@@ -116,6 +117,7 @@ func (p *Panels) sheet() (*sheet, error) {
 	}
 	l := &layout{scenes: scenes, columns: p.columns, width: vg.Length(p.width) * cm, shared: p.shared}
 	l.gather()
+	l.enlarge()
 	return l.withTurntable()
 }
 
@@ -206,31 +208,39 @@ func (l *layout) sheet() (*sheet, error) {
 	return out, nil
 }
 
-// bodies reports whether the scenes are meshes of like size, which are drawn in one scale.
+// bodies reports whether the scenes are in space and in one unit: then they have one scale.
 func (l *layout) bodies() bool {
-	low, high := math.Inf(1), 0.0
-	for _, s := range l.scenes {
-		low, high = math.Min(low, s.extent), math.Max(high, s.extent)
-		if !s.inSpace || s.unit != l.scenes[0].unit || !slices.ContainsFunc(s.layers, func(l *Layer) bool { return l.form }) {
-			return false
-		}
-	}
-	return high <= likeSize*low
+	return !slices.ContainsFunc(l.scenes, func(s *scene) bool { return !s.inSpace || s.unit != l.scenes[0].unit })
 }
 
-// likeSize is the ratio of two meshes beyond which they have scales of their own: the smaller would not be seen.
-const likeSize = 4
+// enlarge gives bodies that would hardly be seen in the scale of the largest a larger one, which their titles state.
+func (l *layout) enlarge() {
+	const like, below = 4, 1.6 // ratio of sizes up to which bodies are drawn in one scale; by less than that a round number is too large
+	high := 0.0
+	for _, s := range l.scenes {
+		high = math.Max(high, s.extent)
+	}
+	for _, s := range l.scenes {
+		if l.bodies() && high > like*s.extent && s.extent > 0 {
+			own := *s.Figure
+			s.times = round(high / s.extent / below)
+			s.Figure = own.Title(strings.TrimPrefix(fmt.Sprintf("%s, enlarged %v ×", own.title, s.times), ", "))
+		}
+	}
+}
 
-// widths returns those of the columns, whose mean is given: in one row of shapes such that they are about equally high, within limits.
+// widths returns those of the columns, whose mean is given: in one row such that the panels are about equally high, within limits.
 func (l *layout) widths(mean vg.Length) []vg.Length {
 	out := slices.Repeat([]vg.Length{mean}, l.columns)
-	if l.columns != len(l.scenes) || l.shared || slices.ContainsFunc(l.scenes, func(s *scene) bool { return s.chart || s.inSpace || s.height > 0 }) {
+	if l.columns != len(l.scenes) || l.shared || slices.ContainsFunc(l.scenes, func(s *scene) bool { return s.inSpace || s.height > 0 }) {
 		return out
 	}
 	const least, most = 0.7, 1.5 // of the mean
 	ratios := make([]vg.Length, l.columns)
 	for i, s := range l.scenes {
-		ratios[i] = s.ratio()
+		if ratios[i] = s.ratio(); !s.oneScale() {
+			ratios[i] = chartRatio
+		}
 	}
 	at := func(height vg.Length) (sum vg.Length) {
 		for i, r := range ratios {
@@ -256,17 +266,17 @@ func (l *layout) widths(mean vg.Length) []vg.Length {
 	return out
 }
 
-// oneScale gives panels of shapes the scale of that in which they have the least room.
+// oneScale gives panels of shapes the scale of that in which they have the least room, or so many times a larger one.
 func oneScale(panels []panel) {
 	unit := 0.0 // data units a point
 	for grown := true; grown; {
 		grown = false
 		for _, p := range panels {
-			p.scene.coarsest = unit
+			p.scene.coarsest = unit / p.scene.times
 		}
 		for _, p := range panels {
 			f := p.scene.frame(p.scene.inner(p.at))
-			if own := (f.hi[0] - f.lo[0]) / float64(f.area.Size().X); own > unit*(1+1e-9) {
+			if own := (f.hi[0] - f.lo[0]) / float64(f.area.Size().X) * p.scene.times; own > unit*(1+1e-9) {
 				unit, grown = own, true
 			}
 		}

@@ -1,7 +1,10 @@
 package viz
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -76,14 +79,57 @@ func (f *Figure) Pose(points [][]float64) *Figure {
 	return f
 }
 
-// Sides returns the figure as it is seen from two sides of a body, given by its points: along its shortest main axis, and along the second one,
-// from above. A figure in the plane has one side.
-func (f *Figure) Sides(points [][]float64) []*Figure {
-	if len(points) == 0 || len(points[0]) != 3 {
+// Views are the sides from which figures show a body in space.
+type Views []view
+
+// A view is a side with its name: of an axis of the coordinates, or of a main axis of the body.
+type view struct {
+	name               string
+	main               bool
+	azimuth, elevation float64 // degrees
+}
+
+// sides are the azimuth and the elevation from which one looks against the direction of an axis; z is above x and y, and y above x.
+var sides = map[string][2]float64{"x": {0, 0}, "-x": {180, 0}, "y": {90, 0}, "-y": {-90, 0}, "z": {-90, 90}, "-z": {-90, -90}}
+
+// mainAxes are those of Pose: the longest, the second and the shortest axis of a body.
+var mainAxes = strings.NewReplacer("1", "x", "2", "z", "3", "y")
+
+// anatomical are the sides of a body that is longer than high and higher than wide.
+var anatomical = map[string]string{"lateral": "-3", "dorsal": "2", "ventral": "-2", "frontal": "1", "posterior": "-1"}
+
+// ParseViews reads sides with their names, "lateral: -y, dorsal: z": x, y and z are the axes of the coordinates, 1, 2 and 3 the main axes of the
+// body from the longest on, and the reader is where the axis leads. A side may have no name. The names lateral, dorsal, ventral, frontal and
+// posterior stand for main axes where no side is given. The empty text is the two longest sides of a body.
+func ParseViews(text string) (all Views, err error) {
+	for part := range strings.SplitSeq(cmp.Or(text, "from the side: -3, from above: 2"), ",") {
+		name, side, _ := strings.Cut(part, ":")
+		name = strings.TrimSpace(name)
+		side = cmp.Or(strings.TrimSpace(side), anatomical[strings.ToLower(name)], name)
+		axis := mainAxes.Replace(side)
+		at, known := sides[axis]
+		if !known {
+			return nil, fmt.Errorf("the view %q: want lateral, dorsal, ventral, frontal or posterior, which are seen along main axes of the body, "+
+				"or a name with a direction towards the reader, such as left: -y; there are x, y and z, and 1, 2 and 3 for the main axes", clipped(part, 60))
+		}
+		all = append(all, view{name, axis != side, at[0], at[1]})
+	}
+	return all, nil
+}
+
+// Of returns a figure as it is seen from these sides of a body, given by its points, with their names in the titles. A figure in the plane has one
+// side.
+func (v Views) Of(f *Figure, body [][]float64) (all []*Figure) {
+	if len(body) == 0 || len(body[0]) != 3 {
 		return []*Figure{f}
 	}
-	side, above := *f, *f
-	side.Pose(points).Camera(-90, 0)
-	above.Pose(points).Camera(-90, 90).Title("from above")
-	return []*Figure{&side, &above}
+	for _, side := range v {
+		own := *f
+		if side.main {
+			own.Pose(body)
+		}
+		title := strings.TrimPrefix(f.title+", "+side.name, ", ")
+		all = append(all, own.Camera(side.azimuth, side.elevation).Title(title))
+	}
+	return all
 }

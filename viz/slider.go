@@ -194,7 +194,7 @@ func (a *animation) apart() (*animation, []fields) {
 
 func (a *animation) pngs() [][]byte {
 	out := make([][]byte, len(a.frames))
-	parallel(len(out), func(i int) {
+	pool.Each(len(out), func(i int) {
 		picture := a.frames[i].raster(frameDots)
 		out[i] = encodePNG(indexed(picture, paletteOf(picture)), frameDots)
 	})
@@ -206,15 +206,10 @@ func (a *animation) gif() []byte {
 	last := len(a.frames) - 1
 	colours := paletteOf(a.frames[0].raster(frameDots), a.frames[last/2].raster(frameDots), a.frames[last].raster(frameDots))
 	g := gif.GIF{Image: make([]*image.Paletted, len(a.frames)), Delay: make([]int, len(a.frames))}
-	parallel(len(a.frames), func(i int) {
+	pool.Each(len(a.frames), func(i int) {
 		g.Image[i], g.Delay[i] = indexed(a.frames[i].raster(frameDots), colours), 12 // hundredths of a second
 	})
 	var out bytes.Buffer
 	sure(0, gif.EncodeAll(&out, &g))
 	return out.Bytes()
-}
-
-// parallel calls work for 0 … n−1 on all cores.
-func parallel(n int, work func(i int)) {
-	sure(0, pool.Do(pool.Cores(), n, func(_, i int) error { work(i); return nil }))
 }

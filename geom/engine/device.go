@@ -53,7 +53,7 @@ func openSmall() {
 		return
 	}
 	if plugin, err := findPlugin("cpu"); err == nil {
-		small, _ = open(configOf(plugin))
+		small, _ = open(plugin, configOf(plugin))
 	}
 }
 

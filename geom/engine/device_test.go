@@ -37,7 +37,7 @@ func TestDeviceIsAsked(t *testing.T) {
 	const name = "a function of this test"
 	RegisterNative(name, unsafe.Pointer(new(int)))
 	defer func() { delete(natives, name); delete(entered, name) }()
-	enterNatives(described{device: "NVIDIA H200"}, "xla:"+plugin)
+	enterNatives(described{device: "NVIDIA H200"}, plugin)
 	if HasNative(name, nil) {
 		t.Error("a C function was entered on a GPU")
 	}

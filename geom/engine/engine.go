@@ -8,8 +8,9 @@
 // static. The back end is opened at the first call and shared by the process. It is the one that GOMLX_BACKEND names;
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
 // CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in. The project is the folder that
-// ANATOMY_HOME names, or else the one that the program was built from (see FindPlugin). Where nothing names a device and there is a GPU,
-// programs whose arguments have at most 512 numbers run on the CPU all the same, since a GPU launches their kernels longer than it computes.
+// ANATOMY_HOME names, or else the one that the program was built from (see FindPlugin). MachineCode says whose code the plug-in is.
+// Where nothing names a device and there is a GPU, programs whose arguments have at most 512 numbers run on the CPU all the same, since a GPU
+// launches their kernels longer than it computes.
 //
 // Programs that were compiled for the CPU are kept, up to 1 GB, so that another process has them in milliseconds. They lie
 // in anatomy-programs-UID, for the user's number UID, below the folder that ANATOMY_PROGRAMS names or else the user's cache;
@@ -30,9 +31,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -262,15 +261,11 @@ func Backend() (compute.Backend, error) {
 	if opened != nil {
 		return opened, nil
 	}
-	config := os.Getenv(compute.ConfigEnvVar)
-	if config == "" {
-		path, err := FindPlugin()
-		if err != nil {
-			return nil, err
-		}
-		config = configOf(path)
+	path, config, err := plugin()
+	if err != nil {
+		return nil, err
 	}
-	b, err := open(config)
+	b, err := open(path, config)
 	if err != nil {
 		return nil, err
 	}
@@ -279,27 +274,21 @@ func Backend() (compute.Backend, error) {
 	return opened, nil
 }
 
-// configOf is the configuration of a plug-in that was found, with what go-xla guesses from its path.
-func configOf(path string) string { return fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path)) }
-
-// open opens the back end of a configuration.
-func open(config string) (b compute.Backend, err error) {
-	if plugin, ok := pluginOf(config); ok && os.Getenv(compute.ConfigEnvVar) == "" {
-		defer tell(plugin)()
+// open opens the back end of a configuration, which has the path of its plug-in.
+func open(path, config string) (b compute.Backend, err error) {
+	if os.Getenv(compute.ConfigEnvVar) == "" {
+		defer tell(path)()
 	}
 	if err := checkNativeVariable(); err != nil {
 		return nil, err
 	}
-	keepPrograms(config)
+	keepPrograms(path)
 	if strings.HasPrefix(config, "xla:") && !strings.Contains(config, "tf32") {
 		config += ",tf32=false" // else matrix products of float32 have 10 bits on CUDA
 	}
-	err = exceptions.TryCatch[error](func() {
-		var e error
-		if b, e = compute.NewWithConfig(config); e != nil {
-			panic(e)
-		}
-	})
+	if caught := exceptions.TryCatch[error](func() { b, err = compute.NewWithConfig(config) }); caught != nil {
+		err = caught
+	}
 	if err != nil {
 		hint := ""
 		if cuda(config) {
@@ -314,57 +303,8 @@ func open(config string) (b compute.Backend, err error) {
 	if onCPU(b) {
 		programs.On(b.DeviceDescription(0))
 	}
-	enterNatives(b, config)
+	enterNatives(b, path)
 	return b, nil
-}
-
-// tell sets XLA_FLAGS for a plug-in, which reads it while it is opened, and returns a function that puts back what was there.
-func tell(plugin string) (done func()) {
-	const name = "XLA_FLAGS"
-	users, given := os.LookupEnv(name)
-	os.Setenv(name, flags(plugin, users))
-	return func() {
-		if os.Unsetenv(name); given {
-			os.Setenv(name, users)
-		}
-	}
-}
-
-// flags adds to those of the user (XLA_FLAGS) what a plug-in of the project is told, so that programs compile sooner; they run
-// as fast to a few per cent. A plug-in that does not know a flag ends the process, so that only the one is told that has these:
-//
-//   - not to use XLA's newer emitters of fusions, through MLIR, which take 1.1 to 2.4 times as long;
-//   - to leave out the passes of LLVM that XLA calls expensive: on Lie groups compiling takes 0.76 of the time without them;
-//   - to leave out LLVM's reduction of loop strength and its scheduling after registers are allocated, and to unroll loops half as far:
-//     0.83 together over a sixth of the notebooks' programs;
-//   - to cut a program into twice as many parts as there are processors, not into 32, each of which costs: 0.91 to 0.94 on two.
-//
-// It is also told that a maximum or minimum of numbers is NaN where one of them is, as on other devices: else it passes over NaN, and a
-// test of the largest error holds where errors are not numbers.
-//
-// The plug-in for NVIDIA GPUs is told programs.GPUFlag.
-func flags(plugin, users string) string {
-	if name, _, _ := strings.Cut(programs.GPUFlag, "="); cuda(plugin) && !strings.Contains(users, name) {
-		return strings.TrimSpace(users + " " + programs.GPUFlag)
-	}
-	if !strings.HasSuffix(plugin, cpuPlugins[0]) {
-		return users
-	}
-	for _, f := range []struct {
-		name  string
-		value any
-	}{
-		{"--xla_cpu_use_fusion_emitters", false},
-		{"--xla_llvm_disable_expensive_passes", true},
-		{"--xla_backend_extra_options", "-disable-lsr,-disable-post-ra,-unroll-threshold=150"},
-		{"--xla_cpu_parallel_codegen_split_count", min(32, 2*runtime.NumCPU())},
-		{"--xla_cpu_enable_fast_min_max", false},
-	} {
-		if !strings.Contains(users, f.name) {
-			users += fmt.Sprintf(" %s=%v", f.name, f.value)
-		}
-	}
-	return strings.TrimSpace(users)
 }
 
 // RecordVariable is the environment variable that names a folder for the texts of all programs that are compiled, HASH.mlir, from which package
@@ -373,115 +313,22 @@ const RecordVariable = programs.Recorded
 
 var keepOnce sync.Once
 
-// keepPrograms makes the plug-in of a configuration keep its compiled programs, if its device is a CPU, which only the open back end tells.
-// Where it cannot, all are compiled anew.
-func keepPrograms(config string) {
-	plugin, ok := pluginOf(config)
-	if !ok || cuda(plugin) {
+// keepPrograms makes a plug-in keep its compiled programs, if its device is a CPU, which only the open back end tells. Where it cannot, all are
+// compiled anew.
+func keepPrograms(plugin string) {
+	if plugin == "" || cuda(plugin) {
 		return
 	}
 	keepOnce.Do(func() {
-		dir := os.Getenv("ANATOMY_PROGRAMS")
+		dir, err := os.Getenv("ANATOMY_PROGRAMS"), error(nil)
 		if dir == "" {
-			var err error
-			if dir, err = os.UserCacheDir(); err != nil {
-				return
-			}
+			dir, err = os.UserCacheDir()
 		}
-		if dir == "off" {
+		if err != nil || dir == "off" {
 			return
 		}
 		if err := programs.Keep(plugin, dir); errors.Is(err, trusted.ErrUnsafe) {
 			slog.Warn("Compiled programs are not kept.", "why", err)
 		}
 	})
-}
-
-// Where plug-ins lie in a Python environment, the preferred one first.
-var (
-	cudaPlugins = []string{"jax_plugins/xla_cuda13/xla_cuda_plugin.so"}
-	cpuPlugins  = []string{"fastatomstruct_xla_cpu/libpjrt_cpu.so", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"}
-)
-
-// pluginOf is the path of the plug-in of a configuration that names one.
-func pluginOf(config string) (path string, ok bool) {
-	path, given := strings.CutPrefix(config, "xla:")
-	path, _, _ = strings.Cut(path, ",")
-	return path, given && filepath.IsAbs(path)
-}
-
-func cuda(config string) bool {
-	return slices.ContainsFunc(cudaPlugins, func(plugin string) bool { return strings.Contains(config, plugin) })
-}
-
-// FindPlugin returns the absolute path of the XLA plug-in in the project's Python environment: .anatomy/venv in the folder that
-// ANATOMY_HOME names, or else in the folder whose sources of this package the program was built from; or in the folder of Python's wheels that
-// ANATOMY_PLUGINS names. It is machine code, so it is an error if anybody but this user and root may write to it or to a folder on its path, and
-// no other folder is searched.
-func FindPlugin() (string, error) { return findPlugin(os.Getenv(deviceVariable)) }
-
-// deviceVariable is the environment variable that names the device of all programs.
-const deviceVariable = "ANATOMY_DEVICE"
-
-// findPlugin is FindPlugin for a device.
-func findPlugin(device string) (string, error) {
-	var candidates []string
-	install := "make setup"
-	switch device {
-	case "cpu":
-		candidates = cpuPlugins
-	case "cuda":
-		candidates = cudaPlugins
-		install = "make setup-cuda"
-	case "":
-		if _, err := os.Stat("/dev/nvidiactl"); err == nil {
-			candidates = cudaPlugins
-		}
-		candidates = slices.Concat(candidates, cpuPlugins)
-	default:
-		return "", fmt.Errorf("%s=%q: want cpu or cuda", deviceVariable, device)
-	}
-	const otherwise = "GOMLX_BACKEND=xla:/absolute/path/to/plugin.so names another one, with GOMLX_BACKEND=xla GoMLX downloads its own"
-	variable, inside := "ANATOMY_HOME", ".anatomy/venv/lib/python3*/site-packages"
-	if os.Getenv("ANATOMY_PLUGINS") != "" {
-		variable, inside = "ANATOMY_PLUGINS", ""
-	}
-	home := os.Getenv(variable)
-	given := home != ""
-	if given && !filepath.IsAbs(home) {
-		return "", fmt.Errorf("%s=%q: want an absolute path; %s", variable, home, otherwise)
-	} else if !given {
-		home = module()
-	}
-	if home == "" {
-		return "", fmt.Errorf("built with -trimpath, this program does not know the project folder: name it by ANATOMY_HOME; %s", otherwise)
-	}
-	for _, c := range candidates {
-		found, _ := filepath.Glob(filepath.Join(escapeGlob(home), inside, c))
-		if len(found) == 0 {
-			continue
-		}
-		if err := trusted.Path(found[0]); err != nil {
-			return "", fmt.Errorf("the XLA plug-in %s is not loaded: %w; %s", found[0], err, otherwise)
-		}
-		return found[0], nil
-	}
-	if given {
-		return "", fmt.Errorf("no XLA plug-in in %s=%q: run `%s` there, or unset %[1]s; %[4]s", variable, home, install, otherwise)
-	}
-	return "", fmt.Errorf("no XLA plug-in in %q, from which this program was built: run `%s` there, or name by ANATOMY_HOME a folder "+
-		"where that was done; %s", home, install, otherwise)
-}
-
-// module is the folder of the sources from which the program was built, or "" if they were built with -trimpath.
-func module() string {
-	_, file, _, _ := runtime.Caller(0)
-	if !filepath.IsAbs(file) {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(file), "../..")
-}
-
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -1,11 +1,7 @@
 package engine
 
 import (
-	"errors"
-	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
@@ -20,8 +16,6 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"anatomy/geom/engine/internal/programs"
-	"anatomy/geom/engine/trusted"
 	"anatomy/geom/geomtest/expect"
 )
 
@@ -228,93 +222,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// planted is a project folder with an empty plug-in, which no other user may write to.
-func planted(t *testing.T, plugins ...string) (home string) {
-	t.Helper()
-	home = t.TempDir() + "/päth [with] spaces"
-	for _, p := range plugins {
-		path := filepath.Join(home, site, p)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return home
-}
-
-const site = ".anatomy/venv/lib/python3.11/site-packages"
-
-func TestFindPlugin(t *testing.T) {
-	home := planted(t, cpuPlugins[0])
-	t.Setenv("ANATOMY_HOME", home)
-	for _, c := range []struct{ device, want string }{{"", cpuPlugins[0]}, {"cpu", cpuPlugins[0]}} {
-		t.Setenv("ANATOMY_DEVICE", c.device)
-		if got, err := FindPlugin(); err != nil || got != filepath.Join(home, site, c.want) {
-			t.Errorf("device %q: %q, %v", c.device, got, err)
-		}
-	}
-	t.Setenv("ANATOMY_DEVICE", "cuda")
-	expect.Refused(t, expect.Error(FindPlugin()), "make setup-cuda")
-	home = planted(t, cpuPlugins[0], cudaPlugins[0])
-	t.Setenv("ANATOMY_HOME", home)
-	if got, err := FindPlugin(); err != nil || got != filepath.Join(home, site, cudaPlugins[0]) {
-		t.Errorf("CUDA asked for: %q, %v", got, err)
-	}
-	t.Setenv("ANATOMY_DEVICE", "gpu")
-	expect.Refused(t, expect.Error(FindPlugin()), "want cpu or cuda")
-}
-
-// Neither the working directory nor a folder above it is searched, and from a folder that ANATOMY_HOME names wrongly nothing
-// else is: without it the plug-in is that of the folder from which the program was built, or none.
-func TestNoPluginIsSearched(t *testing.T) {
-	t.Setenv("ANATOMY_DEVICE", "")
-	below := filepath.Join(planted(t, cpuPlugins[0]), "notebooks/deep")
-	if err := os.MkdirAll(below, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(below)
-	root := expect.Must(filepath.Abs(module()))
-	if _, err := os.Stat(filepath.Join(root, "geom/engine/engine_test.go")); err != nil {
-		t.Errorf("the program was not built from %q: %v", root, err)
-	}
-	for _, unset := range []func(){func() { t.Setenv("ANATOMY_HOME", "") }, func() { os.Unsetenv("ANATOMY_HOME") }} {
-		unset()
-		got, err := FindPlugin()
-		if err == nil && !strings.HasPrefix(got, root+"/.anatomy/venv/") || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("%q", root)) {
-			t.Errorf("found %q, error %v, want those of %s", got, err, root)
-		}
-	}
-	t.Setenv("ANATOMY_HOME", "/nowhere")
-	expect.Refused(t, expect.Error(FindPlugin()), "make setup", `ANATOMY_HOME="/nowhere"`)
-	t.Setenv("ANATOMY_HOME", "../..")
-	expect.Refused(t, expect.Error(FindPlugin()), `ANATOMY_HOME="../..": want an absolute path`)
-}
-
-// A plug-in that somebody else may write to, or exchange, is not loaded, and no other one in its place.
-func TestNoPluginOfOthers(t *testing.T) {
-	t.Setenv("ANATOMY_DEVICE", "")
-	spoil := map[string]func(path string) error{
-		"everybody may write to": func(path string) error { return os.Chmod(path, 0o777) },
-	}
-	if os.Geteuid() == 0 { // only root can give a file away
-		spoil["belongs to"] = func(path string) error { return os.Chown(path, 65534, -1) }
-	}
-	for said, spoil := range spoil {
-		for up := cpuPlugins[0]; up != "../../../../../.."; up = filepath.Join(up, "..") { // the plug-in, the folders above it, the project's
-			home := planted(t, cpuPlugins...)
-			path := filepath.Join(home, site, up)
-			if err := spoil(path); err != nil {
-				t.Fatal(err)
-			}
-			t.Setenv("ANATOMY_HOME", home)
-			err := expect.Error(FindPlugin())
-			expect.Refused(t, err, said, path, cpuPlugins[0]+" is not loaded")
-			if !errors.Is(err, trusted.ErrUnsafe) {
-				t.Errorf("error %v", err)
-			}
-		}
-	}
-}
-
 func TestNativeVariable(t *testing.T) {
 	for _, v := range []string{"", "off"} {
 		t.Setenv(nativeVariable, v)
@@ -324,44 +231,6 @@ func TestNativeVariable(t *testing.T) {
 	}
 	t.Setenv(nativeVariable, "0")
 	expect.Refused(t, checkNativeVariable(), `ANATOMY_NATIVE="0": want off`)
-}
-
-// The user's flags stay, in front; a plug-in that may not know a flag is not given it.
-func TestFlags(t *testing.T) {
-	ours := "/home/.anatomy/venv/lib/python3.11/site-packages/" + cpuPlugins[0]
-	const emitters = "--xla_cpu_use_fusion_emitters=false"
-	const passes = "--xla_llvm_disable_expensive_passes=true --xla_backend_extra_options=-disable-lsr,-disable-post-ra,-unroll-threshold=150"
-	parts := fmt.Sprint("--xla_cpu_parallel_codegen_split_count=", min(32, 2*runtime.NumCPU()), " --xla_cpu_enable_fast_min_max=false")
-	for _, c := range []struct{ plugin, users, want string }{
-		{ours, "", emitters + " " + passes + " " + parts},
-		{ours, "--xla_dump_to=/tmp", "--xla_dump_to=/tmp " + emitters + " " + passes + " " + parts},
-		{ours, "--xla_cpu_use_fusion_emitters=true", "--xla_cpu_use_fusion_emitters=true " + passes + " " + parts},
-		{cpuPlugins[1], "", ""},
-		{cudaPlugins[0], "--xla_gpu_deterministic_ops=true", "--xla_gpu_deterministic_ops=true " + programs.GPUFlag},
-	} {
-		if got := flags(c.plugin, c.users); got != c.want {
-			t.Errorf("%s with %q: %q, want %q", c.plugin, c.users, got, c.want)
-		}
-	}
-}
-
-// A plug-in reads XLA_FLAGS while it is opened; afterwards they are the user's again, for the programs that this process starts.
-func TestFlagsArePutBack(t *testing.T) {
-	for _, given := range []bool{true, false} {
-		t.Setenv("XLA_FLAGS", "--xla_dump_to=/tmp")
-		if !given {
-			os.Unsetenv("XLA_FLAGS")
-		}
-		before, _ := os.LookupEnv("XLA_FLAGS")
-		done := tell(cpuPlugins[0])
-		if now := os.Getenv("XLA_FLAGS"); !strings.HasPrefix(now, before) || len(now) == len(before) {
-			t.Errorf("the plug-in is told %q", now)
-		}
-		done()
-		if after, is := os.LookupEnv("XLA_FLAGS"); after != before || is != given {
-			t.Errorf("%q is left of %q", after, before)
-		}
-	}
 }
 
 // loop runs body n times from zero with a raw While.

@@ -29,11 +29,9 @@ var (
 // RegisterNative makes a C function, an XLA_FFI_Handler, callable by Native. It is for the init functions of packages.
 func RegisterNative(name string, handler unsafe.Pointer) { natives[name] = handler }
 
-// enterNatives makes the plug-in of a configuration know the C functions, if its device is a CPU, unless they are switched off. HasNative
-// reports the outcome.
-func enterNatives(b compute.Backend, config string) {
-	plugin, ok := pluginOf(config)
-	ok = ok && onCPU(b) && os.Getenv(nativeVariable) != "off"
+// enterNatives makes a plug-in know the C functions, if its device is a CPU, unless they are switched off. HasNative reports the outcome.
+func enterNatives(b compute.Backend, plugin string) {
+	ok := plugin != "" && onCPU(b) && os.Getenv(nativeVariable) != "off"
 	for name, handler := range natives {
 		entered[name] = ok && ffi.Enter(plugin, name, handler) == nil
 	}

@@ -6,6 +6,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/pool"
 )
 
 // What tests in other packages see of the search.
@@ -18,7 +19,7 @@ func Geodesics(m geom.Manifold) ode.Field { return geodesics(m) }
 func (s *Space[P]) MostProbablePaths(u Point[P], ys []P, sigma float64) ([]*Geodesic[P], error) {
 	gs := make([]*Geodesic[P], len(ys))
 	return gs, try.Run(func() {
-		parallel(len(ys), func(i int) { gs[i] = try.Get(s.MostProbablePath(u, ys[i], sigma)) })
+		pool.Each(len(ys), func(i int) { gs[i] = try.Get(s.MostProbablePath(u, ys[i], sigma)) })
 	})
 }
 

@@ -76,12 +76,7 @@ func (p *paths) told() bool {
 }
 
 // each works on all paths, on all cores.
-func (p *paths) each(work func(x *path)) { parallel(len(p.all), func(i int) { work(p.all[i]) }) }
-
-// parallel calls work for 0 … n−1 on all cores. Errors of some end it when all are done.
-func parallel(n int, work func(i int)) {
-	try.Do(pool.Do(pool.Cores(), n, func(_, i int) error { return try.Run(func() { work(i) }) }))
-}
+func (p *paths) each(work func(x *path)) { pool.Each(len(p.all), func(i int) { work(p.all[i]) }) }
 
 // face aligns the observations to a start, and begins the searches that have not begun with splines on so many pieces.
 func (p *paths) face(u Point[geom.Vec], pieces int) {
@@ -190,7 +185,7 @@ func (p *paths) tangents(u Point[geom.Vec], constant [][]float64) []tangent {
 	basis := try.Get(newSplines(firstPieces, p.steps(firstPieces, 0)))
 	space := p.at(basis.steps)
 	out := make([]tangent, len(constant))
-	parallel(len(constant), func(i int) {
+	pool.Each(len(constant), func(i int) {
 		t := tangent{mat.NewDense(n, (rank+1)*n, nil), mat.NewDense(n, basis.count()*rank, nil)}
 		controls := slices.Repeat(constant[i:i+1], 2*basis.steps+1)
 		end := space.steer(u, controls, u.X).end

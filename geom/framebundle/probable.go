@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/internal/pool"
 )
 
 // The certificate of a path. Distances are shares of |y − x|.
@@ -96,7 +97,7 @@ func (p *paths) putBack(g *Geodesic[geom.Vec], y []float64) {
 func (p *paths) certified(u Point[geom.Vec], sigma float64, steps int) []*Geodesic[geom.Vec] {
 	p.face(u, certainPieces)
 	gs := make([]*Geodesic[geom.Vec], len(p.all))
-	parallel(len(gs), func(i int) {
+	pool.Each(len(gs), func(i int) {
 		x := p.all[i]
 		x.lost = true
 		gs[i] = x.now.certified(u, x.y, sigma, steps)

@@ -21,7 +21,7 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// callosa draws shapes of 39 landmarks from the normal distribution of notebook 8, whose frame is a rotation and a bending, in mm.
+// callosa draws shapes of 39 landmarks from the normal distribution of lesson 1.7, whose frame is a rotation and a bending, in mm.
 func callosa(t testing.TB, n int) (*framebundle.Space[geom.Vec], framebundle.Point[geom.Vec], [][]float64) {
 	t.Helper()
 	cc := morpho.CorpusCallosum()

@@ -39,7 +39,8 @@ func places(p int) [][]float64 {
 	return out
 }
 
-// told are the terms of messages, [n, G, P, E, n, n] and [n, G, P, E, n, D], that were told to the steps; without the first axis to the root.
+// told are the terms of messages, [n, G, P, E, n, n] or packed, and [n, G, P, E, n, D], that were told to the steps; without the first axis to the
+// root.
 type told struct{ b, f *tensors.Tensor }
 
 // tell adds what the message of one place has in each of the terms, where i counts steps, groups and edges.
@@ -184,10 +185,11 @@ func (s *sampler[P]) guide(seen visits) {
 	at := monomials(len(s.options.Unknown))
 	if s.told == nil {
 		zeros := func(dims ...int) *tensors.Tensor { return tensors.FromShape(shapes.Make(dtypes.Float64, dims...)) }
-		s.told = []told{{zeros(s.groups, len(all), 1, s.n, s.n), zeros(s.groups, len(all), 1, s.n, s.d)}}
+		rows, columns := s.packed(message{mat.NewDense(s.n, s.n, nil), nil}).b.Dims()
+		s.told = []told{{zeros(s.groups, len(all), 1, rows, columns), zeros(s.groups, len(all), 1, s.n, s.d)}}
 		for _, level := range s.levels {
-			dims := []int{s.options.Steps, s.groups, len(all), len(level), s.n}
-			s.told = append(s.told, told{zeros(append(dims, s.n)...), zeros(append(dims, s.d)...)})
+			dims := []int{s.options.Steps, s.groups, len(all), len(level)}
+			s.told = append(s.told, told{zeros(append(dims, rows, columns)...), zeros(append(dims, s.n, s.d)...)})
 		}
 	}
 	for _, t := range s.told {
@@ -220,15 +222,11 @@ func (s *sampler[P]) guide(seen visits) {
 				}
 				return []message{inChart(group, i, s.seen[group][i].scaled(errors))}
 			}
-			g := s.pull(s.options.Steps, here, step)
-			s.told[0].tell(g.root, at, q, 1, group)
-			for l, level := range s.levels {
-				for k := range s.options.Steps {
-					for e, i := range level {
-						s.told[1+l].tell(g.along[i][k+1], at, q, len(level), (k*s.groups+group)*len(level)+e)
-					}
-				}
-			}
+			root := s.pull(s.options.Steps, here, step, func(i, k int, m message) {
+				edges := len(s.levels[s.depth[i]-1])
+				s.told[s.depth[i]].tell(s.packed(m), at, q, edges, (k*s.groups+group)*edges+s.place[i])
+			})
+			s.told[0].tell(s.packed(root), at, q, 1, group)
 			noise[q] = append(noise[q], errors)
 		}
 	}

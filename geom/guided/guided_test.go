@@ -790,6 +790,25 @@ func testNative(t *testing.T, paths, n, d int) {
 	}
 }
 
+// A lower matrix is what it was after it was packed in half the memory, for even and odd sizes.
+func TestPacked(t *testing.T) {
+	for n := 2; n < 6; n++ {
+		b := mat.NewDense(n, n, nil)
+		for i := range n {
+			for j := range i + 1 {
+				b.Set(i, j, float64(10*i+j+1))
+			}
+		}
+		p := (model{n: n}).packed(message{b, nil}).b
+		rows, columns := p.Dims()
+		out := expect.Must(engine.Run(func(in []*Node) []*Node { return []*Node{unpacked(in[0], n)} }, [][][]float64{lists.Make(rows, p.RawRowView)}))
+		expect.Abs(t, "a lower matrix", out.Flat(0), b.RawMatrix().Data, 0)
+		if rows*columns > n*(n+1)/2+(n+1)/2 {
+			t.Errorf("%d numbers for %d rows", rows*columns, n)
+		}
+	}
+}
+
 // What cannot be sampled is refused, with the place.
 func TestErrors(t *testing.T) {
 	p := straight(true)

@@ -29,6 +29,26 @@ func observation(values [][]float64, l mat.Matrix) (m message, residual float64)
 	return fuse([]message{all})
 }
 
+// packed is the message with a lower B of [n][n] in half the memory, [⌈n/2⌉][n + 1]: row i of B and, from the right, row n − 1 − i are in one
+// row, of which the first is the longer one. It is the message as it is where J makes B full, or n is 1. See unpacked.
+func (m model) packed(x message) message {
+	if m.flat || m.n == 1 {
+		return x
+	}
+	b := mat.NewDense((m.n+1)/2, m.n+1, nil)
+	for i := range m.n {
+		for j := range i + 1 {
+			if 2*i >= m.n-1 {
+				b.Set(m.n-1-i, j, x.b.At(i, j))
+			}
+			if 2*i <= m.n-1 {
+				b.Set(i, m.n-j, x.b.At(i, j))
+			}
+		}
+	}
+	return message{b, x.f}
+}
+
 // scaled is the message of observations with errors of standard deviation s, if m is that for errors of 1.
 func (m message) scaled(s float64) message {
 	out := message{new(mat.Dense), new(mat.Dense)}

@@ -69,38 +69,30 @@ func (p *plan) parents(level int) [][]float64 {
 	return pick
 }
 
-// guide are the messages of a tree: those along edge e before step k, and at its end, the message that comes together at the node.
-type guide struct {
-	root  message
-	along [][]message // [node][steps + 1]; nil at the root
-}
-
-// pull takes messages from where something is seen to the root, through the steps of the auxiliary process.
-func (p *plan) pull(steps int, seen func(node int) []message, step func(node, k int) transition) *guide {
-	g := &guide{along: make([][]message, len(p.tree.Parent))}
+// pull takes messages from where something is seen to the root, through the steps of the auxiliary process, and returns that of the root. It
+// tells the message after each step k of the edge above each node as soon as it is known, because all of them take too much memory to be kept.
+func (p *plan) pull(steps int, seen func(node int) []message, step func(node, k int) transition, tell func(node, k int, m message)) message {
 	gathered := make([][]message, len(p.tree.Parent))
-	for i := len(p.tree.Parent) - 1; i >= 0; i-- {
+	join := func(i int) message {
+		all := append(gathered[i], seen(i)...)
+		if gathered[i] = nil; p.leaf[i] {
+			return all[0]
+		}
+		m, _ := fuse(all)
+		return m
+	}
+	for i := len(p.tree.Parent) - 1; i > 0; i-- {
 		if p.stands[i] != i {
 			continue
 		}
-		gathered[i] = append(gathered[i], seen(i)...)
-		m := gathered[i][0]
-		if !p.leaf[i] {
-			m, _ = fuse(gathered[i])
-		}
-		if i == 0 {
-			g.root = m
-			break
-		}
-		along := make([]message, steps+1)
-		along[steps] = m
+		m := join(i)
 		for k := steps - 1; k >= 0; k-- {
+			tell(i, k, m)
 			var err error
-			along[k], err = along[k+1].back(step(i, k))
+			m, err = m.back(step(i, k))
 			try.Do(try.Name(err, "step %d of the edge above %s", k+1, p.tree.Label(i)))
 		}
-		g.along[i] = along
-		gathered[p.parent(i)] = append(gathered[p.parent(i)], along[0])
+		gathered[p.parent(i)] = append(gathered[p.parent(i)], m)
 	}
-	return g
+	return join(0)
 }

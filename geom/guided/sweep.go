@@ -74,7 +74,18 @@ func combine(powers, x *Node) *Node {
 
 // at are the messages for the paths of an edge, [C·E, n, n] and [C·E, n, D].
 func (t terms) at(powers *Node) (b, f *Node) {
-	return merge(combine(powers, t.b)), merge(combine(powers, t.f))
+	b, f = merge(combine(powers, t.b)), merge(combine(powers, t.f))
+	if n := f.Shape().Dim(1); b.Shape().Dim(2) > n {
+		b = unpacked(b, n)
+	}
+	return b, f
+}
+
+// unpacked are lower matrices, [N, n, n], that were packed.
+func unpacked(b *Node, n int) *Node {
+	upper := SliceAxis(Reverse(b, 2), 2, AxisRange(0, n))
+	lower := SliceAxis(Reverse(SliceAxis(b, 2, AxisRange(0, n)), 1), 1, AxisRange(n%2))
+	return TakeLowerTriangular(Concatenate([]*Node{upper, lower}, 1), 0)
 }
 
 // merge makes one axis of the first two.

@@ -1,7 +1,10 @@
 // Package lists has what packages ask of lists of numbers and of points.
 package lists
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Pick returns x_i for some i, nil of nil.
 func Pick[S ~[]T, T any](x S, which []int) S {
@@ -22,6 +25,11 @@ func Combine(w []float64, x [][]float64) []float64 {
 		}
 	}
 	return sum
+}
+
+// Mean returns the mean of rows.
+func Mean(x [][]float64) []float64 {
+	return Combine(slices.Repeat([]float64{1 / float64(len(x))}, len(x)), x)
 }
 
 // Finite says whether all numbers are finite.

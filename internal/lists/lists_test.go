@@ -21,6 +21,9 @@ func TestLists(t *testing.T) {
 	if got := Each(Range(3), func(i int) int { return i * i }); !slices.Equal(got, []int{0, 1, 4}) || Each(nil, math.Abs) != nil || Pick[[]int](nil, []int{0}) != nil {
 		t.Error(got)
 	}
+	if got := Mean([][]float64{{1, 2}, {3, 5}}); !slices.Equal(got, []float64{2, 3.5}) {
+		t.Error(got)
+	}
 	if rows := Zeros(2, 3); len(rows) != 2 || !slices.Equal(rows[1], []float64{0, 0, 0}) || &rows[0][0] == &rows[1][0] {
 		t.Error(rows)
 	}

@@ -146,7 +146,7 @@ def checks(page):
     assert page.page.locator(".jp-Notification-Toast-Icon, .Toastify__toast").count() == 0
 
     print("the notebook that `make lab` opens, and its report")
-    page.open("ten_minutes.ipynb")
+    page.open("0_ten_minutes.ipynb")
     page.shot("welcome")
     page.page.locator(".lm-MenuBar-item", has_text=re.compile("^File$")).click()
     page.page.locator(".lm-Menu-itemLabel", has_text="Save and Export Notebook As").hover()
@@ -158,7 +158,7 @@ def checks(page):
     start = time.monotonic()
     page.menu("File", r"Report of this notebook \(HTML and PDF\)")
     said = page.page.locator(".Toastify__toast")
-    expect(said).to_contain_text(re.compile(r"is \S+/ten_minutes\S*\.html; the PDF lies beside it|cannot be made"), timeout=300_000)
+    expect(said).to_contain_text(re.compile(r"is \S+/0_ten_minutes\S*\.html; the PDF lies beside it|cannot be made"), timeout=300_000)
     print(f"  the report took {time.monotonic() - start:.1f} s")
     page.shot("report")
     made = pathlib.Path(re.search(r"is (\S+\.html); ", said.inner_text())[1])
@@ -168,7 +168,7 @@ def checks(page):
     shutil.rmtree(made.with_suffix(""))
 
     print("run all of the second notebook")
-    page.open("02_geodesics.ipynb")
+    page.open("1-2_geodesics.ipynb")
     page.shot("opened")
     start = time.monotonic()
     page.menu("Run", "Run All Cells")
@@ -284,8 +284,8 @@ def main():
         notebooks.mkdir()
         for name in ("nb", "report", "data"):
             (notebooks / name).mkdir()
-        shutil.copy(ROOT / "notebooks" / "02_geodesics.ipynb", notebooks)
-        shutil.copy(ROOT / "notebooks" / "ten_minutes.ipynb", notebooks)
+        shutil.copy(ROOT / "notebooks" / "1-2_geodesics.ipynb", notebooks)
+        shutil.copy(ROOT / "notebooks" / "0_ten_minutes.ipynb", notebooks)
         (notebooks / "try.ipynb").write_text(notebook(
             '%%\nfmt.Println("first")', '%%\ncallosum := morpho.CorpusCallosum().Shape("jhu_atlas")',
             "%%\ncallosum := morpho.CorpusCallosum().Shape(\"jhu_atlas\")\nviz.Show(\n\tviz.Outline(callosum).Color(viz.Vermillion),\n)",

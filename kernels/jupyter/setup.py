@@ -1,6 +1,7 @@
-"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab|test|cuda|compiler|cluster
+"""Sets up .anatomy/, the folder of the project that holds everything installed: setup.py run|lab|test|cuda|compiler|cluster|plugin
 
     .anatomy/venv     Python: what reports need and the XLA plug-in; for lab JupyterLab, for test what tests it; for cuda XLA for NVIDIA GPUs
+    .anatomy/plugin   for plugin the XLA plug-in that the variable PLUGIN names, which is used from then on in place of that in .anatomy/venv
     .anatomy/compiler  XLA for NVIDIA GPUs and NVIDIA's compiler, without what runs programs: for compiler
     .anatomy/cluster  for cluster Snakemake, in a Python environment of its own
     .anatomy/cuda     says that CUDA was set up: later set-ups keep it
@@ -39,7 +40,10 @@ VENV = HOME / "venv"
 CLUSTER = HOME / "cluster"
 CUDA_WANTED = HOME / "cuda"
 COMPILER = HOME / "compiler"
-PLUGINS = ("Linux", "x86_64"), ("Linux", "aarch64")  # where requirements.txt has XLA for the CPU
+CHOSEN = HOME / "plugin"
+OF_GOMLX = "pjrt_c_api_cpu_v*_plugin.so"
+PLUGINS = {("Linux", "x86_64"): "fastatomstruct-xla-cpu", ("Linux", "aarch64"): "xla-cpu-pjrt"}  # wheels of requirements.txt with XLA for the CPU
+SYSTEM = platform.system(), platform.machine()
 
 
 # Programs are those of absolute folders of the PATH, wherever set-up was started.
@@ -185,9 +189,71 @@ def install(requirements, again=False, folder=VENV):
                 "--only-binary=:all:", "--require-hashes", *options, "-r", requirements)
 
 
+def link_chosen():
+    """Puts the chosen plug-in where programs look for it first."""
+    for packages in VENV.glob("lib/python3*/site-packages"):
+        link = packages / "anatomy_plugin"
+        if CHOSEN.is_dir() and not link.is_symlink():
+            link.symlink_to("../../../../plugin")
+
+
+def choose(plugin):
+    """Makes programs use another XLA plug-in for the CPU: "wheel" (that of requirements.txt for this system), the name of a wheel that has one there,
+    "gomlx" (GoMLX's own) or a file. #sha256=… behind it is the checksum that the file must have. It is taken only if it opens."""
+    name, _, wanted = plugin.partition("#sha256=")
+    if name in ("wheel", PLUGINS.get(SYSTEM)) and not wanted:
+        shutil.rmtree(CHOSEN, ignore_errors=True)
+        print("XLA is that of the wheel for this system", flush=True)
+        return
+    with tempfile.TemporaryDirectory(dir=HOME) as folder:
+        folder = pathlib.Path(folder)
+        found = of_wheel(name, folder) if name in PLUGINS.values() else of_gomlx() if name == "gomlx" else pathlib.Path(name).expanduser()
+        if not found.is_file():
+            raise SetupError("PLUGIN=%s: no such file, and none of the names wheel, %s and gomlx" % (plugin, ", ".join(PLUGINS.values())))
+        new = folder / "plugin" / (found.stem + ".so")
+        new.parent.mkdir()
+        shutil.copyfile(found, new)
+        checksum = hashlib.sha256(new.read_bytes()).hexdigest()
+        if wanted and checksum != wanted.lower():
+            raise SetupError("%s has the SHA-256 %s, not %s" % (found, checksum, wanted))
+        opened, said = backend("xla:%s" % new)
+        if "cpu" not in opened["device"].lower():  # such as cpu:0, TFRT_CPU_0
+            raise SetupError("PLUGIN=%s cannot be opened as XLA for the CPU; what was in use stays:\n%s" % (plugin, said or opened["device"]))
+        shutil.rmtree(CHOSEN, ignore_errors=True)
+        new.parent.rename(CHOSEN)
+    link_chosen()
+    print("XLA: %s" % opened["plugin"], flush=True)
+
+
+def backend(config):
+    """What a program of the project says of a back end, and what it wrote beside that."""
+    *said, answer = command("go", "run", "./notebooks/report/ask", "backend", GOMLX_BACKEND=config).splitlines()
+    return json.loads(answer), "\n".join(said)
+
+
+def of_wheel(name, folder):
+    """The plug-in in a wheel that requirements.txt pins for some system."""
+    package, hashes = re.search(r"^(%s==\S+).*\n((?: +--hash.*\n)+)" % name, (HERE / "requirements.txt").read_text(), re.M).groups()
+    (folder / "requirements.txt").write_text(package + " \\\n" + hashes)
+    command(VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:",
+            "--require-hashes", "--target", folder / "wheel", "-r", folder / "requirements.txt")
+    [found] = (folder / "wheel").rglob("*.so")
+    return found
+
+
+def of_gomlx():
+    """The newest plug-in that GoMLX's installer has put for this user; where there is none it fetches one."""
+    home = pathlib.Path.home() / ("Library/Application Support" if SYSTEM[0] == "Darwin" else ".local/lib") / "go-xla"
+    said = "" if list(home.glob(OF_GOMLX)) else backend("xla:cpu")[1]
+    found = sorted(home.glob(OF_GOMLX), key=lambda path: [int(n) for n in re.findall(r"\d+", path.name)])
+    if not found:
+        raise SetupError("GoMLX's installer could not fetch its plug-in; what was in use stays:\n" + said)
+    return found[-1]
+
+
 def make_cuda(again):
-    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
-        raise SetupError("CUDA is for Linux on x86-64; this is %s on %s" % (platform.system(), platform.machine()))
+    if SYSTEM != ("Linux", "x86_64"):
+        raise SetupError("CUDA is for Linux on x86-64; this is %s on %s" % SYSTEM)
     install(HERE / "requirements-cuda.txt", again)
     # go-xla tells XLA that the compiler's programs and libdevice are in the folder nvidia beside the plug-in's.
     [plugins] = VENV.glob("lib/python3*/site-packages/jax_plugins")
@@ -222,9 +288,10 @@ def python(lab, test, cuda):
             CUDA_WANTED.touch()
     elif pathlib.Path("/dev/nvidiactl").exists():
         print("this machine has an NVIDIA GPU: `make setup-cuda` (1.9 GB) makes computations run on it", flush=True)
-    if (platform.system(), platform.machine()) not in PLUGINS and "GOMLX_BACKEND" not in os.environ:
-        print("no XLA comes with this project for %s on %s: GOMLX_BACKEND=xla in the environment lets GoMLX download its own, which is "
-              "not tried here, or GOMLX_BACKEND=xla:/path/to/plug-in names yours" % (platform.system(), platform.machine()), flush=True)
+    link_chosen()
+    if SYSTEM not in PLUGINS and not CHOSEN.is_dir() and "GOMLX_BACKEND" not in os.environ and "plugin" not in sys.argv:
+        print("no XLA comes with this project for %s on %s: `make setup PLUGIN=gomlx` takes GoMLX's own, which is not tried here, "
+              "or PLUGIN=/path/to/plug-in yours" % SYSTEM, flush=True)
     write(VENV / "share" / "jupyter" / "kernels" / "anatomy" / "kernel.json", {
         "argv": [str(HERE / "launch"), "{connection_file}"],
         "display_name": "Anatomy (Go)",
@@ -342,7 +409,7 @@ def alone():
 
 
 def main():
-    if sys.argv[1:] not in (["run"], ["lab"], ["test"], ["cuda"], ["compiler"], ["cluster"]):
+    if sys.argv[1:] not in (["run"], ["lab"], ["test"], ["cuda"], ["compiler"], ["cluster"], ["plugin"]):
         sys.exit(__doc__)
     test, cuda = sys.argv[1] == "test", sys.argv[1] == "cuda"
     lab = test or sys.argv[1] == "lab"
@@ -355,6 +422,8 @@ def main():
             done.result()
         if sys.argv[1] == "compiler":
             step("compiler", COMPILER, key(sys.version, HERE / "requirements-cuda.txt"), 1.5e9, make_compiler)
+        if sys.argv[1] == "plugin":
+            choose(os.environ["PLUGIN"])
 
 
 if __name__ == "__main__":

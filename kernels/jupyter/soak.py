@@ -22,7 +22,7 @@ from jupyter_client.manager import start_new_kernel
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUN = [sys.executable, ROOT / "notebooks" / "report" / "run.py"]
 STARTED = time.time()
-TINY = ROOT / "notebooks" / "01_landmark_manifold.ipynb"
+TINY = ROOT / "notebooks" / "1-1_landmarks.ipynb"
 
 
 def size(folder):

@@ -72,6 +72,59 @@ class Setup(unittest.TestCase):
                 setup.python(False, False, False)
             self.assertEqual([call.args[0] for call in step.call_args_list], ["python", "cuda"])
 
+    def test_a_plug_in_is_chosen(self):
+        # One that cannot be opened, or is another one than said, leaves the choice before it.
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+            folder = pathlib.Path(folder)
+            home, packages = folder / ".anatomy", folder / ".anatomy" / "venv" / "lib" / "python3.11" / "site-packages"
+            packages.mkdir(parents=True)
+            for name, value in ("HOME", home), ("VENV", home / "venv"), ("CHOSEN", home / "plugin"), ("SYSTEM", ("Linux", "x86_64")):
+                stack.enter_context(unittest.mock.patch.object(setup, name, value))
+            stack.enter_context(unittest.mock.patch.dict(os.environ, HOME=str(folder)))
+            good = {"plugin": "mine.so, built by …", "device": "cpu:0"}
+            opened = stack.enter_context(unittest.mock.patch.object(setup, "backend", return_value=(good, "")))
+            mine = folder / "mine.dylib"
+            mine.write_text("machine code")
+
+            def choose(plugin):
+                with contextlib.redirect_stdout(io.StringIO()) as said:
+                    setup.choose(plugin)
+                return said.getvalue(), sorted(p.name for p in packages.glob("anatomy_plugin/*"))
+
+            self.assertEqual(choose(str(mine)), ("XLA: mine.so, built by …\n", ["mine.so"]))
+            self.assertEqual((packages / "anatomy_plugin" / "mine.so").read_text(), "machine code")
+            is_that = "#sha256=" + setup.hashlib.sha256(b"machine code").hexdigest().upper()
+            self.assertEqual(choose(str(mine) + is_that)[1], ["mine.so"])
+            for wrong, said in ((str(folder / "none.so"), "no such file, and none of the names wheel, .*gomlx"), ("", "no such file"), ("cuda", "no such file"),
+                                (str(folder), "no such file"), (str(mine) + "#sha256=12", f"{mine} has the SHA-256 .*, not 12"), ("gomlx", "could not fetch")):
+                with self.assertRaisesRegex(setup.SetupError, said):
+                    setup.choose(wrong)
+            for device in "", "cuda:0":
+                opened.return_value = {"plugin": "", "device": device}, "invalid ELF header"
+                with self.assertRaisesRegex(setup.SetupError, "cannot be opened as XLA for the CPU; what was in use stays:\ninvalid ELF header"):
+                    setup.choose(str(mine))
+            self.assertEqual(sorted(os.listdir(home)), ["plugin", "venv"])
+            opened.return_value = good, ""
+            for number in "9.1", "10.2":
+                put = folder / ".local" / "lib" / "go-xla" / f"pjrt_c_api_cpu_v{number}_plugin.so"
+                put.parent.mkdir(parents=True, exist_ok=True)
+                put.write_text(number)
+            self.assertEqual(choose("gomlx")[1], ["pjrt_c_api_cpu_v10.2_plugin.so"])
+            for name in "wheel", "fastatomstruct-xla-cpu":
+                self.assertEqual(choose(name), ("XLA is that of the wheel for this system\n", []))
+            self.assertEqual(choose(str(mine))[1], ["mine.so"])
+
+    def test_a_plug_in_of_a_wheel(self):
+        # That of another system than this one has the same pins, without the marker.
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(setup, "command") as command:
+            plugin = pathlib.Path(folder, "wheel", "a", "b.so")
+            plugin.parent.mkdir(parents=True)
+            plugin.touch()
+            for name in setup.PLUGINS.values():
+                self.assertEqual(setup.of_wheel(name, pathlib.Path(folder)), plugin)
+                self.assertRegex(pathlib.Path(folder, "requirements.txt").read_text(), rf"\A{name}==\S+ \\\n( +--hash=sha256:\w+( \\)?\n)+\Z")
+                self.assertIn("--require-hashes", command.call_args.args)
+
     def test_a_full_disk_is_told_before(self):
         with tempfile.TemporaryDirectory() as home, unittest.mock.patch.object(setup, "HOME", pathlib.Path(home)):
             folder = pathlib.Path(home, "venv")

@@ -2,7 +2,6 @@ package morpho
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 	"anatomy/landmarks/internal/pointset"
 	"gonum.org/v1/gonum/spatial/r3"
 
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
@@ -28,23 +28,15 @@ import (
 // It is an error if a landmark is missing, does not exist or is listed twice; if the position of a part is not determined, because its centroid is
 // on the axis or its landmarks are collinear with a joint in space; and if a part is more than a quarter turn from the mean position, as those of
 // mirrored specimens are at a hinge.
-func (d *Dataset) FixJoint(joint, resting, moving []int) (*Dataset, error) {
-	fail := func(err error) (*Dataset, error) { return nil, fmt.Errorf("articulation of %s: %w", d.Name, err) }
-	pre, err := preshapes(d.Shapes(), d.specimen)
-	if err != nil {
-		return fail(err)
-	}
-	n, dim := pre[0].points.Dims()
+func (d *Dataset) FixJoint(joint, resting, moving []int) (_ *Dataset, err error) {
+	defer try.Named(&err, "articulation of %s", d.Name)
+	n, dim := try.Get(preshapes(d.Shapes(), d.specimen))[0].points.Dims()
 	seen := map[int]bool{}
 	for _, l := range slices.Concat(joint, resting, moving) {
-		if l < 0 || l >= n || seen[l] {
-			return fail(fmt.Errorf("%s is listed twice, or is not of %s to %s", d.Called(l), d.Landmark(0), d.Landmark(n-1)))
-		}
+		try.FailIf(l < 0 || l >= n || seen[l], "%s is listed twice, or is not of %s to %s", d.Called(l), d.Landmark(0), d.Landmark(n-1))
 		seen[l] = true
 	}
-	if len(resting) == 0 || len(moving) == 0 {
-		return fail(errors.New("a part has no landmarks: list at least one for each part"))
-	}
+	try.FailIf(len(resting) == 0 || len(moving) == 0, "a part has no landmarks: list at least one for each part")
 	out := *d
 	out.Specimens = slices.Clone(d.Specimens)
 	for i, s := range d.Specimens {
@@ -52,14 +44,11 @@ func (d *Dataset) FixJoint(joint, resting, moving []int) (*Dataset, error) {
 	}
 	switch {
 	case len(joint) == 1 && dim == 3:
-		err = out.fixPose(joint[0], resting, moving)
+		out.fixPose(joint[0], resting, moving)
 	case len(joint) == dim-1:
-		err = out.fixAngle(joint, resting, moving)
+		out.fixAngle(joint, resting, moving)
 	default:
-		err = fmt.Errorf("the joint is at %d landmarks: want one, or in space two on its axis", len(joint))
-	}
-	if err != nil {
-		return fail(err)
+		try.Fail("the joint is at %d landmarks: want one, or in space two on its axis", len(joint))
 	}
 	return &out, nil
 }
@@ -67,7 +56,7 @@ func (d *Dataset) FixJoint(joint, resting, moving []int) (*Dataset, error) {
 const quarter = math.Pi / 2
 
 // fixAngle does so with a hinge, in place.
-func (d *Dataset) fixAngle(joint, resting, moving []int) error {
+func (d *Dataset) fixAngle(joint, resting, moving []int) {
 	vector := func(p []float64) r3.Vec {
 		p = append(slices.Clone(p), 0)
 		return r3.Vec{X: p[0], Y: p[1], Z: p[2]}
@@ -78,18 +67,14 @@ func (d *Dataset) fixAngle(joint, resting, moving []int) error {
 		axes[i] = r3.Vec{Z: 1}
 		if len(joint) == 2 {
 			axis := r3.Sub(vector(s.Points[joint[1]]), at)
-			if r3.Norm(axis) <= 1e-9*size {
-				return fmt.Errorf("%s: both landmarks of the axis coincide", d.specimen(i))
-			}
+			try.FailIf(r3.Norm(axis) <= 1e-9*size, "%s: both landmarks of the axis coincide", d.specimen(i))
 			axes[i] = r3.Unit(axis)
 		}
 		var off [2]r3.Vec
 		for k, part := range [][]int{resting, moving} {
 			off[k] = r3.Sub(vector(lists.Pick(s.Points, part).Centroid()), at)
 			off[k] = r3.Sub(off[k], r3.Scale(r3.Dot(off[k], axes[i]), axes[i]))
-			if r3.Norm(off[k]) <= 1e-9*size {
-				return fmt.Errorf("%s: a part has its centroid on the axis of the joint", d.specimen(i))
-			}
+			try.FailIf(r3.Norm(off[k]) <= 1e-9*size, "%s: a part has its centroid on the axis of the joint", d.specimen(i))
 		}
 		angles[i] = math.Atan2(r3.Dot(axes[i], r3.Cross(off[0], off[1])), r3.Dot(off[0], off[1]))
 		sum = r3.Add(sum, r3.Vec{X: math.Cos(angles[i]), Y: math.Sin(angles[i])})
@@ -97,9 +82,8 @@ func (d *Dataset) fixAngle(joint, resting, moving []int) error {
 	mean, centre := 0.0, math.Atan2(sum.Y, sum.X)
 	for i, angle := range angles {
 		off := math.Remainder(angle-centre, 2*math.Pi)
-		if math.Abs(off) > quarter {
-			return fmt.Errorf("%s has the angle %.0f° and the mean is %.0f°: is it mirrored?", d.specimen(i), degrees(angle), degrees(centre))
-		}
+		try.FailIf(math.Abs(off) > quarter, "%s has the angle %.0f° and the mean is %.0f°: is it mirrored?",
+			d.specimen(i), degrees(angle), degrees(centre))
 		angles[i] = off
 		mean += off / float64(len(angles))
 	}
@@ -115,13 +99,12 @@ func (d *Dataset) fixAngle(joint, resting, moving []int) error {
 		about = "the axis of the " + about
 	}
 	d.note("%s: rotated about %s to the mean angle of %.1f°", d.Called(moving...), about, degrees(math.Remainder(centre+mean, 2*math.Pi)))
-	return nil
 }
 
 func degrees(angle float64) float64 { return angle * 180 / math.Pi }
 
 // fixPose does so with a joint that turns in all directions, in place.
-func (d *Dataset) fixPose(joint int, resting, moving []int) error {
+func (d *Dataset) fixPose(joint int, resting, moving []int) {
 	seen := func(part []int) (out []*mat.Dense) { // from the joint
 		for _, s := range d.Specimens {
 			x := mat.NewDense(len(part), 3, nil)
@@ -133,23 +116,17 @@ func (d *Dataset) fixPose(joint int, resting, moving []int) error {
 		return out
 	}
 	frames, err := d.turns(seen(resting))
-	if err != nil {
-		return fmt.Errorf("the part at rest: %w", err)
-	}
+	try.Do(try.Name(err, "the part at rest"))
 	parts := seen(moving)
 	for i, x := range parts {
 		x.Mul(x, frames[i].T())
 	}
 	turns, err := d.turns(parts)
-	if err != nil {
-		return fmt.Errorf("the moving part: %w", err)
-	}
+	try.Do(try.Name(err, "the moving part"))
 	most := 0.0
 	for i, s := range d.Specimens {
 		angle := math.Acos(max(-1, min(1, (mat.Trace(turns[i])-1)/2)))
-		if angle > quarter {
-			return fmt.Errorf("%s: its part is set %.0f° off the mean: are its landmarks in order?", d.specimen(i), degrees(angle))
-		}
+		try.FailIf(angle > quarter, "%s: its part is set %.0f° off the mean: are its landmarks in order?", d.specimen(i), degrees(angle))
 		most = max(most, angle)
 		parts[i].Mul(parts[i], turns[i].T())
 		parts[i].Mul(parts[i], frames[i])
@@ -158,11 +135,11 @@ func (d *Dataset) fixPose(joint int, resting, moving []int) error {
 		}
 	}
 	d.note("%s: rotated about %s to their mean pose, by at most %.1f°", d.Called(moving...), d.Called(joint), degrees(most))
-	return nil
 }
 
 // turns returns the rotations about the origin that bring points to their mean, and whose own mean is the identity.
-func (d *Dataset) turns(points []*mat.Dense) ([]*mat.Dense, error) {
+func (d *Dataset) turns(points []*mat.Dense) (_ []*mat.Dense, err error) {
+	defer try.Catch(&err)
 	weights, turned, out := make([]float64, len(points)), make([]*mat.Dense, len(points)), make([]*mat.Dense, len(points))
 	for i, x := range points {
 		weights[i], turned[i], out[i] = 1/mat.Norm(x, 2), x, mat.DenseCopyOf(mat.NewDiagDense(3, []float64{1, 1, 1}))
@@ -171,9 +148,7 @@ func (d *Dataset) turns(points []*mat.Dense) ([]*mat.Dense, error) {
 		mean, change := weightedMean(weights, turned), 0.0
 		for i, x := range points {
 			r, _, err := pointset.Rotation(x, mean)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", d.specimen(i), err)
-			}
+			try.Do(try.Name(err, "%s", d.specimen(i)))
 			change = max(change, frobenius(1, r, out[i]))
 			var y mat.Dense
 			y.Mul(x, r.T())
@@ -182,12 +157,8 @@ func (d *Dataset) turns(points []*mat.Dense) ([]*mat.Dense, error) {
 		if change > 1e-13 {
 			continue
 		}
-		ones := make([]float64, len(out))
-		floats.AddConst(1, ones)
-		common, _, err := pointset.Rotation(mat.DenseCopyOf(weightedMean(ones, out).T()), mat.DenseCopyOf(mat.NewDiagDense(3, []float64{1, 1, 1})))
-		if err != nil {
-			return nil, err
-		}
+		ones := slices.Repeat([]float64{1}, len(out))
+		common, _ := try.Get2(pointset.Rotation(mat.DenseCopyOf(weightedMean(ones, out).T()), mat.DenseCopyOf(mat.NewDiagDense(3, ones[:3]))))
 		for i, r := range out {
 			out[i] = new(mat.Dense)
 			out[i].Mul(common, r)

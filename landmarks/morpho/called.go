@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
@@ -16,19 +17,12 @@ func (d *Dataset) Landmark(l int) string { return (*files.Data)(d).Landmark(l) }
 
 // landmarkNames are all of n landmarks.
 func (d *Dataset) landmarkNames(n int) []string {
-	names := make([]string, n)
-	for l := range names {
-		names[l] = d.Landmark(l)
-	}
-	return names
+	return lists.Make(n, d.Landmark)
 }
 
 // Called is "landmark 3" or "landmarks F-3 and F-8".
 func (d *Dataset) Called(landmarks ...int) string {
-	names := make([]string, len(landmarks))
-	for i, l := range landmarks {
-		names[i] = d.Landmark(l)
-	}
+	names := lists.Each(landmarks, d.Landmark)
 	switch last := len(names) - 1; {
 	case last == 0:
 		return "landmark " + names[0]
@@ -92,7 +86,8 @@ func (d *Dataset) ParseLink(link string) (from, to int, err error) {
 	second := strings.TrimLeft(rest, "-– \t")
 	to, after := d.takeLandmark(second, n)
 	if from < 0 || to < 0 || second == rest || after != "" {
-		return 0, 0, text.Advise(fmt.Sprintf("write two landmarks of %s to %s, as %[1]s-%[3]s", d.Landmark(0), d.Landmark(n-1), d.Landmark(1)), "it does not join two landmarks; %s", d.Counting())
+		return 0, 0, text.Advise(fmt.Sprintf("write two landmarks of %s to %s, as %[1]s-%[3]s", d.Landmark(0), d.Landmark(n-1), d.Landmark(1)),
+			"it does not join two landmarks; %s", d.Counting())
 	}
 	return from, to, nil
 }

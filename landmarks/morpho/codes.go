@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
@@ -42,8 +43,9 @@ func (d *Dataset) MissingAt(code float64) (*Dataset, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("leave the call out if none is missing; else give the code that the landmarks have now, after scaling",
-			"no landmark is at %g", code))
+		return nil, fmt.Errorf("%s: %w", d.Name,
+			text.Advise("leave the call out if none is missing; else give the code that the landmarks have now, after scaling",
+				"no landmark is at %g", code))
 	}
 	return out, nil
 }
@@ -130,14 +132,12 @@ func (d *Dataset) Coded() (found []Finding) {
 			}
 		}
 		slices.Sort(landmarks)
-		verb := "is"
-		if len(landmarks) > 1 {
-			verb = "are"
-		}
+		verb := []string{"is", "are"}[min(len(landmarks)-1, 1)]
 		point := strings.NewReplacer("[", "(", "]", ")", " ", ", ", "-", "−").Replace(key)
-		found = append(found, Finding{Specimen: text.Listed(names), All: names, Index: -1, Fault: Coded, Landmarks: landmarks, Severity: float64(len(names)),
-			About:  fmt.Sprintf("%s %s at %s", d.Called(landmarks...), verb, point),
-			advice: "taken for a code of missing landmarks, and not used (--measured takes such landmarks as they are)", places: at[key]})
+		found = append(found,
+			Finding{Specimen: text.Listed(names), All: names, Index: -1, Fault: Coded, Landmarks: landmarks, Severity: float64(len(names)),
+				About:  fmt.Sprintf("%s %s at %s", d.Called(landmarks...), verb, point),
+				advice: "taken for a code of missing landmarks, and not used (--measured takes such landmarks as they are)", places: at[key]})
 	}
 	return found
 }
@@ -269,7 +269,8 @@ func (d *Dataset) sharedPlaces(known map[string][]place) (shared [][]place) {
 // Complete returns the data set as analyses take it: landmarks at a code of a missing one (Coded) are missing, and missing ones are estimated
 // (EstimateMissing). Notes say so, and which landmarks are estimated in more than a fifth of the specimens. Data without any are returned as they
 // are. It has the errors of EstimateMissing.
-func (d *Dataset) Complete() (*Dataset, error) {
+func (d *Dataset) Complete() (_ *Dataset, err error) {
+	defer try.Catch(&err)
 	if d.Flat {
 		return d, nil
 	}
@@ -295,14 +296,10 @@ func (d *Dataset) Complete() (*Dataset, error) {
 		return d, nil
 	}
 	for i, s := range out.Specimens {
-		if err := d.allMissing(i, s.Points); err != nil {
-			return nil, err
-		}
+		try.Do(d.allMissing(i, s.Points))
 	}
 	shapes, err := estimateMissing(out.Shapes(), d.specimen, d.Landmark)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.Name, err)
-	}
+	try.Do(try.Name(err, "%s", d.Name))
 	for i := range shapes {
 		out.Specimens[i].Points = shapes[i]
 	}

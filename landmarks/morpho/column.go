@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
@@ -38,13 +39,11 @@ func (r *Variable) String() string {
 	return fmt.Sprintf("%s has the values %s and is taken for %s; %s(%s) takes it for %s", r.Name, text.Listed(r.Values), what, ask, r.Name, other)
 }
 
-// Variable says what a column is taken for: "group" for categories, one of numbers for these, and any other one for categories. It is an error if most
-// values are numbers and others are not, with these cells, if all specimens have one value, or if there is no such column.
-func (d *Dataset) Variable(name string) (*Variable, error) {
-	column, err := d.Column(name)
-	if err != nil {
-		return nil, err
-	}
+// Variable says what a column is taken for: "group" for categories, one of numbers for these, and any other one for categories. It is an error if
+// most values are numbers and others are not, with these cells, if all specimens have one value, or if there is no such column.
+func (d *Dataset) Variable(name string) (_ *Variable, err error) {
+	defer try.Catch(&err)
+	column := try.Get(d.Column(name))
 	r := &Variable{Name: name, Kind: Numbers, Doubt: true}
 	var cells, names []string
 	numbers := 0
@@ -67,7 +66,8 @@ func (d *Dataset) Variable(name string) (*Variable, error) {
 	case name == "group":
 		r.Kind = Categories
 	case 2*numbers > len(column) && cells != nil:
-		return nil, text.Advise(fmt.Sprintf("correct the cells, or leave the specimens out (--without %s); factor(%s) takes all values for categories", quoted(strings.Join(names, "; ")), name),
+		return nil, text.Advise(fmt.Sprintf("correct the cells, or leave the specimens out (--without %s); factor(%s) takes all values for categories",
+			quoted(strings.Join(names, "; ")), name),
 			"most values of %s are numbers, but %s", name, text.Listed(cells))
 	case cells != nil:
 		r.Kind = Categories

@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
@@ -82,7 +83,8 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 		}
 		out.note("left out: %s", text.Names(names))
 	}
-	for _, done := range [][2]string{{"mirrored", c.Mirror}, {"with two landmarks exchanged", c.Exchange}, {"converted from another unit", strings.TrimSpace(others)}} {
+	for _, done := range [][2]string{{"mirrored", c.Mirror}, {"with two landmarks exchanged", c.Exchange},
+		{"converted from another unit", strings.TrimSpace(others)}} {
 		if done[1] != "" {
 			out.note("%s: %s", done[0], done[1])
 		}
@@ -177,23 +179,17 @@ func quoted(word string) string {
 // Without returns the data set without the specimens of these names; the points are shared. It panics, listing the names that
 // there are, if one is not there.
 func (d *Dataset) Without(names ...string) *Dataset {
-	out := *d
-	out.Specimens = nil
 	for _, name := range names {
 		if !slices.Contains(d.Names(), name) {
 			panic(d.none("specimen", name, d.Names()))
 		}
 	}
-	for _, s := range d.Specimens {
-		if !slices.Contains(names, s.Name) {
-			out.Specimens = append(out.Specimens, s)
-		}
-	}
-	return &out
+	return d.where(func(s Specimen) bool { return !slices.Contains(names, s.Name) })
 }
 
-// WithoutLandmarks returns the data set without the landmarks of these numbers, which count from 0. The other landmarks keep their
-// names and numbers as Labels, and Notes lists those left out. The coordinates are shared with d. It panics if a specimen has no such landmark.
+// WithoutLandmarks returns the data set without the landmarks of these numbers, which count from 0. The other landmarks keep their names and numbers
+// as Labels. Links and Sliders that use a landmark left out are dropped, and so are Curves; Notes lists the landmarks. The coordinates are shared
+// with d. It panics if a specimen has no such landmark.
 func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 	if len(landmarks) == 0 {
 		return d
@@ -237,10 +233,7 @@ func (d *Dataset) Distinct(names ...string) *Dataset {
 	where := "every specimen"
 	if len(names) > 0 {
 		where = text.Listed(names)
-		shapes = nil
-		for _, name := range names {
-			shapes = append(shapes, d.Shape(name))
-		}
+		shapes = lists.Each(names, d.Shape)
 	}
 	out := *d
 	var second []int
@@ -286,20 +279,13 @@ func (d *Dataset) Scale(f float64) *Dataset {
 	out.Unit = ""
 	out.Specimens = slices.Clone(d.Specimens)
 	for i, s := range d.Specimens {
-		points := make([][]float64, len(s.Points))
-		for j, p := range s.Points {
-			points[j] = slices.Clone(p)
-			scalePoint(points[j], f)
-		}
-		out.Specimens[i].Points = points
+		out.Specimens[i].Points = lists.Each(s.Points, func(p []float64) []float64 {
+			p = slices.Clone(p)
+			if !files.AtCode(p) { // multiplied, nothing could tell it from coordinates
+				floats.Scale(f, p)
+			}
+			return p
+		})
 	}
 	return &out
-}
-
-// scalePoint multiplies the coordinates of a landmark. A usual code of a missing one stays: multiplied, nothing could tell it from
-// coordinates.
-func scalePoint(p []float64, f float64) {
-	if !files.AtCode(p) {
-		floats.Scale(f, p)
-	}
 }

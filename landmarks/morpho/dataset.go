@@ -7,11 +7,14 @@ import (
 	"strings"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
 
-// Specimen is one shape of a Dataset, whose fields package files has: its Name and Group, its Points, n landmarks in 2 or 3 coordinates, and its Covariates.
+// Specimen is one shape of a Dataset, whose fields package files has: its Name and Group, its Points, n landmarks in 2 or 3 coordinates, and its
+// Covariates.
 type Specimen = files.Specimen
 
 // Dataset holds shapes whose landmarks correspond: landmark i of one specimen is landmark i of every other.
@@ -59,52 +62,39 @@ func (d *Dataset) String() string {
 		about += ", closed outlines"
 	}
 	if groups := d.Groups(); len(groups) > 1 {
-		var words []string
 		count := map[string]int{}
 		for _, s := range d.Specimens {
 			count[s.Group]++
 		}
-		for _, g := range groups {
-			words = append(words, fmt.Sprintf("%s (%d)", clipped(g), count[g]))
-		}
-		about += "; groups " + text.Listed(words)
+		about += "; groups " + text.Listed(lists.Each(groups, func(g string) string { return fmt.Sprintf("%s (%d)", clipped(g), count[g]) }))
 	}
 	if names := d.Covariates(); len(names) > 0 {
-		for i := range names {
-			names[i] = clipped(names[i])
-		}
-		about += "; covariates " + text.Listed(names)
+		about += "; covariates " + text.Listed(lists.Each(names, clipped))
 	}
 	return about
 }
 
 // Names returns the names of the specimens in order.
 func (d *Dataset) Names() []string {
-	names := make([]string, len(d.Specimens))
-	for i, s := range d.Specimens {
-		names[i] = s.Name
-	}
-	return names
+	return lists.Make(len(d.Specimens), func(i int) string { return d.Specimens[i].Name })
 }
 
 // Find returns the points of the specimen called name (not a copy).
 // It is an error if there is none or more than one.
 func (d *Dataset) Find(name string) (shape.Shape, error) {
-	var found [][]float64
-	count := 0
+	var found []shape.Shape
 	for _, s := range d.Specimens {
 		if s.Name == name {
-			found = s.Points
-			count++
+			found = append(found, s.Points)
 		}
 	}
-	switch count {
+	switch len(found) {
 	case 0:
 		return nil, d.none("specimen", name, d.Names())
 	case 1:
-		return found, nil
+		return found[0], nil
 	}
-	return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("take them from Specimens by number", "%d specimens are called %q", count, name))
+	return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("take them from Specimens by number", "%d specimens are called %q", len(found), name))
 }
 
 // none is the error of a name that is not there.
@@ -127,11 +117,7 @@ func (d *Dataset) Shape(name string) shape.Shape {
 
 // Shapes returns the points of every specimen in order (not copies).
 func (d *Dataset) Shapes() []shape.Shape {
-	shapes := make([]shape.Shape, len(d.Specimens))
-	for i, s := range d.Specimens {
-		shapes[i] = s.Points
-	}
-	return shapes
+	return lists.Make(len(d.Specimens), func(i int) shape.Shape { return d.Specimens[i].Points })
 }
 
 // Groups returns the distinct groups in order of appearance.
@@ -140,9 +126,8 @@ func (d *Dataset) Groups() []string {
 	seen := map[string]bool{}
 	for _, s := range d.Specimens {
 		if !seen[s.Group] {
-			groups = append(groups, s.Group)
+			seen[s.Group], groups = true, append(groups, s.Group)
 		}
-		seen[s.Group] = true
 	}
 	return groups
 }
@@ -150,16 +135,17 @@ func (d *Dataset) Groups() []string {
 // Group returns the specimens of group g as a data set of its own; the points are shared.
 // It panics, listing the groups that there are, if no specimen belongs to g.
 func (d *Dataset) Group(g string) *Dataset {
-	out := *d
-	out.Specimens = nil
-	for _, s := range d.Specimens {
-		if s.Group == g {
-			out.Specimens = append(out.Specimens, s)
-		}
-	}
+	out := d.where(func(s Specimen) bool { return s.Group == g })
 	if len(out.Specimens) == 0 {
 		panic(d.none("group", g, d.Groups()))
 	}
+	return out
+}
+
+// where has the specimens of which something holds.
+func (d *Dataset) where(holds func(s Specimen) bool) *Dataset {
+	out := *d
+	out.Specimens = slices.DeleteFunc(slices.Clone(d.Specimens), func(s Specimen) bool { return !holds(s) })
 	return &out
 }
 
@@ -182,15 +168,13 @@ func (d *Dataset) Column(name string) ([]string, error) {
 }
 
 // Numbers is Column for a covariate that is a number, such as an age; NaN where it is not known.
-func (d *Dataset) Numbers(name string) ([]float64, error) {
-	column, err := d.Column(name)
-	if err != nil {
-		return nil, err
-	}
+func (d *Dataset) Numbers(name string) (_ []float64, err error) {
+	defer try.Catch(&err)
+	column := try.Get(d.Column(name))
 	numbers := make([]float64, len(column))
 	for i, value := range column {
 		if numbers[i], err = files.Number(value); err != nil {
-			return nil, fmt.Errorf("%s: specimen %q: %s is no number: %w", d.Name, d.Specimens[i].Name, name, err)
+			try.Fail("%s: specimen %q: %s is no number: %w", d.Name, d.Specimens[i].Name, name, err)
 		}
 	}
 	return numbers, nil
@@ -223,60 +207,49 @@ func (d *Dataset) GroupBy(names ...string) *Dataset {
 // Spacing returns the mean over the specimens of MeanSpacing: the natural length for the width of a kernel.
 // It is NaN if a landmark is missing.
 func (d *Dataset) Spacing() float64 {
-	sum := 0.0
-	for _, s := range d.Specimens {
-		sum += MeanSpacing(s.Points, d.Closed)
-	}
-	return sum / float64(len(d.Specimens))
+	n := len(d.Specimens)
+	return lists.Sum(n, func(i int) float64 { return MeanSpacing(d.Specimens[i].Points, d.Closed) }) / float64(n)
 }
 
 // Validate reports the first thing that keeps the shapes of the data set from being compared landmark by landmark:
 // no specimens, two of one name, counts or dimensions that differ, missing or infinite coordinates, landmarks all of whose
 // coordinates are −999 or another usual code of a missing one. Landmarks that coincide are no hindrance to most analyses: see Inspect,
 // and Distinct for the manifold of landmarks, whose exact geodesics need them apart.
-func (d *Dataset) Validate() error {
+func (d *Dataset) Validate() (err error) {
+	defer try.Catch(&err)
 	if len(d.Specimens) == 0 {
 		return d.empty()
 	}
-	if err := d.CheckCodes(); err != nil {
-		return err
-	}
+	try.Do(d.CheckCodes())
 	first := d.Specimens[0]
 	numbers := make(map[string]int, len(d.Specimens))
 	for i, s := range d.Specimens {
-		fail := func(do, format string, args ...any) error {
-			return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, text.Advise(do, format, args...))
+		fail := func(do, format string, args ...any) {
+			try.Fail("%s: specimen %q: %w", d.Name, s.Name, text.Advise(do, format, args...))
 		}
-		if j, taken := numbers[s.Name]; taken {
-			return fail("give each a name of its own", "specimens %d and %d both have this name", j, i)
-		}
-		numbers[s.Name] = i
-		if len(s.Points) == 0 {
-			return fail("digitise it, or leave it out", "no landmarks")
-		}
-		if len(s.Points) != len(first.Points) {
-			return fail("write NA for those that are missing, or leave the specimen out",
+		switch j, taken := numbers[s.Name]; {
+		case taken:
+			fail("give each a name of its own", "specimens %d and %d both have this name", j, i)
+		case len(s.Points) == 0:
+			fail("digitise it, or leave it out", "no landmarks")
+		case len(s.Points) != len(first.Points):
+			fail("write NA for those that are missing, or leave the specimen out",
 				"%d landmarks, but %q has %d", len(s.Points), first.Name, len(first.Points))
 		}
-		if err := d.allMissing(i, s.Points); err != nil {
-			return err
-		}
+		numbers[s.Name] = i
+		try.Do(d.allMissing(i, s.Points))
 		for l, p := range s.Points {
-			if len(p) != 2 && len(p) != 3 && !d.Flat {
-				return fail("give it 2 or 3", "landmark %s has %d coordinates", d.Landmark(l), len(p))
-			}
-			if len(p) != len(first.Points[0]) {
-				return fail("give all landmarks as many",
+			switch c, bad := lists.NotFinite(p); {
+			case len(p) != 2 && len(p) != 3 && !d.Flat:
+				fail("give it 2 or 3", "landmark %s has %d coordinates", d.Landmark(l), len(p))
+			case len(p) != len(first.Points[0]):
+				fail("give all landmarks as many",
 					"landmark %s has %d coordinates, but landmark %s of %q has %d", d.Landmark(l), len(p), d.Landmark(0), first.Name, len(first.Points[0]))
-			}
-			for c, v := range p {
-				switch {
-				case math.IsNaN(v):
-					return fail("leave the landmark or the specimen out, or estimate it (in Go by Complete)",
-						"landmark %s is missing (%s is NaN)", d.Landmark(l), d.axis(c))
-				case math.IsInf(v, 0):
-					return fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.Landmark(l), d.axis(c))
-				}
+			case bad && math.IsNaN(p[c]):
+				fail("leave the landmark or the specimen out, or estimate it (in Go by Complete)",
+					"landmark %s is missing (%s is NaN)", d.Landmark(l), d.axis(c))
+			case bad:
+				fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.Landmark(l), d.axis(c))
 			}
 		}
 	}
@@ -288,7 +261,8 @@ func (d *Dataset) allMissing(i int, points [][]float64) error {
 	if slices.ContainsFunc(points, func(p []float64) bool { return slices.ContainsFunc(p, func(v float64) bool { return !math.IsNaN(v) }) }) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i), text.Advise("see whether the columns are those of the coordinates, or leave it out", "all landmarks are missing"))
+	return fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i),
+		text.Advise("see whether the columns are those of the coordinates, or leave it out", "all landmarks are missing"))
 }
 
 // specimen calls specimen i in an error.

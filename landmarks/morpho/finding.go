@@ -18,7 +18,8 @@ const (
 )
 
 func (f Fault) String() string {
-	return [...]string{"coincident landmarks", "another size", "mirrored", "relabelled", "swapped landmarks", "out of order", "far from the mean", "copied", "at codes"}[f]
+	return [...]string{"coincident landmarks", "another size", "mirrored", "relabelled", "swapped landmarks", "out of order", "far from the mean",
+		"copied", "at codes"}[f]
 }
 
 // Option is an option of the program, and a parameter of the notebook, by which something is done about a finding.

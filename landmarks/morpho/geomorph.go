@@ -1,8 +1,6 @@
 package morpho
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -17,37 +15,32 @@ import (
 
 const geomorphTolerance = 1e-4
 
-// ProcrustesSlidingGeomorph is sliding as the R package geomorph does it (gpagen of version 4.0.8, without approxBE), to compare with its results: towards the
-// mean of the shapes as they slide. The shapes are brought to size 1 and rotated to shape 0. Then, in turns, the semi-landmarks of each take one
-// step of Slide, the shapes are rotated to the mean, and the mean is computed anew, with size 1. It ends where N |mean|² before the rotation changes by no
-// more than 1e-4 from one turn to the next, which is the Status Converged, or after the given number of turns: nine in geomorph 4, and four in
-// versions before (its max.iter less one).
+// ProcrustesSlidingGeomorph is sliding as the R package geomorph does it (gpagen of version 4.0.8, without approxBE), to compare with its results:
+// towards the mean of the shapes as they slide. The shapes are brought to size 1 and rotated to shape 0. Then, in turns, the semi-landmarks of each
+// take one step of Slide, the shapes are rotated to the mean, and the mean is computed anew, with size 1. It ends where N |mean|² before the rotation
+// changes by no more than 1e-4 from one turn to the next, which is the Status Converged, or after the given number of turns: nine in geomorph 4, and
+// four in versions before (its max.iter less one).
 //
-// It differs from ProcrustesSliding in this: the mean moves, so that landmarks crowd from turn to turn where curves are long for their points; the turns
-// approach no limit, so that another number of them gives other shapes (Left says how far they would still slide); and sizes and places are no longer exactly
-// those at the start, since they are not brought back after a step: for sums of squares as geomorph has them compare Shapes as they are, whose sizes
-// are not 1 and whose centroids are not 0. Of surfaces geomorph takes other neighbours.
+// It differs from ProcrustesSliding in this: the mean moves, so that landmarks crowd from turn to turn where curves are long for their points; the
+// turns approach no limit, so that another number of them gives other shapes (Left says how far they would still slide); and sizes and places are no
+// longer exactly those at the start, since they are not brought back after a step: for sums of squares as geomorph has them compare Shapes as they
+// are, whose sizes are not 1 and whose centroids are not 0. Of surfaces geomorph takes other neighbours.
 //
 // The only option is Of. It has the errors of ProcrustesSliding, and is one if a semi-landmark has a Support, which geomorph does not know.
-func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, turns int, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
+func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, turns int,
+	opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
 	defer try.Named(&err, "procrustes with sliding as geomorph")
-	if turns < 1 {
-		return nil, fmt.Errorf("%d turns, want at least 1", turns)
-	}
+	try.FailIf(turns < 1, "%d turns, want at least 1", turns)
+	whole := newSlider(shapes, semilandmarks, criterion, opts)
 	pre := try.Get(preshapes(shapes, shapeNumber))
 	n, dim := pre[0].points.Dims()
-	whole := slider{procrustesOptions: optionsOf(opts), semilandmarks: semilandmarks}
-	try.Do(whole.check(n, dim, len(shapes), criterion))
-	if slices.ContainsFunc(semilandmarks, func(m Semilandmark) bool { return len(m.On) > 0 }) {
-		return nil, errors.New("semi-landmarks lie on curves or surfaces: use ProcrustesSliding")
-	}
+	try.FailIf(slices.ContainsFunc(semilandmarks, func(m Semilandmark) bool { return len(m.On) > 0 }),
+		"semi-landmarks lie on curves or surfaces: use ProcrustesSliding")
 	slid, total := make([]*mat.Dense, len(pre)), make([]*mat.Dense, len(pre)) // shapes, and all their rotations so far
-	rotate := func(mean *mat.Dense) error {
+	rotate := func(mean *mat.Dense) {
 		for i, x := range slid {
 			r, _, err := pointset.Rotation(x, mean)
-			if err != nil {
-				return fmt.Errorf("%s and the mean: %w", whole.shape(i), err)
-			}
+			try.FailIf(err != nil, "%s and the mean: %w", whole.shape(i), err)
 			var rotated mat.Dense
 			rotated.Mul(x, r.T())
 			slid[i] = &rotated
@@ -59,47 +52,42 @@ func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmar
 				total[i] = &both
 			}
 		}
-		return nil
 	}
 	for i, z := range pre {
 		slid[i] = z.points
 	}
-	try.Do(rotate(pre[0].points))
+	rotate(pre[0].points)
 	ones := slices.Repeat([]float64{1}, len(pre))
 	mean := weightedMean(ones, slid)
 	shape := func(x *mat.Dense) [][]float64 { return slices.Collect(slices.Chunk(x.RawMatrix().Data, dim)) }
 	out := &SlidAlignment{Alignment: &Alignment{Status: solve.IterationLimit}}
 	// step is one of all shapes, and how long it is.
-	step := func() (next []*mat.Dense, lengths []float64, err error) {
+	step := func() (next []*mat.Dense, lengths []float64) {
 		s := whole
 		s.reference = shape(mean)
 		if criterion == BendingEnergy {
-			if s.bending, err = bendingOf(s.reference); err != nil {
-				return nil, nil, fmt.Errorf("the mean's landmarks: %w", err)
-			}
+			s.bending = bendingOf(s.reference)
 		}
 		for i, x := range slid {
 			y, length, _, err := s.slide(shape(x))
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", whole.shape(i), err)
-			}
+			try.FailIf(err != nil, "%s: %w", whole.shape(i), err)
 			next, lengths = append(next, mat.NewDense(n, dim, slices.Concat(y...))), append(lengths, length)
 		}
-		return next, lengths, nil
+		return next, lengths
 	}
 	square := math.Pow(mat.Norm(mean, 2), 2) * float64(len(pre))
 	for ; out.Iterations < turns && out.Status != solve.Converged; out.Iterations++ {
-		slid, _ = try.Get2(step())
+		slid, _ = step()
 		before := square
 		square = math.Pow(mat.Norm(weightedMean(ones, slid), 2), 2) * float64(len(pre))
-		try.Do(rotate(mean))
+		rotate(mean)
 		mean = weightedMean(ones, slid)
 		mean.Scale(1/mat.Norm(mean, 2), mean)
 		if math.Abs(square-before) <= geomorphTolerance {
 			out.Status = solve.Converged
 		}
 	}
-	_, out.Left = try.Get2(step())
+	_, out.Left = step()
 	out.settle(shapes, pre, slid, total, mean, semilandmarks)
 	return out, nil
 }
@@ -109,7 +97,7 @@ func (out *SlidAlignment) settle(shapes []shape.Shape, pre []preshape, slid, tot
 	_, dim := mean.Dims()
 	shape := func(x *mat.Dense) [][]float64 { return slices.Collect(slices.Chunk(x.RawMatrix().Data, dim)) }
 	out.Mean, out.Reference = shape(mean), shape(mean)
-	bending := try.Get(bendingOf(out.Mean))
+	bending := bendingOf(out.Mean)
 	for i, x := range slid {
 		t := similarity(1/pre[i].size, total[i], pre[i].centre, make([]float64, dim))
 		s := slider{number: i, semilandmarks: semilandmarks}

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -130,24 +131,18 @@ const (
 // the other labels must also bring the specimen nearer than twice the median, and exchanged landmarks must bring it within the fence of distances.
 // OutOfOrder reverses sections as long as this shortens the outline, the greatest gain first (2-opt, Croes 1958). Searches through the orders of n
 // landmarks take n² steps a specimen, and 2·10⁸ in all: Unsearched are the specimens that were not searched to the end.
-func Inspect(d *Dataset) (*Inspection, error) {
+func Inspect(d *Dataset) (_ *Inspection, err error) {
+	defer try.Named(&err, "inspect")
 	if len(d.Specimens) == 0 {
-		return nil, fmt.Errorf("inspect: %w", d.empty())
+		return nil, d.empty()
 	}
-	complete, err := d.Complete()
-	if err != nil {
-		return nil, fmt.Errorf("inspect: %w", err)
-	}
-	errors, err := complete.SquaredErrors()
-	if err != nil {
-		return nil, fmt.Errorf("inspect: %w", err)
-	}
-	return inspect(complete, errors)
+	complete := try.Get(d.Complete())
+	return inspect(complete, try.Get(complete.SquaredErrors()))
 }
 
 // inspect is Inspect of data without missing landmarks.
 func inspect(d *Dataset, errors []float64) (in *Inspection, err error) {
-	defer try.Named(&err, "inspect %s", d.Name)
+	defer try.Named(&err, "%s", d.Name)
 	shapes := d.Shapes()
 	in = &Inspection{Data: d, Mean: try.Get(coreMean(shapes, d.specimen)), work: orderings}
 	distances, without := make([]float64, len(shapes)), make([]float64, len(shapes)) // with and without errors
@@ -172,10 +167,7 @@ func inspect(d *Dataset, errors []float64) (in *Inspection, err error) {
 		in.usual[l] = quantile(deviations[l], 0.5)
 	}
 	in.median, in.fence = quantile(distances, 0.5), fenceOf(without)
-	pairs := make([][][2]int, len(shapes))
-	for i, x := range shapes {
-		pairs[i] = coincident(x)
-	}
+	pairs := lists.Each(shapes, func(x shape.Shape) [][2]int { return coincident(x) })
 	common := in.everywhere(pairs)
 	far := in.far(distances, without, errors)
 	for i, x := range shapes {
@@ -214,13 +206,13 @@ func (in *Inspection) far(distances, without, errors []float64) []Finding {
 	for i, s := range d.Specimens {
 		members[s.Group] = append(members[s.Group], i)
 	}
-	var within []int
+	var all []float64 // ratios within groups
 	ratios, about := make([]float64, len(distances)), make([]string, len(distances))
 	for _, g := range d.Groups() {
 		if len(members[g]) < fewMiddle || len(members) == 1 {
 			continue
 		}
-		middle := zeros(len(in.Mean), len(in.Mean[0]))
+		middle := lists.Zeros(len(in.Mean), len(in.Mean[0]))
 		column := make([]float64, len(members[g]))
 		for l := range middle {
 			for c := range middle[l] {
@@ -241,16 +233,12 @@ func (in *Inspection) far(distances, without, errors []float64) []Finding {
 		median := quantile(off, 0.5)
 		for k, i := range members[g] {
 			ratios[i] = off[k] / math.Max(median, none)
+			all = append(all, ratios[i])
 			about[i] = fmt.Sprintf("it is %.3f from the middle of its group, %s; the median distance there is %.3f", off[k], text.Clip(g), median)
 		}
-		within = append(within, members[g]...)
 	}
 	fence := 0.0
-	if within != nil {
-		var all []float64
-		for _, i := range within {
-			all = append(all, ratios[i])
-		}
+	if all != nil {
 		fence = fenceOf(all)
 	}
 	for i := range out {
@@ -258,7 +246,8 @@ func (in *Inspection) far(distances, without, errors []float64) []Finding {
 		case about[i] != "" && ratios[i] > max(fence, farOff):
 			out[i] = Finding{About: about[i], Severity: ratios[i]}
 		case about[i] == "" && without[i] > max(in.fence, farOff*quantile(without, 0.5)):
-			out[i] = Finding{About: fmt.Sprintf("it is %.3f from the mean of the most typical half of the specimens; the median distance is %.3f", distances[i], in.median),
+			out[i] = Finding{About: fmt.Sprintf("it is %.3f from the mean of the most typical half of the specimens; the median distance is %.3f",
+				distances[i], in.median),
 				Severity: distances[i] / in.median}
 		}
 	}
@@ -301,9 +290,10 @@ func (in *Inspection) everywhere(pairs [][][2]int) map[[2]int]bool {
 			if len(names) < n {
 				where = fmt.Sprintf("%d of %d specimens", len(names), n)
 			}
-			in.Findings = append(in.Findings, Finding{Specimen: where, All: names, Index: -1, Fault: Coincident, Landmarks: []int{pair[1]}, Severity: float64(len(names)),
-				About: d.Called(pair[:]...) + " are in one place", Options: []Option{{"without-landmarks", d.Landmark(pair[1])}},
-				advice: "leave one of them out (%s), or deform with a mismatch; other analyses are not affected"})
+			in.Findings = append(in.Findings,
+				Finding{Specimen: where, All: names, Index: -1, Fault: Coincident, Landmarks: []int{pair[1]}, Severity: float64(len(names)),
+					About: d.Called(pair[:]...) + " are in one place", Options: []Option{{"without-landmarks", d.Landmark(pair[1])}},
+					advice: "leave one of them out (%s), or deform with a mismatch; other analyses are not affected"})
 		}
 	}
 	slices.SortFunc(in.Findings, func(a, b Finding) int { return a.Landmarks[0] - b.Landmarks[0] })
@@ -312,11 +302,7 @@ func (in *Inspection) everywhere(pairs [][][2]int) map[[2]int]bool {
 
 // copies notes the specimens that have the shape of an earlier one. Specimens of one shape are as far from the mean.
 func (in *Inspection) copies(distances []float64) {
-	order, size := make([]int, len(distances)), len(in.Mean)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(distances[i], distances[j]) })
+	order, size := rising(distances), len(in.Mean)
 	of := map[int]int{}
 	for k, i := range order {
 		for _, j := range order[k+1:] {
@@ -352,7 +338,8 @@ func (in *Inspection) coincident(i int, pairs [][2]int) {
 	for _, p := range pairs {
 		second, words, names = append(second, p[1]), append(words, in.Data.Called(p[:]...)+" are in one place"), append(names, in.Data.Landmark(p[1]))
 	}
-	in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: text.Listed(words)}, Option{"without-landmarks", strings.Join(names, ",")})
+	in.note(i, Finding{Fault: Coincident, Landmarks: second, Severity: float64(len(second)), About: text.Listed(words)},
+		Option{"without-landmarks", strings.Join(names, ",")})
 }
 
 // judge looks for the other faults of specimen i at its distance.
@@ -379,7 +366,8 @@ func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding)
 	if !d.Closed && !explained {
 		pairs := in.exchanged(x, swapped(in.aligned[i], in.Mean, in.usual, again))
 		for _, p := range pairs {
-			in.note(i, Finding{Fault: Swapped, Landmarks: p[:], Severity: distance / in.median, About: fmt.Sprintf("%s fit the others in each other's place", d.Called(p[:]...))},
+			in.note(i, Finding{Fault: Swapped, Landmarks: p[:], Severity: distance / in.median,
+				About: fmt.Sprintf("%s fit the others in each other's place", d.Called(p[:]...))},
 				Option{"exchange", fmt.Sprintf("%s=%s,%s", d.Specimens[i].Name, d.Landmark(p[0]), d.Landmark(p[1]))})
 		}
 		explained = len(pairs) > 0
@@ -437,17 +425,13 @@ func (in *Inspection) exchanged(x [][]float64, pairs [][2]int) [][2]int {
 
 // coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all, until it
 // rests. There are 20 turns at most, and none after so many steps as turning says.
-func coreMean(shapes []shape.Shape, what func(i int) string) ([][]float64, error) {
-	if _, _, err := commonExtent(shapes, what); err != nil {
-		return nil, err
-	}
+func coreMean(shapes []shape.Shape, what func(i int) string) (_ [][]float64, err error) {
+	defer try.Catch(&err)
+	try.Get2(commonExtent(shapes, what))
 	half := shapes
 	var mean [][]float64
 	for turn, steps := 0, 0; turn < 20 && steps < turning; turn++ {
-		a, err := Procrustes(half)
-		if err != nil {
-			return nil, err
-		}
+		a := try.Get(Procrustes(half))
 		steps += a.Iterations * alignmentSteps(len(half), len(a.Mean), len(a.Mean[0]))
 		before := mean
 		mean = Similarity{1 / CentroidSize(a.Mean), identity(len(a.Mean[0])), make([]float64, len(a.Mean[0]))}.Apply(a.Mean)
@@ -456,18 +440,8 @@ func coreMean(shapes []shape.Shape, what func(i int) string) ([][]float64, error
 				break
 			}
 		}
-		order, distances := make([]int, len(shapes)), make([]float64, len(shapes))
-		for i, x := range shapes {
-			order[i] = i
-			if distances[i], err = fullDistance(x, mean); err != nil {
-				return nil, err
-			}
-		}
-		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(distances[i], distances[j]) })
-		next := make([]shape.Shape, 0, len(shapes)/2+1)
-		for _, i := range order[:len(shapes)/2+1] {
-			next = append(next, shapes[i])
-		}
+		order := rising(lists.Each(shapes, func(x shape.Shape) float64 { return try.Get(fullDistance(x, mean)) }))
+		next := lists.Pick(shapes, order[:len(shapes)/2+1])
 		if slices.EqualFunc(half, next, func(x, y shape.Shape) bool { return &x[0] == &y[0] }) {
 			break
 		}
@@ -476,8 +450,15 @@ func coreMean(shapes []shape.Shape, what func(i int) string) ([][]float64, error
 	return mean, nil
 }
 
+// rising are the numbers of values in their order; equal ones stay in theirs.
+func rising(values []float64) []int {
+	order := lists.Range(len(values))
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
+	return order
+}
+
 func identity(d int) [][]float64 {
-	one := zeros(d, d)
+	one := lists.Zeros(d, d)
 	for c := range d {
 		one[c][c] = 1
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
@@ -35,15 +37,11 @@ type Join struct {
 func (d *Dataset) ReadCovariates(path string) (*Dataset, error) { return Join{}.Covariates(d, path) }
 
 // Covariates is ReadCovariates with another way to join.
-func (j Join) Covariates(d *Dataset, path string) (*Dataset, error) {
-	t, err := files.ReadTable(path)
-	if err != nil {
-		return nil, err
-	}
-	out, err := j.join(d, t)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+func (j Join) Covariates(d *Dataset, path string) (_ *Dataset, err error) {
+	defer try.Catch(&err)
+	t := try.Get(files.ReadTable(path))
+	var out *Dataset
+	try.Do(try.Name(try.Run(func() { out = j.join(d, t) }), "%s", path))
 	for _, note := range t.Notes {
 		out.note("%s: %s", filepath.Base(path), note)
 	}
@@ -173,19 +171,15 @@ func nameless(t *files.Table) bool {
 }
 
 // whose returns the row of each specimen, and notes.
-func (j Join) whose(d *Dataset, t *files.Table) (*matching, error) {
+func (j Join) whose(d *Dataset, t *files.Table) *matching {
 	asMany := len(t.Rows) == len(d.Specimens)
-	inOrder := func(why string) (*matching, error) {
-		m := &matching{column: -1, count: len(t.Rows), notes: []string{"the table was joined by order, row k to specimen k" + why}}
-		for k := range t.Rows {
-			m.row = append(m.row, k)
-		}
-		return m, nil
+	inOrder := func(why string) *matching {
+		return &matching{column: -1, row: lists.Range(len(t.Rows)), count: len(t.Rows),
+			notes: []string{"the table was joined by order, row k to specimen k" + why}}
 	}
-	if j.By == "order" && !asMany {
-		return nil, text.Advise("give each specimen a row, in the order of the landmark file", "by order, %d rows do not belong to %d specimens",
+	if j.By == "order" {
+		text.RefuseIf(!asMany, "give each specimen a row, in the order of the landmark file", "by order, %d rows do not belong to %d specimens",
 			len(t.Rows), len(d.Specimens))
-	} else if j.By == "order" {
 		return inOrder(", as asked for")
 	}
 	numbers := !slices.ContainsFunc(d.Names(), func(name string) bool { return !files.IsNumber(name) })
@@ -218,23 +212,22 @@ func (j Join) whose(d *Dataset, t *files.Table) (*matching, error) {
 			note += "; the names would fit too in " + text.Listed(others)
 		}
 		best.notes = slices.Insert(best.notes, 0, note)
-		return best, best.twice
+		try.Do(best.twice)
+		return best
 	case asMany && running(d.Names()):
 		return inOrder(", because the specimens have no names but " + text.Names(d.Names()[:min(3, len(d.Names()))]))
 	case asMany && nameless(t):
 		return inOrder(", because no column of the table has names")
 	}
-	return nil, text.Advise("write the names of the specimens in a column of the table, with a title such as specimen; "+
+	text.Refuse("write the names of the specimens in a column of the table, with a title such as specimen; "+
 		"--join order joins as many rows by their order",
 		"no column has names of specimens: they are called %s, and the first column has %s", text.Names(d.Names()), text.Names(numberedRepeats(t.Rows, 0,
 			nil)))
+	return nil
 }
 
-func (j Join) join(d *Dataset, t *files.Table) (*Dataset, error) {
-	m, err := j.whose(d, t)
-	if err != nil {
-		return nil, err
-	}
+func (j Join) join(d *Dataset, t *files.Table) *Dataset {
+	m := j.whose(d, t)
 	datesToDays(t)
 	out := *d
 	out.Specimens = nil
@@ -247,9 +240,7 @@ func (j Join) join(d *Dataset, t *files.Table) (*Dataset, error) {
 		}
 		row := t.Rows[m.row[i]]
 		used[m.row[i]] = true
-		if err := take(&s, t.Header, row, m.column); err != nil {
-			return nil, fmt.Errorf("line %d: %w", row.Line, err)
-		}
+		try.Do(try.Name(take(&s, t.Header, row, m.column), "line %d", row.Line))
 		out.Specimens = append(out.Specimens, s)
 	}
 	for k, row := range t.Rows {
@@ -266,7 +257,7 @@ func (j Join) join(d *Dataset, t *files.Table) (*Dataset, error) {
 		if like := nearest(without[0], others); like != "" {
 			what += fmt.Sprintf("; perhaps %q is %q", like, without[0])
 		}
-		return nil, text.Advise("spell the names alike, add the rows, or leave the specimens out (--unmatched drop)", "%s", what)
+		text.Refuse("spell the names alike, add the rows, or leave the specimens out (--unmatched drop)", "%s", what)
 	}
 	if len(without) > 0 {
 		out.note("left out, because the table has no row of them: %s", text.Names(without))
@@ -274,7 +265,7 @@ func (j Join) join(d *Dataset, t *files.Table) (*Dataset, error) {
 	if len(others) > 0 {
 		out.note("covariates: rows of no specimen: %s", text.Names(others))
 	}
-	return &out, nil
+	return &out
 }
 
 // take sets the covariates and the group of a row, other than in the column of names. It is an error if the specimen has other ones.
@@ -337,10 +328,7 @@ func nearest(name string, names []string) (like string) {
 	least := len(name)/3 + 1
 	for _, original := range names {
 		other := strings.ToLower(bare(original))
-		before := make([]int, len(other)+1)
-		for j := range before {
-			before[j] = j
-		}
+		before := lists.Range(len(other) + 1)
 		for i := range len(name) {
 			row := append(make([]int, 0, len(before)), i+1)
 			for j := range len(other) {

@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/shape"
+	"anatomy/internal/lists"
 )
 
 func without(shape [][]float64, landmarks ...int) [][]float64 {
@@ -29,7 +30,7 @@ func TestCompleteAffine(t *testing.T) {
 		var whole, holes []shape.Shape
 		for i := range 6 {
 			f := float64(i)
-			a := zeros(dim, dim)
+			a := lists.Zeros(dim, dim)
 			for r := range dim {
 				for c := range dim {
 					a[r][c] = 0.1 * math.Sin(f*float64(dim*r+c+1))
@@ -59,7 +60,7 @@ func TestCompleteManyMissing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	var holes []shape.Shape
 	for i := range 40 {
-		x := zeros(6, 2)
+		x := lists.Zeros(6, 2)
 		for l, p := range base {
 			x[l] = []float64{p[0] + 3*rng.NormFloat64(), p[1] + 3*rng.NormFloat64()}
 		}
@@ -91,8 +92,7 @@ func TestCompleteSkulls(t *testing.T) {
 		got := expect.Must(EstimateMissing(holes))
 		off["spline"] += floats.Distance(got[i][l], shapes[i][l], 2)
 		expect.Abs(t, "another shape", got[(i+1)%30], shapes[(i+1)%30], 0)
-		present, known, _ := split(shapes[i], []int{l}, aligned.Mean)
-		toMean, err := FitSimilarity(present, known)
+		toMean, err := FitSimilarity(dropped(shapes[i], []int{l}), dropped(aligned.Mean, []int{l}))
 		if err != nil {
 			t.Fatal(err)
 		}

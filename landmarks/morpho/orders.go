@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/pointset"
 )
 
@@ -37,11 +39,9 @@ func (l labels) called(d *Dataset) string {
 
 // bestLabels returns the labels, other than those it has, with which a shape is nearest to the mean: those of its mirror image, and, counted
 // around, those from another landmark or the other way round, too.
-func bestLabels(x, mean [][]float64, around bool) (labels, error) {
-	pre, err := preshapes([]shape.Shape{x, mean}, shapeNumber)
-	if err != nil {
-		return labels{}, err
-	}
+func bestLabels(x, mean [][]float64, around bool) (_ labels, err error) {
+	defer try.Catch(&err)
+	pre := try.Get(preshapes([]shape.Shape{x, mean}, shapeNumber))
 	n, dim := pre[0].points.Dims()
 	best := labels{distance: math.Inf(1)}
 	other := mat.NewDense(n, dim, nil)
@@ -65,8 +65,8 @@ func bestLabels(x, mean [][]float64, around bool) (labels, error) {
 					}
 				}
 				_, cosine, err := pointset.Rotation(other, pre[1].points)
-				if err != nil && err != pointset.ErrRotation {
-					return labels{}, err
+				if err != pointset.ErrRotation {
+					try.Do(err)
 				}
 				if sine := math.Sqrt(math.Max(0, 1-cosine*cosine)); sine < best.distance {
 					best = labels{mirrored, backwards, start, sine}
@@ -111,10 +111,7 @@ func swapped(x, mean [][]float64, usual []float64, again func() bool) [][2]int {
 func outOfOrder(x [][]float64, again func() bool) ([]int, float64) {
 	n := len(x)
 	spacing := MeanSpacing(x, true)
-	order := make([]int, n)
-	for l := range order {
-		order[l] = l
-	}
+	order := lists.Range(n)
 	at := func(k int) []float64 { return x[order[(k+n)%n]] }
 	moved := map[int]bool{}
 	total := 0.0

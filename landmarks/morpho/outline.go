@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/pointset"
 	"anatomy/landmarks/internal/text"
 )
@@ -25,28 +27,21 @@ func MeanSpacing(points [][]float64, closed bool) float64 {
 // Resample returns n points at equal arc lengths along the polygon through points, [k][d]; the first one stays. On a closed
 // outline they are at j·L/n of the length L, on an open one at j·L/(n − 1), so that both ends stay. It is an error if there are
 // too few points, n is too small, or all points coincide.
-func Resample(points shape.Shape, n int, closed bool) (shape.Shape, error) {
-	if _, _, err := extent(points); err != nil {
-		return nil, fmt.Errorf("resample: %w", err)
-	}
-	if n < 2 {
-		return nil, fmt.Errorf("resample: %w", text.Advise("ask for at least 2", "%d points are asked for", n))
-	}
-	if most := 1 << 24; n > most {
-		return nil, fmt.Errorf("resample: %w", text.Advise("ask for fewer", "%d points are asked for, and %d are the most", n, most))
-	}
+func Resample(points shape.Shape, n int, closed bool) (_ shape.Shape, err error) {
+	defer try.Named(&err, "resample")
+	const most = 1 << 24
+	try.Get2(extent(points))
+	text.RefuseIf(n < 2, "ask for at least 2", "%d points are asked for", n)
+	text.RefuseIf(n > most, "ask for fewer", "%d points are asked for, and %d are the most", n, most)
 	out, total := pointset.Resample(points, n, closed)
-	if out == nil {
-		return nil, fmt.Errorf("resample: %w", text.Advise("leave it out", "an outline of %d points has the length %g", len(points), total))
-	}
+	text.RefuseIf(out == nil, "leave it out", "an outline of %d points has the length %g", len(points), total)
 	return out, nil
 }
 
 // Mean returns the coordinate mean (1/N) Σ_i shape_i of N shapes [n][d]. Align them first if they lie apart (Procrustes).
-func Mean(shapes []shape.Shape) (shape.Shape, error) {
-	if _, _, err := commonExtent(shapes, shapeNumber); err != nil {
-		return nil, fmt.Errorf("mean: %w", err)
-	}
+func Mean(shapes []shape.Shape) (_ shape.Shape, err error) {
+	defer try.Named(&err, "mean")
+	try.Get2(commonExtent(shapes, shapeNumber))
 	mean := shapes[0].Scale(0)
 	for _, x := range shapes {
 		mean = mean.Add(x.Scale(1 / float64(len(shapes))))
@@ -59,20 +54,15 @@ func CentroidSize(x [][]float64) float64 { return pointset.CentroidSize(x) }
 
 // extent returns the count and dimension of a shape whose landmarks are all there.
 func extent(shape [][]float64) (n, dim int, err error) {
-	if len(shape) == 0 {
-		return 0, 0, text.Advise("leave it out", "no landmarks")
-	}
+	defer try.Catch(&err)
+	text.RefuseIf(len(shape) == 0, "leave it out", "no landmarks")
 	dim = len(shape[0])
-	if dim != 2 && dim != 3 {
-		return 0, 0, text.Advise("give it 2 or 3", "landmark 0 has %d coordinates", dim)
-	}
+	text.RefuseIf(dim != 2 && dim != 3, "give it 2 or 3", "landmark 0 has %d coordinates", dim)
 	for l, p := range shape {
 		if len(p) != dim {
-			return 0, 0, text.Advise("give all landmarks as many", "landmark %d has %d coordinates, landmark 0 has %d", l, len(p), dim)
+			text.Refuse("give all landmarks as many", "landmark %d has %d coordinates, landmark 0 has %d", l, len(p), dim)
 		}
-		if err := checkPoint(l, p, strconv.Itoa); err != nil {
-			return 0, 0, err
-		}
+		try.Do(checkPoint(l, p, strconv.Itoa))
 	}
 	return len(shape), dim, nil
 }
@@ -89,19 +79,18 @@ func checkPoint(l int, p []float64, called func(l int) string) error {
 
 // commonExtent returns the count and dimension that all shapes have; errors call shape i what(i).
 func commonExtent(shapes []shape.Shape, what func(i int) string) (n, dim int, err error) {
-	if len(shapes) == 0 {
-		return 0, 0, text.Advise("give some", "no shapes")
-	}
+	defer try.Catch(&err)
+	text.RefuseIf(len(shapes) == 0, "give some", "no shapes")
 	for i, shape := range shapes {
 		m, d, err := extent(shape)
 		if err != nil {
-			return 0, 0, fmt.Errorf("%s: %w", what(i), err)
+			try.Fail("%s: %w", what(i), err)
 		}
 		if i == 0 {
 			n, dim = m, d
 		}
 		if m != n || d != dim {
-			return 0, 0, text.Advise("let missing landmarks be NaN in their places, or leave the shape out",
+			text.Refuse("let missing landmarks be NaN in their places, or leave the shape out",
 				"%s has %d landmarks in %d dimensions, %s has %d in %d", what(i), m, d, what(0), n, dim)
 		}
 	}
@@ -110,10 +99,21 @@ func commonExtent(shapes []shape.Shape, what func(i int) string) (n, dim int, er
 
 func shapeNumber(i int) string { return fmt.Sprint("shape ", i) }
 
-func zeros(n, dim int) [][]float64 {
-	points := make([][]float64, n)
-	for l := range points {
-		points[l] = make([]float64, dim)
-	}
-	return points
+// NearestSpacing returns the mean distance from a landmark to the one nearest to it: the natural length for the width of a
+// kernel where the landmarks follow no curve, as MeanSpacing is where they do. Points are [n][d], n ≥ 2.
+func NearestSpacing(points [][]float64) float64 {
+	return lists.Sum(len(points), func(i int) float64 {
+		nearest := math.Inf(1)
+		for j, q := range points {
+			if i != j {
+				nearest = min(nearest, floats.Distance(points[i], q, 2))
+			}
+		}
+		return nearest
+	}) / float64(len(points))
 }
+
+// Spread returns the numbers of n of the points, spread evenly over them: each is the point farthest from those before it and from others
+// that are there already. Without others the first is point 0. Points of a mesh become semi-landmarks of its surface so, beside
+// its landmarks. It panics if there are not as many points.
+func Spread(x [][]float64, n int, others ...[]float64) []int { return pointset.Spread(x, n, others...) }

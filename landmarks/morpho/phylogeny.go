@@ -1,30 +1,26 @@
 package morpho
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/shape"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
 // OnTree returns the specimens in the order of the leaves of a tree, matched by their names, in which _ and a space are the same; the
 // points are shared. It is an error, which lists them, if a leaf has no specimen, a specimen no leaf, or two of either one name.
-func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
-	fail := func(format string, args ...any) (*Dataset, error) {
-		return nil, fmt.Errorf("%s: on the tree: %s", d.Name, fmt.Sprintf(format, args...))
-	}
+func (d *Dataset) OnTree(t *tree.Tree) (_ *Dataset, err error) {
+	defer try.Named(&err, "%s: on the tree", d.Name)
 	specimens := map[string]int{}
 	for i, s := range d.Specimens {
-		if j, taken := specimens[spaced(s.Name)]; taken {
-			return fail("specimens %d and %d both are called %s: take their mean, or leave one out with Without", j, i, text.Clip(s.Name))
-		}
+		j, taken := specimens[spaced(s.Name)]
+		try.FailIf(taken, "specimens %d and %d both are called %s: take their mean, or leave one out with Without", j, i, text.Clip(s.Name))
 		specimens[spaced(s.Name)] = i
 	}
 	out := *d
@@ -33,9 +29,7 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 	leaves := map[string]bool{}
 	for _, i := range t.Leaves() {
 		name := spaced(t.Name[i])
-		if leaves[name] {
-			return fail("two leaves are called %s", text.Clip(t.Name[i]))
-		}
+		try.FailIf(leaves[name], "two leaves are called %s", text.Clip(t.Name[i]))
 		leaves[name] = true
 		if s, ok := specimens[name]; ok {
 			out.Specimens = append(out.Specimens, d.Specimens[s])
@@ -51,11 +45,11 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 	}
 	switch {
 	case len(alone) > 0 && len(off) > 0:
-		return fail("no specimens for the leaves %s; no leaves for the specimens %s", text.Names(alone), text.Names(off))
+		try.Fail("no specimens for the leaves %s; no leaves for the specimens %s", text.Names(alone), text.Names(off))
 	case len(alone) > 0:
-		return fail("no specimens for the leaves %s: take the tree of the others by its method Keep", text.Names(alone))
+		try.Fail("no specimens for the leaves %s: take the tree of the others by its method Keep", text.Names(alone))
 	case len(off) > 0:
-		return fail("no leaves for the specimens %s: leave them out with Without", text.Names(off))
+		try.Fail("no leaves for the specimens %s: leave them out with Without", text.Names(off))
 	}
 	return &out, nil
 }
@@ -64,7 +58,8 @@ func (d *Dataset) OnTree(t *tree.Tree) (*Dataset, error) {
 // no specimen is called as a leaf is, but a covariate or the group has the names of leaves, the specimens are the means of those of one
 // value: the Procrustes mean of their shapes at the mean of their centroid sizes, or the mean of coordinates that are Flat at that of "log size".
 // Notes say both. Its errors are those of OnTree.
-func (d *Dataset) MatchTree(t *tree.Tree) (*Dataset, *tree.Tree, error) {
+func (d *Dataset) MatchTree(t *tree.Tree) (_ *Dataset, _ *tree.Tree, err error) {
+	defer try.Catch(&err)
 	leaves := map[string]string{}
 	for _, i := range t.Leaves() {
 		leaves[spaced(t.Name[i])] = t.Name[i]
@@ -84,19 +79,12 @@ func (d *Dataset) MatchTree(t *tree.Tree) (*Dataset, *tree.Tree, error) {
 			if err != nil || slices.ContainsFunc(column, func(v string) bool { _, is := leaves[spaced(v)]; return !is }) {
 				continue
 			}
-			means, err := d.meansBy(name, column)
-			if err != nil {
-				return nil, nil, err
-			}
-			d, kept = means, on(column)
+			d, kept = d.meansBy(name, column), on(column)
 			break
 		}
 	}
 	if rest := len(leaves) - len(kept); rest > 0 && len(kept) > 1 {
-		pruned, err := t.Keep(kept...)
-		if err != nil {
-			return nil, nil, err
-		}
+		pruned := try.Get(t.Keep(kept...))
 		out := *d
 		out.note("%s of the tree without specimens were left out of it", text.Counted(rest, "leaves"))
 		d, t = &out, pruned
@@ -106,7 +94,7 @@ func (d *Dataset) MatchTree(t *tree.Tree) (*Dataset, *tree.Tree, error) {
 }
 
 // meansBy returns the means of the specimens of each value of a column.
-func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
+func (d *Dataset) meansBy(name string, column []string) *Dataset {
 	out := *d
 	out.Specimens = nil
 	at := map[string][]int{}
@@ -127,7 +115,7 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 			maps.DeleteFunc(s.Covariates, func(k, value string) bool { return other.Covariates[k] != value })
 		}
 		if d.Flat {
-			s.Points = flatMean(shapes)
+			s.Points = shape.Shape{lists.Mean(slices.Concat(shapes...))} // each has one point
 			if known == nil {
 				s.Covariates[LogSize] = text.Format(stat.Mean(lists.Pick(sizes, at[v]), nil))
 			}
@@ -138,25 +126,10 @@ func (d *Dataset) meansBy(name string, column []string) (*Dataset, error) {
 		if err == nil {
 			err = a.Err()
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: the mean of %s: %w", d.Name, text.Clip(v), err)
-		}
-		for _, p := range a.Mean {
-			p = slices.Clone(p)
-			floats.Scale(size/CentroidSize(a.Mean), p)
-			s.Points = append(s.Points, p)
-		}
+		try.Do(try.Name(err, "%s: the mean of %s", d.Name, text.Clip(v)))
+		s.Points = a.Mean.Scale(size / CentroidSize(a.Mean))
 		out.Specimens = append(out.Specimens, s)
 	}
 	out.note("the leaves of the tree are values of %s: %d specimens became the means of %d values", name, len(d.Specimens), len(out.Specimens))
-	return &out, nil
-}
-
-// flatMean is the mean of some specimens of data that are Flat.
-func flatMean(of []shape.Shape) shape.Shape {
-	mean := make([]float64, len(of[0][0]))
-	for _, points := range of {
-		floats.AddScaled(mean, 1/float64(len(of)), points[0])
-	}
-	return shape.Shape{mean}
+	return &out
 }

@@ -12,6 +12,8 @@ import (
 
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/pointset"
 	"anatomy/landmarks/internal/text"
 )
@@ -69,16 +71,11 @@ func KeepSize() ProcrustesOption { return func(o *procrustesOptions) { o.keepSiz
 // Σ_i |target_i − (s R from_i + t)|² over rotations R (no reflections), translations t and sizes s > 0 (s = 1 with KeepSize).
 // Both are [n][d] with d = 2 or 3. It is an error if all landmarks of a shape coincide, or if the best rotation is not determined
 // (collinear landmarks in space, or a shape at the greatest distance from the other).
-func FitSimilarity(from, target shape.Shape, opts ...ProcrustesOption) (Similarity, error) {
-	pre, err := preshapes([]shape.Shape{from, target}, shapeNumber)
-	if err != nil {
-		return Similarity{}, fmt.Errorf("fit a similarity (shape 0 to shape 1): %w", err)
-	}
+func FitSimilarity(from, target shape.Shape, opts ...ProcrustesOption) (_ Similarity, err error) {
+	defer try.Named(&err, "fit a similarity (shape 0 to shape 1)")
+	pre := try.Get(preshapes([]shape.Shape{from, target}, shapeNumber))
 	x, y := pre[0], pre[1]
-	r, cosine, err := pointset.Rotation(x.points, y.points)
-	if err != nil {
-		return Similarity{}, fmt.Errorf("fit a similarity: %w", err)
-	}
+	r, cosine := try.Get2(pointset.Rotation(x.points, y.points))
 	scale := 1.0
 	if !optionsOf(opts).keepSize {
 		scale = y.size / x.size * cosine
@@ -90,15 +87,13 @@ func FitSimilarity(from, target shape.Shape, opts ...ProcrustesOption) (Similari
 // X and Y centred and of centroid size 1. The full Procrustes distance is sin ρ, the partial one 2 sin(ρ/2)
 // (Dryden and Mardia 2016, ch. 4). Both are [n][d] with d = 2 or 3; it is an error if all
 // landmarks of a shape coincide.
-func ShapeDistance(a, b [][]float64) (float64, error) {
-	pre, err := preshapes([]shape.Shape{a, b}, shapeNumber)
-	if err != nil {
-		return 0, fmt.Errorf("shape distance: %w", err)
-	}
+func ShapeDistance(a, b [][]float64) (_ float64, err error) {
+	defer try.Named(&err, "shape distance")
+	pre := try.Get(preshapes([]shape.Shape{a, b}, shapeNumber))
 	x, y := pre[0].points, pre[1].points
 	r, cosine, err := pointset.Rotation(x, y)
-	if err != nil && !errors.Is(err, pointset.ErrRotation) { // every best rotation gives the same distance
-		return 0, fmt.Errorf("shape distance: %w", err)
+	if !errors.Is(err, pointset.ErrRotation) { // every best rotation gives the same distance
+		try.Do(err)
 	}
 	// Of sine and cosine: the cosine alone would lose half the digits of a small distance.
 	var rotated mat.Dense
@@ -121,7 +116,8 @@ type Alignment struct {
 
 // String says how many shapes are aligned and how far they lie from their mean.
 func (a *Alignment) String() string {
-	return fmt.Sprintf("%d shapes aligned, %.4g from their mean (root mean square), %s after %d iterations", len(a.Shapes), a.RMS, a.Status, a.Iterations)
+	return fmt.Sprintf("%d shapes aligned, %.4g from their mean (root mean square), %s after %d iterations", len(a.Shapes), a.RMS, a.Status,
+		a.Iterations)
 }
 
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
@@ -147,17 +143,14 @@ func Procrustes(shapes []shape.Shape, opts ...ProcrustesOption) (*Alignment, err
 	return procrustes(shapes, nil, shapeNumber, opts...)
 }
 
-// WeightedProcrustes is Procrustes with a weight for each shape in the sums that the mean minimises, in the Mean of the aligned shapes, and in RMS. For
-// specimens with errors E_i (see Dataset.SquaredErrors) about a mean from which shapes have the variance V, weights are 1/(V + E_i). It is an error
-// too if there are not as many weights as shapes, or one is not positive.
-func WeightedProcrustes(shapes []shape.Shape, weights []float64, opts ...ProcrustesOption) (*Alignment, error) {
-	if len(weights) != len(shapes) {
-		return nil, fmt.Errorf("procrustes: %d weights for %d shapes", len(weights), len(shapes))
-	}
+// WeightedProcrustes is Procrustes with a weight for each shape in the sums that the mean minimises, in the Mean of the aligned shapes, and in RMS.
+// For specimens with errors E_i (see Dataset.SquaredErrors) about a mean from which shapes have the variance V, weights are 1/(V + E_i). It is an
+// error too if there are not as many weights as shapes, or one is not positive.
+func WeightedProcrustes(shapes []shape.Shape, weights []float64, opts ...ProcrustesOption) (_ *Alignment, err error) {
+	defer try.Named(&err, "procrustes")
+	try.FailIf(len(weights) != len(shapes), "%d weights for %d shapes", len(weights), len(shapes))
 	for i, w := range weights {
-		if !(w > 0) || math.IsInf(w, 1) {
-			return nil, fmt.Errorf("procrustes: the weight of shape %d is %g: give a positive number, or leave the shape out", i, w)
-		}
+		try.FailIf(!(w > 0) || math.IsInf(w, 1), "the weight of shape %d is %g: give a positive number, or leave the shape out", i, w)
 	}
 	relative := slices.Clone(weights)
 	floats.Scale(float64(len(weights))/floats.Sum(weights), relative)
@@ -165,38 +158,32 @@ func WeightedProcrustes(shapes []shape.Shape, weights []float64, opts ...Procrus
 }
 
 // procrustes is WeightedProcrustes with weights of mean 1, or nil, and errors that call shape i what(i).
-func procrustes(shapes []shape.Shape, importance []float64, what func(i int) string, opts ...ProcrustesOption) (*Alignment, error) {
+func procrustes(shapes []shape.Shape, importance []float64, what func(i int) string, opts ...ProcrustesOption) (_ *Alignment, err error) {
+	defer try.Named(&err, "procrustes")
 	if importance == nil {
 		importance = slices.Repeat([]float64{1}, len(shapes))
 	}
-	pre, err := preshapes(shapes, what)
-	if err != nil {
-		return nil, fmt.Errorf("procrustes: %w", err)
-	}
+	pre := try.Get(preshapes(shapes, what))
 	n, dim := pre[0].points.Dims()
-	sizes := make([]float64, len(pre))
-	for i, z := range pre {
-		sizes[i] = z.size
-	}
 	o := optionsOf(opts)
 	// One iteration is μ ← Σ_i w_i s_i R_i z_i, brought to size 1, with z_i of size 1: s_i = cos ρ_i, or with sizes kept the size itself.
 	mean := pre[0].points
 	rotations := make([]*mat.Dense, len(pre))
 	rotated := make([]*mat.Dense, len(pre)) // R_i z_i
 	cosines := make([]float64, len(pre))
-	fit := func() error {
+	fit := func() {
 		for i, z := range pre {
+			var err error
 			if rotations[i], cosines[i], err = pointset.Rotation(z.points, mean); err != nil {
-				return fmt.Errorf("procrustes: %s and the mean: %w", what(i), err)
+				try.Fail("%s and the mean: %w", what(i), err)
 			}
 			rotated[i] = mat.NewDense(n, dim, nil)
 			rotated[i].Mul(z.points, rotations[i].T())
 		}
-		return nil
 	}
 	lengths := cosines // s_i
 	if o.keepSize {
-		lengths = sizes
+		lengths = lists.Each(pre, func(z preshape) float64 { return z.size })
 	}
 	average := func() *mat.Dense {
 		return weightedMean(floats.MulTo(make([]float64, len(pre)), importance, lengths), rotated)
@@ -205,34 +192,28 @@ func procrustes(shapes []shape.Shape, importance []float64, what func(i int) str
 	tolerance := procrustesTolerance * math.Sqrt(float64(n*dim))
 	most := min(procrustesIterations, max(10, procrustesWork/alignmentSteps(len(pre), n, dim)))
 	for ; out.Iterations < most && out.Status != solve.Converged; out.Iterations++ {
-		if err := fit(); err != nil {
-			return nil, err
-		}
+		fit()
 		next := average()
 		size := mat.Norm(next, 2)
-		if !(size > 0) {
-			return nil, fmt.Errorf("procrustes: %w", text.Advise("see by Inspect whether some are mirrored or out of order",
-				"the shapes cancel: they have no mean"))
-		}
+		text.RefuseIf(!(size > 0), "see by Inspect whether some are mirrored or out of order", "the shapes cancel: they have no mean")
 		next.Scale(1/size, next)
 		if frobenius(1, next, mean) <= tolerance {
 			out.Status = solve.Converged
 		}
 		mean = next
 	}
-	if err := fit(); err != nil {
-		return nil, err
-	}
+	fit()
 	if o.keepSize {
 		mean = average()
 	}
-
 	out.place(shapes, pre, importance, rotations, rotated, cosines, lengths, mean, o.keepSize)
 	return out, nil
 }
 
-// place sets the aligned shapes and their mean: of the rotated shapes z_i of size 1, the cosines of their distances from a mean of size 1, and their lengths s_i.
-func (out *Alignment) place(shapes []shape.Shape, pre []preshape, importance []float64, rotations, rotated []*mat.Dense, cosines, lengths []float64, mean *mat.Dense, keepSize bool) {
+// place sets the aligned shapes and their mean: of the rotated shapes z_i of size 1, the cosines of their distances from a mean of size 1, and their
+// lengths s_i.
+func (out *Alignment) place(shapes []shape.Shape, pre []preshape, importance []float64, rotations, rotated []*mat.Dense, cosines, lengths []float64,
+	mean *mat.Dense, keepSize bool) {
 	_, dim := mean.Dims()
 	squares, total := 0.0, 0.0
 	for i, w := range importance {
@@ -279,11 +260,9 @@ type preshape struct {
 }
 
 // preshapes sees that the shapes correspond and that each has a size; errors call shape i what(i).
-func preshapes(shapes []shape.Shape, what func(i int) string) ([]preshape, error) {
-	n, dim, err := commonExtent(shapes, what)
-	if err != nil {
-		return nil, err
-	}
+func preshapes(shapes []shape.Shape, what func(i int) string) (_ []preshape, err error) {
+	defer try.Catch(&err)
+	n, dim := try.Get2(commonExtent(shapes, what))
 	pre := make([]preshape, len(shapes))
 	for i, shape := range shapes {
 		z := preshape{points: mat.NewDense(n, dim, nil), centre: shape.Centroid()}
@@ -313,15 +292,12 @@ func (d *Dataset) CheckShapes() error {
 }
 
 // Align aligns the shapes as TangentShapes compares them: by Procrustes, of Forms with KeepSize and in mean centroid sizes.
-func (d *Dataset) Align() (*Alignment, error) {
+func (d *Dataset) Align() (_ *Alignment, err error) {
+	defer try.Catch(&err)
 	if !d.Forms {
 		return procrustes(d.Shapes(), nil, d.specimen)
 	}
-	pre, err := preshapes(d.Shapes(), d.specimen)
-	if err != nil {
-		return nil, err
-	}
-	return procrustes(brought(pre, true), nil, d.specimen, KeepSize())
+	return procrustes(brought(try.Get(preshapes(d.Shapes(), d.specimen)), true), nil, d.specimen, KeepSize())
 }
 
 // brought are shapes at the origin, of size 1 or, as forms, in units of their mean size.
@@ -345,21 +321,14 @@ func brought(pre []preshape, forms bool) (out []shape.Shape) {
 // size, and neither they nor their mean are brought to a size. Of data that are Flat they are the coordinates as they are, and their mean. It is an
 // error if landmarks are missing, or all shapes are the same, but for rounding, or have no mean (see Alignment.Status).
 func (d *Dataset) TangentShapes() (rows [][]float64, _ shape.Shape, err error) {
+	defer try.Catch(&err)
 	if d.Flat {
 		return d.flatRows()
 	}
-	pre, err := preshapes(d.Shapes(), d.specimen)
-	if err != nil {
-		return nil, nil, err
-	}
-	a, err := procrustes(brought(pre, d.Forms), nil, d.specimen, KeepSize())
-	if err != nil {
-		return nil, nil, err
-	}
-	if a.Status != solve.Converged {
-		return nil, nil, text.Advise("see by Inspect which are out of order",
-			"the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
-	}
+	pre := try.Get(preshapes(d.Shapes(), d.specimen))
+	a := try.Get(procrustes(brought(pre, d.Forms), nil, d.specimen, KeepSize()))
+	text.RefuseIf(a.Status != solve.Converged, "see by Inspect which are out of order",
+		"the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
 	mean, squares := a.Mean, 0.0
 	if !d.Forms {
 		mean = mean.Scale(1 / floats.Norm(mean.Flat(), 2))
@@ -386,20 +355,14 @@ func (d *Dataset) TangentShapes() (rows [][]float64, _ shape.Shape, err error) {
 
 // flatRows are the coordinates of data that are Flat, and their mean.
 func (d *Dataset) flatRows() (rows [][]float64, mean shape.Shape, err error) {
-	if err := d.Validate(); err != nil {
-		return nil, nil, err
-	}
-	centre, far, size := make([]float64, len(d.Specimens[0].Points[0])), 0.0, 0.0
-	for _, s := range d.Specimens {
-		rows = append(rows, s.Points[0])
-		floats.AddScaled(centre, 1/float64(len(d.Specimens)), s.Points[0])
-	}
+	defer try.Catch(&err)
+	try.Do(d.Validate())
+	rows, far, size := slices.Concat(d.Shapes()...), 0.0, 0.0
+	centre := lists.Mean(rows)
 	for _, row := range rows {
 		far, size = math.Max(far, floats.Distance(row, centre, 2)), math.Max(size, floats.Norm(row, 2))
 	}
-	if !(far > 1e-13*size) {
-		return nil, nil, text.Advise("see whether one was copied", "%d specimens have the same coordinates, which depend on nothing", len(rows))
-	}
+	text.RefuseIf(!(far > 1e-13*size), "see whether one was copied", "%d specimens have the same coordinates, which depend on nothing", len(rows))
 	return rows, [][]float64{centre}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 )
 
 // complexMean is the full Procrustes mean of shapes in the plane in closed form: the eigenvector of the greatest eigenvalue of
@@ -91,7 +92,7 @@ func TestProcrustesGorillas(t *testing.T) {
 }
 
 func randomShape(r *rand.Rand, n, dim int) [][]float64 {
-	points := zeros(n, dim)
+	points := lists.Zeros(n, dim)
 	for _, p := range points {
 		for c := range p {
 			p[c] = r.NormFloat64()
@@ -179,7 +180,7 @@ func TestFitSimilarityIsBest(t *testing.T) {
 			for range 20 {
 				near := s
 				near.Scale *= 1 + 1e-3*r.NormFloat64()
-				near.Rotation, near.Translation = zeros(dim, dim), append([]float64(nil), s.Translation...)
+				near.Rotation, near.Translation = lists.Zeros(dim, dim), append([]float64(nil), s.Translation...)
 				angle := 0.02 * r.NormFloat64()
 				i, j := 0, 1
 				if dim == 3 {

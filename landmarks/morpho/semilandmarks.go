@@ -2,7 +2,6 @@ package morpho
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +12,8 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 )
 
 // Semilandmark is a point of a curve or surface, whose place along it means nothing: it slides along a line or in a plane.
@@ -35,19 +36,16 @@ type Support interface {
 // Semilandmarks returns the semi-landmarks of a curve through n points in their order: all but the fixed ones, and but the ends
 // of an open curve. Each has the points before and after it for Neighbours. It panics if a fixed one is not among the points.
 func Semilandmarks(n int, closed bool, fixed ...int) []Semilandmark {
-	isFixed := make(map[int]bool, len(fixed))
 	for _, l := range fixed {
 		if l < 0 || l >= n {
 			panic(fmt.Errorf("semi-landmarks: landmark %d is to be fixed; landmarks are 0 to %d", l, n-1))
 		}
-		isFixed[l] = true
 	}
 	var out []Semilandmark
 	for l := range n {
-		if isFixed[l] || !closed && (l == 0 || l == n-1) {
-			continue
+		if !slices.Contains(fixed, l) && (closed || l > 0 && l < n-1) {
+			out = append(out, Semilandmark{Point: l, Neighbours: []int{(l + n - 1) % n, (l + 1) % n}})
 		}
-		out = append(out, Semilandmark{Point: l, Neighbours: []int{(l + n - 1) % n, (l + 1) % n}})
 	}
 	return out
 }
@@ -63,12 +61,7 @@ func SurfaceSemilandmarks(template [][]float64, neighbours int, points ...int) [
 		if l < 0 || l >= len(template) {
 			panic(fmt.Errorf("semi-landmarks: landmark %d is to slide; landmarks are 0 to %d", l, len(template)-1))
 		}
-		var others []int
-		for k := range template {
-			if k != l {
-				others = append(others, k)
-			}
-		}
+		others := slices.Delete(lists.Range(len(template)), l, l+1)
 		slices.SortStableFunc(others, func(i, j int) int {
 			return cmp.Compare(floats.Distance(template[i], template[l], 2), floats.Distance(template[j], template[l], 2))
 		})
@@ -87,53 +80,43 @@ const (
 	ProcrustesDistance
 )
 
-// check is for so many shapes of n landmarks in d dimensions.
-func (o *slider) check(n, d, shapes int, criterion Criterion) error {
-	semilandmarks := o.semilandmarks
-	if len(semilandmarks) == 0 {
-		return errors.New("there are no semi-landmarks: list at least one, or use Procrustes")
-	}
-	if criterion != BendingEnergy && criterion != ProcrustesDistance {
-		return fmt.Errorf("no criterion %d", int(criterion))
-	}
+// newSlider is for semi-landmarks that the shapes have.
+func newSlider(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, opts []ProcrustesOption) slider {
+	o := slider{procrustesOptions: optionsOf(opts), semilandmarks: semilandmarks}
+	n, d := try.Get2(commonExtent(shapes, shapeNumber))
+	try.FailIf(len(semilandmarks) == 0, "there are no semi-landmarks: list at least one, or use Procrustes")
+	try.FailIf(criterion != BendingEnergy && criterion != ProcrustesDistance, "no criterion %d", int(criterion))
 	seen := map[int]bool{}
 	for i, s := range semilandmarks {
 		for _, l := range append([]int{s.Point}, s.Neighbours...) {
-			if l < 0 || l >= n {
-				return fmt.Errorf("semi-landmark %d is landmark %d with the neighbours %v; landmarks are 0 to %d", i, s.Point, s.Neighbours, n-1) // in Go alone
-			}
+			try.FailIf(l < 0 || l >= n, "semi-landmark %d is landmark %d with the neighbours %v; landmarks are 0 to %d", // in Go alone
+				i, s.Point, s.Neighbours, n-1)
 		}
 		what := "the semi-landmark " + o.called(s.Point)
 		switch k := len(s.Neighbours); {
 		case k == 0 && len(s.On) == 0:
-			return fmt.Errorf("%s has neither neighbours nor a curve or surface, so no tangent", what)
+			try.Fail("%s has neither neighbours nor a curve or surface, so no tangent", what)
 		case k == 1:
-			return fmt.Errorf("%s has one neighbour, so no tangent; two are of a curve, three or more of a surface", what)
+			try.Fail("%s has one neighbour, so no tangent; two are of a curve, three or more of a surface", what)
 		case k == 2 && s.Neighbours[0] == s.Neighbours[1]:
-			return fmt.Errorf("%s has landmark %s on both sides, so no tangent", what, o.called(s.Neighbours[0]))
+			try.Fail("%s has landmark %s on both sides, so no tangent", what, o.called(s.Neighbours[0]))
 		case k > 2 && d == 2:
-			return fmt.Errorf("%s has %d neighbours, as on a surface, but is in the plane; two are of a curve", what, k)
+			try.Fail("%s has %d neighbours, as on a surface, but is in the plane; two are of a curve", what, k)
 		}
-		if len(s.On) > 0 && len(s.On) != shapes {
-			return fmt.Errorf("%s lies on %d curves or surfaces, one a shape, but there are %d shapes", what, len(s.On), shapes)
-		}
-		if shape := slices.IndexFunc(s.On, func(o Support) bool { return o == nil }); shape >= 0 {
-			return fmt.Errorf("%s: its curve or surface of %s is nil", what, o.shape(shape))
-		}
-		if seen[s.Point] {
-			return fmt.Errorf("landmark %s slides twice", o.called(s.Point))
-		}
+		try.FailIf(len(s.On) > 0 && len(s.On) != len(shapes), "%s lies on %d curves or surfaces, one a shape, but there are %d shapes",
+			what, len(s.On), len(shapes))
+		nowhere := slices.Index(s.On, nil)
+		try.FailIf(nowhere >= 0, "%s: its curve or surface of %s is nil", what, o.shape(max(nowhere, 0)))
+		try.FailIf(seen[s.Point], "landmark %s slides twice", o.called(s.Point))
 		seen[s.Point] = true
 	}
-	return nil
+	return o
 }
 
-func bendingOf(reference [][]float64) (*mat.SymDense, error) {
+func bendingOf(reference [][]float64) *mat.SymDense {
 	s, err := newSpline(reference)
-	if err != nil {
-		return nil, err
-	}
-	return s.bending(), nil
+	try.Do(try.Name(err, "the mean's landmarks"))
+	return s.bending()
 }
 
 // slider slides the shape with a number towards a reference, by bending energy where its matrix is given, else by Procrustes distance.
@@ -229,7 +212,7 @@ func (s *slider) step(x [][]float64) (step [][]float64, gain float64, err error)
 		}
 		ways = shortest(a, b, 1e-12*mat.Norm(s.bending, 2)) // not of a, which may be nothing else
 	}
-	step = zeros(len(s.semilandmarks), len(x[0]))
+	step = lists.Zeros(len(s.semilandmarks), len(x[0]))
 	a := 0
 	for i, m := range s.semilandmarks {
 		for ; a < len(points) && points[a] == m.Point; a++ {
@@ -247,15 +230,11 @@ func shortest(a *mat.SymDense, b []float64, rounding float64) []float64 {
 		try.Do(chol.SolveVecTo(mat.NewVecDense(len(b), t), mat.NewVecDense(len(b), b)))
 		return t
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(a, true) {
-		try.Fail("the eigenvalues of the bending energy were not found")
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	for e, v := range eigen.Values(nil) {
+	values, vectors, ok := dense.Eigen(a)
+	try.FailIf(!ok, "the eigenvalues of the bending energy were not found")
+	for e, v := range values {
 		if v > rounding {
-			column := mat.Col(nil, e, &vectors)
+			column := mat.Col(nil, e, vectors)
 			floats.AddScaled(t, floats.Dot(column, b)/v, column)
 		}
 	}
@@ -280,22 +259,18 @@ func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 	switch {
 	case len(m.Neighbours) != 2 && len(m.On) > 0:
 		_, tangents := m.On[s.number].Nearest(x[m.Point])
-		if len(tangents) == 0 || len(tangents) >= d {
-			try.Fail("landmark %s: its curve or surface has %d tangents in %d dimensions", s.called(m.Point), len(tangents), d)
-		}
+		try.FailIf(len(tangents) == 0 || len(tangents) >= d, "landmark %s: its curve or surface has %d tangents in %d dimensions",
+			s.called(m.Point), len(tangents), d)
 		var out [][]float64
 		for _, v := range tangents {
-			if len(v) != d {
-				try.Fail("landmark %s: a tangent %v of its curve or surface in %d dimensions", s.called(m.Point), v, d)
-			}
+			try.FailIf(len(v) != d, "landmark %s: a tangent %v of its curve or surface in %d dimensions", s.called(m.Point), v, d)
 			u := slices.Clone(v)
 			for _, w := range out {
 				floats.AddScaled(u, -floats.Dot(u, w), w)
 			}
 			norm := floats.Norm(u, 2)
-			if !(norm > 1e-9*floats.Norm(v, 2)) {
-				try.Fail("landmark %s: the tangents %v of its curve or surface span nothing", s.called(m.Point), tangents)
-			}
+			try.FailIf(!(norm > 1e-9*floats.Norm(v, 2)), "landmark %s: the tangents %v of its curve or surface span nothing",
+				s.called(m.Point), tangents)
 			floats.Scale(1/norm, u)
 			out = append(out, u)
 		}
@@ -304,32 +279,22 @@ func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 		before, after := m.Neighbours[0], m.Neighbours[1]
 		u := floats.SubTo(make([]float64, d), x[after], x[before])
 		norm := floats.Norm(u, 2)
-		if norm == 0 {
-			try.Fail("landmarks %s and %s coincide, so landmark %s between them has no tangent", s.called(before), s.called(after), s.called(m.Point))
-		}
+		try.FailIf(norm == 0, "landmarks %s and %s coincide, so landmark %s between them has no tangent", s.called(before), s.called(after),
+			s.called(m.Point))
 		floats.Scale(1/norm, u)
 		return [][]float64{u}
 	}
-	around, names := make([][]float64, len(m.Neighbours)), make([]string, len(m.Neighbours))
-	for k, l := range m.Neighbours {
-		around[k], names[k] = x[l], s.called(l)
-	}
+	around, names := lists.Pick(x, m.Neighbours), lists.Each(m.Neighbours, s.called)
 	centre, spread := shape.Shape(around).Centroid(), mat.NewSymDense(d, nil)
 	for _, y := range around {
 		spread.SymRankOne(spread, 1, mat.NewVecDense(d, floats.SubTo(make([]float64, d), y, centre)))
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(spread, true) {
-		try.Fail("landmark %s: the principal directions of its neighbours %v were not found", s.called(m.Point), names)
-	}
-	values := eigen.Values(nil) // rising
-	if !(values[1] > 1e-12*values[2]) || values[0] > values[1]/2 {
-		try.Fail("landmark %s: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
-			s.called(m.Point), names, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	return [][]float64{mat.Col(nil, 2, &vectors), mat.Col(nil, 1, &vectors)}
+	values, vectors, ok := dense.Eigen(spread)
+	try.FailIf(!ok, "landmark %s: the principal directions of its neighbours %v were not found", s.called(m.Point), names)
+	try.FailIf(!(values[1] > 1e-12*values[2]) || values[0] > values[1]/2,
+		"landmark %s: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
+		s.called(m.Point), names, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
+	return [][]float64{mat.Col(nil, 2, vectors), mat.Col(nil, 1, vectors)}
 }
 
 // SlidAlignment is the result of ProcrustesSliding.
@@ -391,15 +356,13 @@ const (
 // The mean stays fixed during the sliding. If it moved with the shapes, nothing would hold it on the curves: landmarks would
 // crowd, and energies and distances would decrease without a limit. To slide towards the new mean once more, call the function
 // again with Slid. See P. Gunz, P. Mitteroecker and F. Bookstein, Semilandmarks in three dimensions, 2005.
-func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment, err error) {
+func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, opts ...ProcrustesOption) (_ *SlidAlignment,
+	err error) {
 	defer try.Named(&err, "procrustes with sliding")
-	n, d := try.Get2(commonExtent(shapes, shapeNumber))
-	whole := slider{procrustesOptions: optionsOf(opts), semilandmarks: semilandmarks}
-	try.Do(whole.check(n, d, len(shapes), criterion))
-	given := try.Get(whole.onTheirSupports(shapes))
+	whole := newSlider(shapes, semilandmarks, criterion, opts)
+	given := whole.onTheirSupports(shapes)
 	before := try.Get(Procrustes(given, opts...))
-	bending, err := bendingOf(before.Mean)
-	try.Do(try.Name(err, "the mean's landmarks"))
+	bending := bendingOf(before.Mean)
 	out := &SlidAlignment{Reference: before.Mean}
 	longest := 0
 	for i, x := range given {
@@ -412,7 +375,8 @@ func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, crite
 		try.Do(try.Name(err, "%s", s.shape(i)))
 		off, err := s.off(slid, x)
 		try.Do(try.Name(err, "%s", s.shape(i)))
-		out.Slid, out.Left, out.Off, out.Crossed = append(out.Slid, slid), append(out.Left, left), append(out.Off, off), append(out.Crossed, s.crossed(slid, x))
+		out.Slid, out.Left, out.Off, out.Crossed = append(out.Slid, slid), append(out.Left, left), append(out.Off, off), append(out.Crossed,
+			s.crossed(slid, x))
 		longest = max(longest, steps)
 	}
 	out.Alignment = try.Get(Procrustes(out.Slid, opts...))
@@ -444,23 +408,22 @@ func (s *slider) slideTo(mean, x [][]float64, opts []ProcrustesOption) (slid [][
 }
 
 // onTheirSupports returns the shapes with the semi-landmarks that have one on their Support.
-func (s slider) onTheirSupports(shapes []shape.Shape) ([]shape.Shape, error) {
+func (s slider) onTheirSupports(shapes []shape.Shape) []shape.Shape {
 	out := make([]shape.Shape, len(shapes))
 	for i, x := range shapes {
-		var err error
 		s.number = i
-		if out[i], err = s.ontoSupports(x); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.shape(i), err)
-		}
+		next, err := s.ontoSupports(x)
+		try.Do(try.Name(err, "%s", s.shape(i)))
+		out[i] = next
 		radius := CentroidSize(x) / math.Sqrt(float64(len(x)))
 		for l, p := range x {
 			if way := floats.Distance(p, out[i][l], 2); way > radius {
-				return nil, fmt.Errorf("%s: landmark %s is %.4g from its curve or surface, while landmarks are %.4g from their centroid: "+
+				try.Fail("%s: landmark %s is %.4g from its curve or surface, while landmarks are %.4g from their centroid: "+
 					"is it that of this shape, in its unit and axes?", s.shape(i), s.called(l), way, radius)
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // off returns the entry of Off for the slid shape x.
@@ -490,18 +453,14 @@ func (s *slider) off(x, given [][]float64) (_ float64, err error) {
 // crossed returns the entry of Crossed for the slid shape x.
 func (s *slider) crossed(x, given [][]float64) (points []int) {
 	for _, m := range s.semilandmarks {
-		if slices.ContainsFunc(m.Neighbours, func(l int) bool {
-			return floats.Dot(difference(x[l:l+1], x[m.Point:m.Point+1]), difference(given[l:l+1], given[m.Point:m.Point+1])) < 0
-		}) {
+		from := func(x [][]float64, l int) []float64 {
+			return floats.SubTo(make([]float64, len(x[l])), x[l], x[m.Point])
+		}
+		if slices.ContainsFunc(m.Neighbours, func(l int) bool { return floats.Dot(from(x, l), from(given, l)) < 0 }) {
 			points = append(points, m.Point)
 		}
 	}
 	return points
-}
-
-// difference returns the coordinates of a − b in one row.
-func difference(a, b [][]float64) []float64 {
-	return floats.SubTo(make([]float64, len(a)*len(a[0])), slices.Concat(a...), slices.Concat(b...))
 }
 
 func bendingEnergy(b *mat.SymDense, x [][]float64) float64 {
@@ -519,7 +478,7 @@ func bendingEnergy(b *mat.SymDense, x [][]float64) float64 {
 // inverse is x ↦ Rᵀ (x − Translation)/Scale.
 func (s Similarity) inverse() Similarity {
 	d := len(s.Rotation)
-	out := Similarity{Scale: 1 / s.Scale, Rotation: zeros(d, d), Translation: make([]float64, d)}
+	out := Similarity{Scale: 1 / s.Scale, Rotation: lists.Zeros(d, d), Translation: make([]float64, d)}
 	for i := range d {
 		for j := range d {
 			out.Rotation[i][j] = s.Rotation[j][i]

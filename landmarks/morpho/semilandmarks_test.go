@@ -13,6 +13,8 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 func affine(a [][]float64, shift []float64, points [][]float64) [][]float64 {
@@ -28,7 +30,7 @@ func affine(a [][]float64, shift []float64, points [][]float64) [][]float64 {
 
 func scattered(seed uint64, n, dim int) [][]float64 {
 	r := rand.New(rand.NewPCG(seed, 1))
-	x := zeros(n, dim)
+	x := lists.Zeros(n, dim)
 	for l := range x {
 		for c := range x[l] {
 			x[l][c] = 100 * r.Float64()
@@ -106,24 +108,15 @@ func displaced(shape [][]float64, semi []Semilandmark, by float64) [][]float64 {
 }
 
 // slideOnce slides a shape towards a reference, with which it is aligned for Procrustes distance, in one step.
-func slideOnce(x, reference shape.Shape, semilandmarks []Semilandmark, criterion Criterion) ([][]float64, error) {
-	n, d, err := commonExtent([]shape.Shape{x, reference}, shapeNumber)
-	s := slider{semilandmarks: semilandmarks, reference: reference}
-	if err == nil {
-		err = s.check(n, d, 1, criterion)
+func slideOnce(x, reference shape.Shape, semilandmarks []Semilandmark, criterion Criterion) (out [][]float64, err error) {
+	defer try.Catch(&err)
+	try.Get2(commonExtent([]shape.Shape{x, reference}, shapeNumber))
+	s := newSlider([]shape.Shape{x}, semilandmarks, criterion, nil)
+	if s.reference = reference; criterion == BendingEnergy {
+		s.bending = bendingOf(reference)
 	}
-	if err == nil && criterion == BendingEnergy {
-		s.bending, err = bendingOf(reference)
-	}
-	if err != nil {
-		return nil, err
-	}
-	on, err := s.onTheirSupports([]shape.Shape{x})
-	if err != nil {
-		return nil, err
-	}
-	out, _, _, err := s.slide(on[0])
-	return out, err
+	out, _, _ = try.Get3(s.slide(s.onTheirSupports([]shape.Shape{x})[0]))
+	return out, nil
 }
 
 // Semi-landmarks that were displaced along their tangents go back: by bending energy under any affine map of the

@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -35,7 +37,8 @@ func (d *Dataset) LogSizes() ([]float64, error) {
 		return d.Numbers(LogSize)
 	}
 	if d.Unscaled {
-		return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("give each a scale, or leave size out of the model", "some specimens have no scale, so there are no sizes"))
+		return nil, fmt.Errorf("%s: %w", d.Name,
+			text.Advise("give each a scale, or leave size out of the model", "some specimens have no scale, so there are no sizes"))
 	}
 	sizes := make([]float64, len(d.Specimens))
 	for i, s := range d.Specimens {
@@ -84,10 +87,9 @@ func (d *Dataset) scaled(sizes []float64) bool {
 		}
 		floats.Add(mean, rows[i])
 	}
-	cosines := make([]float64, len(rows))
-	for i, row := range rows {
-		cosines[i] = math.Max(0, floats.Dot(row, mean)/(floats.Norm(row, 2)*floats.Norm(mean, 2)))
-	}
+	cosines := lists.Each(rows, func(row []float64) float64 {
+		return math.Max(0, floats.Dot(row, mean)/(floats.Norm(row, 2)*floats.Norm(mean, 2)))
+	})
 	return alike(1, cosines) || alike(-1, cosines)
 }
 
@@ -106,17 +108,14 @@ var unitFactors = []struct {
 	factor       float64
 	units        string
 	small, large string
-}{{2.54, "cm and inches", "cm", "in"}, {10, "mm and cm", "mm", "cm"}, {25.4, "mm and inches", "mm", "in"}, {39.37, "inches and m", "in", "m"}, {100, "cm and m", "cm", "m"},
+}{{2.54, "cm and inches", "cm", "in"}, {10, "mm and cm", "mm", "cm"}, {25.4, "mm and inches", "mm", "in"}, {39.37, "inches and m", "in", "m"},
+	{100, "cm and m", "cm", "m"},
 	{1000, "mm and m, or µm and mm", "mm", "m"}, {10000, "µm and cm", "µm", "cm"}, {1e6, "µm and m", "µm", "m"}}
 
 // otherSizes finds the specimens of another unit: see Inspect.
 func otherSizes(d *Dataset) (findings []Finding) {
-	order := make([]int, len(d.Specimens))
-	sizes := make([]float64, len(order))
-	for i, s := range d.Specimens {
-		order[i], sizes[i] = i, quantile(radiiOf(s.Points), 0.5)
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	sizes := lists.Each(d.Specimens, func(s Specimen) float64 { return quantile(radiiOf(s.Points), 0.5) })
+	order := rising(sizes)
 	var usual []float64 // of the largest group
 	for from := 0; from < len(order); {
 		to := from + 1
@@ -124,10 +123,7 @@ func otherSizes(d *Dataset) (findings []Finding) {
 			to++
 		}
 		if to-from > len(usual) {
-			usual = nil
-			for _, i := range order[from:to] {
-				usual = append(usual, sizes[i])
-			}
+			usual = lists.Pick(sizes, order[from:to])
 		}
 		from = to
 	}
@@ -169,4 +165,27 @@ func otherSizes(d *Dataset) (findings []Finding) {
 		}
 	}
 	return findings
+}
+
+// ErrorColumn is the covariate of landmarks that were placed with errors, as study.Study.PlacedData writes it: the root mean square, over the
+// landmarks of a specimen, of the standard error along one direction of the curve or surface, in the unit of the landmarks. It is 0 where they were
+// digitised. Inspect, WeightedProcrustes, shapestats.FitWithErrors and the reports about landmarks take it into account.
+const ErrorColumn = "standard error of landmarks"
+
+// SquaredErrors returns what the errors of its landmarks add to the mean square of the Procrustes distance of each specimen from another
+// shape: L(D − 1) times the square of its ErrorColumn over its centroid size. It returns nil for data without that covariate. It is an error
+// if a specimen has no number there, or a negative one.
+func (d *Dataset) SquaredErrors() (_ []float64, err error) {
+	defer try.Catch(&err)
+	if !slices.Contains(d.Covariates(), ErrorColumn) {
+		return nil, nil
+	}
+	squares := try.Get(d.Numbers(ErrorColumn))
+	for i, e := range squares {
+		s := d.Specimens[i]
+		try.FailIf(!(e >= 0) || math.IsInf(e, 1), "%s: the %s of specimen %q is %q: give a number that is not negative, or leave the specimen out",
+			d.Name, ErrorColumn, s.Name, s.Covariates[ErrorColumn])
+		squares[i] = float64(len(s.Points)*(len(s.Points[0])-1)) * math.Pow(e/CentroidSize(s.Points), 2)
+	}
+	return squares, nil
 }

@@ -1,7 +1,6 @@
 package morpho
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -9,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
@@ -17,23 +18,20 @@ import (
 var errSpline = text.Advise("leave out one of those that coincide, or the shape",
 	"they determine no thin-plate spline: two of them coincide, or all lie on a line or in a plane")
 
-// ThinPlateSpline returns the thin-plate spline that takes the landmarks of one shape to those of another, as a map of any points: smooth, but where the
-// difference is large it may fold, which a diffeomorphism does not. Both are [n][d], d = 2 or 3. Landmarks that coincide in both shapes, to
-// 1e-9 of their centroid sizes, count once. It is an error if the shapes differ in size, or if two landmarks coincide in the first alone, or
-// all of its landmarks lie on a line or in a plane.
-func ThinPlateSpline(from, to shape.Shape) (func(points shape.Shape) shape.Shape, error) {
-	if _, _, err := commonExtent([]shape.Shape{from, to}, shapeNumber); err != nil {
-		return nil, fmt.Errorf("thin-plate spline (shape 0 to shape 1): %w", err)
-	}
+// ThinPlateSpline returns the thin-plate spline that takes the landmarks of one shape to those of another, as a map of any points: smooth, but where
+// the difference is large it may fold, which a diffeomorphism does not. Both are [n][d], d = 2 or 3. Landmarks that coincide in both shapes, to 1e-9
+// of their centroid sizes, count once. It is an error if the shapes differ in size, or if two landmarks coincide in the first alone, or all of its
+// landmarks lie on a line or in a plane.
+func ThinPlateSpline(from, to shape.Shape) (_ func(points shape.Shape) shape.Shape, err error) {
+	defer try.Named(&err, "thin-plate spline (shape 0 to shape 1)")
+	try.Get2(commonExtent([]shape.Shape{from, to}, shapeNumber))
 	s, err := newSpline(from)
 	if err != nil {
 		kept := places(from, to)
 		from, to = lists.Pick(from, kept), lists.Pick(to, kept)
 		s, err = newSpline(from)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("thin-plate spline: the landmarks of shape 0: %w", err)
-	}
+	try.Do(try.Name(err, "the landmarks of shape 0"))
 	return func(points shape.Shape) shape.Shape { return s.warp(to, points) }, nil
 }
 
@@ -65,9 +63,8 @@ func newSpline(knots [][]float64) (*spline, error) {
 	if !(size > 0) {
 		return nil, errSpline
 	}
-	s := &spline{toUnit: Similarity{Scale: 1 / size, Rotation: zeros(d, d), Translation: shape.Shape(knots).Centroid()}}
+	s := &spline{toUnit: Similarity{1 / size, identity(d), shape.Shape(knots).Centroid()}}
 	for c := range d {
-		s.toUnit.Rotation[c][c] = 1
 		s.toUnit.Translation[c] /= -size
 	}
 	knots = s.toUnit.Apply(knots)
@@ -119,12 +116,8 @@ func (s *spline) bending() *mat.SymDense {
 	if len(s.knots[0]) == 2 {
 		unitEnergy *= s.toUnit.Scale
 	}
-	b := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := range i + 1 {
-			b.SetSym(i, j, unitEnergy*(inverse.At(i, j)+inverse.At(j, i))/2)
-		}
-	}
+	b := dense.Symmetric(inverse.Slice(0, n, 0, n))
+	b.ScaleSym(unitEnergy, b)
 	return b
 }
 

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 )
 
 // moved is an ellipsoid with half axes under a similarity.
@@ -158,9 +159,9 @@ func TestSlideInAPlane(t *testing.T) {
 	}
 	one := []Semilandmark{{Point: 10, Neighbours: []int{6, 7}, On: []Support{flat}}}
 	got := expect.Must(slideOnce(shape, image, one, ProcrustesDistance))
-	u, moved := difference(image[7:8], image[6:7]), difference(got[10:11], shape[10:11])
+	u, moved := difference(image[7], image[6]), difference(got[10], shape[10])
 	expect.Abs(t, "along a line", math.Abs(floats.Dot(u, moved)), floats.Norm(u, 2)*floats.Norm(moved, 2), 1e-9)
-	expect.Abs(t, "what is left along it", floats.Dot(u, difference(image[10:11], got[10:11])), 0, 1e-9)
+	expect.Abs(t, "what is left along it", floats.Dot(u, difference(image[10], got[10])), 0, 1e-9)
 }
 
 // plane is a piece of a plane: coefficients of the sides are at most size.
@@ -235,7 +236,7 @@ func TestProcrustesSlidingOnSurfaces(t *testing.T) {
 	shapes, _, on := specimens(n, 3, 0.1, 3)
 	for i, x := range shapes { // landmarks that no affine map brings back
 		for l := range 8 {
-			x[l] = floats.AddScaledTo(make([]float64, 3), x[l], 0.1*math.Sin(float64(5*l+i)), difference(x[l:l+1], x[l+1:l+2]))
+			x[l] = floats.AddScaledTo(make([]float64, 3), x[l], 0.1*math.Sin(float64(5*l+i)), difference(x[l], x[l+1]))
 		}
 	}
 	for _, criterion := range []Criterion{BendingEnergy, ProcrustesDistance} {
@@ -294,7 +295,7 @@ func TestProcrustesSlidingOnSurfaces(t *testing.T) {
 }
 
 func product(a, b [][]float64) [][]float64 {
-	out := zeros(3, 3)
+	out := lists.Zeros(3, 3)
 	for i := range 3 {
 		for j := range 3 {
 			for k := range 3 {
@@ -313,7 +314,7 @@ func TestSlidingAtABorder(t *testing.T) {
 	var on []Support
 	for _, x := range shapes {
 		centre := shape.Shape(x[10:14]).Centroid()
-		on = append(on, plane{centre, [][]float64{difference(x[11:12], x[10:11]), difference(x[12:13], x[10:11])}, 0.05 * CentroidSize(x)})
+		on = append(on, plane{centre, [][]float64{difference(x[11], x[10]), difference(x[12], x[10])}, 0.05 * CentroidSize(x)})
 	}
 	semi := sliding(n, nil)[2:3]
 	semi[0].On = on
@@ -376,3 +377,5 @@ func TestBadSurfaces(t *testing.T) {
 		expect.Refused(t, err, want)
 	}
 }
+
+func difference(a, b []float64) []float64 { return floats.SubTo(make([]float64, len(a)), a, b) }

@@ -5,7 +5,8 @@
 //	{"call": "log", "arguments": [[[0, 0], …], [[0.1, 0], …]]}             → {"Start": …, "Length": …, "Status": "converged", "Text": "geodesic of …"}
 //
 // An answer holds the fields of the result in Go, with its status in words and the line that it prints as Text; numbers that are not finite
-// are NaN, Infinity and -Infinity, as Python writes and reads them. An error is {"error": "…"}, and the next line is read.
+// are NaN, Infinity and -Infinity, as Python writes and reads them. An error is {"error": "…"}, and the next line is read. With the flag --version
+// it says instead its version, and whose machine code computes.
 package main
 
 import (
@@ -19,9 +20,13 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
+	"anatomy"
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/kernels"
@@ -44,7 +49,7 @@ var calls = map[string]any{
 		return m.Match(q, landmarks.Correspondence(target), sigma)
 	},
 	"transform": func(m space, g geodesic, z points) (shapes, error) { return m.Transform(g, z) },
-	"transport": func(m space, g geodesic, v points) (shapes, error) { return last(m.Transport(g, v)) },
+	"transport": func(m space, g geodesic, v points) ([]shapes, error) { return m.Transport(g, v) },
 	"mean": func(m space, samples shapes, mismatch float64) (*stats.Mean[geom.Shape], error) {
 		return stats.FrechetMean(m, samples, inexact(mismatch)...)
 	},
@@ -61,16 +66,18 @@ func inexact(mismatch float64) []stats.MeanOption {
 	return []stats.MeanOption{stats.RelativeNoise(mismatch)}
 }
 
-func last(paths []shapes, err error) (shapes, error) {
-	if err != nil {
-		return nil, err
-	}
-	return paths[0], nil
-}
-
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("anatomy-space: ")
+	if slices.Equal(os.Args[1:], []string{"--version"}) {
+		fmt.Println("anatomy-space version", anatomy.Version)
+		code, err := engine.MachineCode()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("XLA:", code)
+		return
+	}
 	if err := serve(os.Stdin, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
@@ -180,7 +187,7 @@ func encode(to []byte, v reflect.Value) []byte {
 	case reflect.Interface, reflect.Pointer:
 		return encode(to, v.Elem())
 	case reflect.Float64:
-		return append(to, number(v.Float())...)
+		return append(to, numbers.Replace(strconv.FormatFloat(v.Float(), 'g', -1, 64))...)
 	case reflect.Slice:
 		to = append(to, '[')
 		for i := range v.Len() {
@@ -212,14 +219,5 @@ func encode(to []byte, v reflect.Value) []byte {
 	return append(to, text...)
 }
 
-func number(x float64) string {
-	switch {
-	case math.IsNaN(x):
-		return "NaN"
-	case math.IsInf(x, 1):
-		return "Infinity"
-	case math.IsInf(x, -1):
-		return "-Infinity"
-	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
-}
+// numbers that JSON has no words for, as Python reads them.
+var numbers = strings.NewReplacer("+Inf", "Infinity", "-Inf", "-Infinity")

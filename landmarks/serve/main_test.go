@@ -74,7 +74,7 @@ func TestAnswersAreThoseOfGo(t *testing.T) {
 			t.Errorf("answer %d has no status in words", i)
 		}
 	}
-	if lines[6] != text(along[0]) {
-		t.Errorf("transport: %s, want %s", lines[6], text(along[0]))
+	if lines[6] != text(along) {
+		t.Errorf("transport: %s, want %s", lines[6], text(along))
 	}
 }

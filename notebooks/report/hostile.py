@@ -90,7 +90,7 @@ def main():
         names = write(data, secret)
         small = folder / "names.ipynb"
         nbformat.write(new_notebook(cells=[new_markdown_cell("# Names"), new_code_cell(ALL)]), small)
-        paths = [small, run.NOTEBOOKS / "16_own_landmarks.ipynb"]
+        paths = [small, run.TEMPLATES / "own_landmarks.ipynb"]
         study = run.Study(data, {}, title=TITLE)
         status = asyncio.run(run.run(run.facts(paths), study, whole=False, check=False, timeout=300, authors=names[:3]))
         assert status in (run.WRITTEN, run.MARKED), status

@@ -377,22 +377,22 @@ local function settled(blocks)
   return out
 end
 
--- The other reports, by the numbers of their notebooks: "notebook 3" leads there, and so does a link to its file. A link to one of the
+-- The other reports, by the numbers of their notebooks: "lesson 1.3" leads to 1-3_x.html, and so does a link to its file. A link to one of the
 -- pages, which stand beside the reports, leads there.
 local function references(blocks, book, pages, self)
   local by_number, by_file, is_page = {}, {}, {}
   for _, p in ipairs(pages) do is_page[stringify(p)] = true end
   for _, b in ipairs(book) do
     b = {name = stringify(b.name), title = stringify(b.title)}
-    by_number[tonumber(b.name:match('^%d+')) or b.name], by_file[b.name .. '.ipynb'] = b, b
+    by_number[b.name:match('^%d%-%d+') or b.name], by_file[b.name .. '.ipynb'] = b, b
   end
   local function to(content, b) return typ and pandoc.Span(content) or pandoc.Link(content, b.name .. '.html', b.title) end
   return blocks:walk{
     traverse = 'topdown',
     Link = function(l)
-      local b = by_file[l.target]
+      local b = by_file[l.target:match('[^/]*$')]
       if b then return to(l.content, b), false end
-      local page, place = l.target:match('^([^:]+)%.md(#?[^/]*)$')
+      local page, place = l.target:gsub('^%.%./', ''):match('^([^:]+)%.md(#?[^/]*)$')
       if not page then return nil, false end
       if typ or not is_page[page] then return l.content, false end
       l.target = page .. '.html' .. place
@@ -401,13 +401,13 @@ local function references(blocks, book, pages, self)
     Inlines = function(list)
       local listing = false
       for i, x in ipairs(list) do
-        local number, rest = (x.t == 'Str' and x.text or ''):match('^(%d+)(%D*)$')
-        local b = listing and number and not rest:match('^[%w.]*%w') and by_number[tonumber(number)]
+        local number, rest = (x.t == 'Str' and x.text or ''):match('^(%d%.%d+)(%D*)$')
+        local b = listing and number and not rest:match('^[%w.]*%w') and by_number[number:gsub('%.', '-')]
         if b and b.name ~= self then
           list[i] = to(pandoc.Inlines{pandoc.Str(number)}, b)
           if rest ~= '' then list[i] = pandoc.Span{list[i], pandoc.Str(rest)} end
         elseif x.t == 'Str' and not number and x.text ~= 'and' and x.text ~= 'to' then
-          listing = x.text:match('^%(?[Nn]otebooks?$') ~= nil
+          listing = x.text:match('^%(?[Ll]essons?$') ~= nil
         elseif x.t ~= 'Str' and x.t ~= 'Space' and x.t ~= 'SoftBreak' then
           listing = false
         end

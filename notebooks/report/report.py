@@ -217,16 +217,14 @@ def prepare(notebook, target, meta):
                 continue
         cells.append(cell)
     nb["cells"] = cells
-    if nb["metadata"].get("part") == len(PARTS):
-        meta = dict(meta, template="yes")  # whose code folds away
     nb["metadata"] = {"kernelspec": {"name": "anatomy", "display_name": "Anatomy (Go)", "language": "go"}, "anatomy": dict(meta, outputs=told, pictures=pictures)}
     return json.dumps(readable(nb))
 
 
 def convert(notebook, target, name, about, *args):
-    """about: date, provenance as (name, value) pairs, authors (a list), data (a name, or None for the standard ones), in their
-    order the reports of the book that this one belongs to, as (name, title) pairs, pages (names of those of write_page beside it), and
-    names (see linked)."""
+    """about: date, provenance as (name, value) pairs, authors (a list), data (a name, or None for the standard ones), template (whether code
+    folds away), in their order the reports of the book that this one belongs to, as (name, title) pairs, pages (names of those of write_page
+    beside it), and names (see linked)."""
     names = [n for n, _ in about["book"]]
     at = names.index(name) if name in names else None
     book = [{"name": n, "title": title} for n, title in about["book"]]
@@ -234,8 +232,7 @@ def convert(notebook, target, name, about, *args):
             "provenance": [{"name": n, "value": v} for n, v in about["provenance"]]}
     if about["authors"]:
         meta["author"] = about["authors"]  # an empty list is "true" to pandoc
-    if about["data"]:
-        meta["data"] = about["data"]
+    meta |= {key: about[key] for key in ("data", "template") if about.get(key)}
     if at:
         meta["previous"] = book[at - 1]
     if at is not None and at + 1 < len(book):
@@ -384,9 +381,9 @@ def write_html(notebook, name, about, path):
 
 
 def linked_pages(notebook):
-    """The names of the pages of Markdown beside a notebook to which its prose links."""
+    """The names of the pages of Markdown to which the prose of a notebook links."""
     prose = "\n".join(text(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
-    return set(re.findall(r"\]\(([\w-]+)\.md(?:#[^)]*)?\)", prose))
+    return set(re.findall(r"\]\((?:\.\./)?([\w-]+)\.md(?:#[^)]*)?\)", prose))
 
 
 def write_page(source, about, folder):
@@ -682,15 +679,18 @@ def search(entries, names, folder):
             f'<script type="application/json" id="places">{data}</script>\n<script>{SEARCH}</script>')
 
 
-PARTS = ["The paper", "Other geometries", "Statistics in practice", "Your own data"]  # by the metadata "part" of notebooks, from 1
+PARTS = ["First steps", "The paper", "Other geometries", "Statistics in practice", "Random paths and inference", "Your own data"]
+
+
+def part(name):
+    """The index in PARTS of a notebook: the number that its name begins with; that of the last, templates and notebooks of one's own, without."""
+    return next((n for n in range(len(PARTS)) if re.match(f"{n}[-_]", name)), len(PARTS) - 1)
 
 
 def parts(entries):
-    """The entries by their parts, as (title, entries) pairs: a part is the whole number below the metadata "part" of a notebook, and what
-    lies behind the point puts its notebooks in order before their names do."""
-    place = {name: notebook["metadata"].get("part", len(PARTS)) for name, notebook in entries}
-    ordered = sorted(entries, key=lambda e: (place[e[0]], e[0]))
-    return [(title, [e for e in ordered if int(place[e[0]]) == n]) for n, title in enumerate(PARTS, 1) if n in map(int, place.values())]
+    """The entries by their parts, as (title, entries) pairs, in the order of their names."""
+    ordered = sorted(entries, key=lambda e: e[0])
+    return [(title, group) for n, title in enumerate(PARTS) if (group := [e for e in ordered if part(e[0]) == n])]
 
 
 def write_index(entries, about, path):

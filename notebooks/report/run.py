@@ -21,7 +21,6 @@ import fcntl
 import functools
 import glob
 import hashlib
-import importlib.metadata
 import json
 import os
 import pathlib
@@ -51,6 +50,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 REPORTS = NOTEBOOKS / "reports"
 GALLERY = NOTEBOOKS / "gallery"
+TEMPLATES = NOTEBOOKS / "templates"  # for one's own data
 HOME = ROOT / ".anatomy"
 JOBS = 2
 COLUMNS = 90  # of code, tabs being four wide: what a page holds
@@ -113,7 +113,7 @@ class Study:
     def source(self, notebook):
         """What tells the reports of notebooks of one name from each other: data, parameters, and where a notebook is that is none of
         the project; "" for the standard ones of the project."""
-        elsewhere = [] if notebook.parent == NOTEBOOKS else [str(notebook)]
+        elsewhere = [] if notebook.parent in (NOTEBOOKS, TEMPLATES) else [str(notebook)]
         return json.dumps([str(self.data or ""), self.parameters] + elsewhere) if self.own or elsewhere else ""
 
     def unfinished(self, notebook):
@@ -299,7 +299,7 @@ async def execute(nb, path, timeout, folder, study):
     """Executes the notebook of a path; folder is for temporary files of the kernel and its cells. Each code cell is given
     the checks that it made, as its metadata "checks". A notebook of the project about the standard data is executed as one program, which takes a
     fraction of the time; if the program fails, cell by cell, so that messages are those of JupyterLab."""
-    if study.at_once and not study.own and path.parent == NOTEBOOKS:
+    if study.at_once and not study.own and path.parent in (NOTEBOOKS, TEMPLATES):
         try:
             return await execute_at_once(nb, path, timeout, folder, study)
         except Failure as e:
@@ -450,25 +450,14 @@ def machine():
     backend = ask("backend")
     if not backend["device"]:
         return about + [("device", f"{processor()}, {os.cpu_count()} cores")]
-    about.append(("back end", "XLA, " + plugged(backend["plugin"]) + (f", PJRT {backend['pjrt']}" if backend["pjrt"] else "")))
+    about.append(("back end", "XLA, " + re.sub(r"\b([0-9a-f]{16})[0-9a-f]{48}\b", r"\1…", backend["plugin"]) + (f", PJRT {backend['pjrt']}" if backend["pjrt"] else "")))
     device = backend["device"]
-    return about + [("device", f"{device} on {processor()}, {os.cpu_count()} cores" if device.startswith("cpu") else device)]
+    return about + [("device", f"{device} on {processor()}, {os.cpu_count()} cores" if "cpu" in device.lower() else device)]
 
 
-def book():
-    """The reports of all notebooks, in the order of the index: (name, title) pairs."""
-    entries = [(p.stem, nbformat.read(p, as_version=4)) for p in NOTEBOOKS.glob("*.ipynb")]
-    return [(name, report.plain(report.title(nb, name))) for _, part in report.parts(entries) for name, nb in part]
-
-
-def plugged(plugin):
-    """The Python package that a plug-in comes from, or its file name, and its checksum: it is the machine code that computes."""
-    path = pathlib.Path(plugin)
-    checksum = f", SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}…" if path.is_file() else ""
-    for package in importlib.metadata.distributions():
-        if any(f.suffix == ".so" and plugin == str(f.locate()) for f in package.files or []):
-            return f"{package.name} {package.version}{checksum}"
-    return path.name + checksum
+def notebooks():
+    """The paths of the notebooks of the project, in the order of the index: lessons by their names, then templates."""
+    return sorted(NOTEBOOKS.glob("*.ipynb")) + sorted(TEMPLATES.glob("*.ipynb"))
 
 
 def provenance(fact, study, seconds, machine):
@@ -485,10 +474,9 @@ def provenance(fact, study, seconds, machine):
 
 
 def project_authors(paths):
-    """The authors of the project's notebooks, which have a part in the index; of one's own notebook no author is known."""
-    if not all("part" in nbformat.read(p, as_version=4).metadata for p in paths):
-        return []
-    return re.findall(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(), flags=re.M)
+    """The authors of the project's notebooks, which are templates or have a number; of one's own notebook no author is known."""
+    ours = all(p.parent == TEMPLATES or report.part(p.stem) < len(report.PARTS) - 1 for p in paths)
+    return re.findall(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(), flags=re.M) if ours else []
 
 
 def report_name(path, study):
@@ -540,7 +528,7 @@ async def make(path, fact, study, timeout, folder, turns, about, check):
                 print(f"     {path.name} has pictures that are hard to see:", *hard, sep="\n     ", flush=True)
             seconds = time.monotonic() - start
             said = await asyncio.shield(about)
-            said = dict(said, data=study.data and study.data.name, provenance=provenance(fact, study, seconds, said["provenance"]))
+            said = dict(said, template=path.parent == TEMPLATES, data=study.data and study.data.name, provenance=provenance(fact, study, seconds, said["provenance"]))
             await asyncio.to_thread(report.write_html, nb, name, said, folder / f"{name}.html")
             await asyncio.to_thread(report.write_pdf, nb, name, said, int(time.time()), folder / f"{name}.pdf")
             if not check:
@@ -759,7 +747,8 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
 
         def common():
             documentation = ask("reference")
-            said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book(), "pages": linked, "names": documentation["names"]}
+            book = [(p.stem, report.plain(report.title(nbformat.read(p, as_version=4), p.stem))) for p in notebooks()]
+            said = {"authors": authors, "date": today(), "data": None, "provenance": machine(), "book": book, "pages": linked, "names": documentation["names"]}
             for page in linked:
                 report.write_page(NOTEBOOKS / f"{page}.md", said, folder)
             report.write_packages(documentation["page"], documentation["names"], folder / "packages.html")
@@ -771,7 +760,7 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
             async with asyncio.TaskGroup() as group:
                 about = group.create_task(asyncio.to_thread(common))
                 # The first lesson has the first turn, then the longest texts: those that take long are rarely alone at the end.
-                first = min(known, key=lambda p: (nbformat.read(p, as_version=4).metadata.get("part", len(report.PARTS)), p.name))
+                first = min(known, key=lambda p: (report.part(p.stem), p.name))
                 turn = sorted(known, key=lambda p: (p == first, p.stat().st_size), reverse=True)
                 tasks = {p: group.create_task(make(p, known[p], study, timeout, folder, turns, about, check)) for p in turn}
                 display = asyncio.create_task(progress.show())
@@ -839,7 +828,7 @@ def main():
                 sys.exit(f"{file}: {'not a regular file' if file.exists() else 'no such file'}")
         except OSError as e:
             sys.exit(f"{file}: {e.strerror}")
-    paths = [p.resolve() for p in args.notebook] or sorted(NOTEBOOKS.glob("*.ipynb"))
+    paths = [p.resolve() for p in args.notebook] or notebooks()
     if args.strip:
         for path, nb, _ in with_outputs(paths):
             for cell in nb.cells:
@@ -871,7 +860,7 @@ def main():
                 sys.exit(f"SET: no notebook has the parameter {', '.join(unknown)}; there are: {there or 'none'}")
             if others or not taking:
                 what = " and ".join(filter(None, [args.data and args.data.name, ", ".join(study.parameters)]))
-                all = facts(sorted(NOTEBOOKS.glob("*.ipynb")))
+                all = facts(notebooks())
                 sys.exit(f"{what}: not taken by {', '.join(others) or 'any notebook'}; by: "
                          f"{', '.join(p.name for p in able(all, study)) or 'none'}")
             known = {p: known[p] for p in taking}

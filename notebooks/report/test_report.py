@@ -33,7 +33,7 @@ PNG = base64.b64encode(bytes.fromhex(  # one white pixel
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="4" cy="4" r="3"/></svg>'
 
 
-ABOUT = {"authors": ["A. Name", "B. Other"], "date": "1 May 2026", "data": "my.csv", "book": [("00_a", "0. A"), ("name", "1. B"), ("02_c", "2. C $x$")],
+ABOUT = {"authors": ["A. Name", "B. Other"], "date": "1 May 2026", "data": "my.csv", "book": [("1-1_a", "1.1 A"), ("name", "1. B"), ("1-2_c", "1.2 C $x$")],
          "pages": ["paper"], "names": {"viz.Show": "func Show(drawings ...Drawing)"}, "provenance": [("data", "my_*file*.csv | 2"), ("time", "3 s")]}
 
 
@@ -103,7 +103,7 @@ class Runner(unittest.TestCase):
             return {path: {"readers": ["morpho.Read"], "params": []} for path in paths}
 
         for args in ["--check"], [], ["--data", str(run.ROOT / "landmarks" / "morpho" / "data" / "rat_growth_8.csv")], ["--timeout", "7"]:
-            with unittest.mock.patch.object(run, "run", record), unittest.mock.patch.object(run, "facts", facts), unittest.mock.patch.object(sys, "argv", ["run.py", *args, str(run.NOTEBOOKS / "02_geodesics.ipynb")]):
+            with unittest.mock.patch.object(run, "run", record), unittest.mock.patch.object(run, "facts", facts), unittest.mock.patch.object(sys, "argv", ["run.py", *args, str(run.NOTEBOOKS / "1-2_geodesics.ipynb")]):
                 with self.assertRaises(SystemExit):
                     run.main()
         self.assertEqual(limits, [300, None, None, 7])
@@ -292,9 +292,9 @@ class Runner(unittest.TestCase):
                 ("--set", "width=wide seed=1"): "SET: width=wide: want a number",
                 ("--set", "sums=IV seed=-1"): "SET: seed=-1: want a whole number\nsums=IV: want I or II or III",
                 ("--set", "closed=1"): "SET: closed: it is about how data are read, and DATA names none",
-                ("--set", "widt=1"): "SET: no notebook has the parameter widt; there are: 00_matching_20000.ipynb: landmarks; 14_",
-                ("--set", "width=1", str(run.NOTEBOOKS / "00_matching_20000.ipynb")):
-                    "SET: no notebook has the parameter width; there are: 00_matching_20000.ipynb: landmarks",
+                ("--set", "widt=1"): "SET: no notebook has the parameter widt; there are: 1-8_matching_20000.ipynb: landmarks; own_",
+                ("--set", "width=1", str(run.NOTEBOOKS / "1-8_matching_20000.ipynb")):
+                    "SET: no notebook has the parameter width; there are: 1-8_matching_20000.ipynb: landmarks",
                 ("--set", "width=1 detail=1"): "width, detail: not taken by any notebook",
             }.items():
                 with self.subTest(args), unittest.mock.patch.object(run, "make", side_effect=AssertionError("executed")), \
@@ -404,7 +404,7 @@ class Runner(unittest.TestCase):
                 self.assertEqual(run.located(folder / name), want)
 
     def test_a_population_of_ones_own(self):
-        path = run.NOTEBOOKS / "14_own_population.ipynb"
+        path = run.TEMPLATES / "own_population.ipynb"
         with tempfile.TemporaryDirectory() as folder, open(run.ROOT / "landmarks" / "morpho" / "data" / "mouse_vertebra_outlines_60.csv", newline="") as data:
             own, place = pathlib.Path(folder, "my bones"), pathlib.Path(folder, "place")
             place.mkdir()
@@ -628,11 +628,11 @@ if err != nil {
     def test_what_a_killed_run_left_is_replaced(self):
         with tempfile.TemporaryDirectory() as folder:
             reports = pathlib.Path(folder)
-            (reports / ".02_geodesics.new" / "figures").mkdir(parents=True)
-            (reports / ".02_geodesics.html.new").write_text("half")
-            self.published(reports, {"02_geodesics.html": "whole", "02_geodesics.pdf": "whole", "02_geodesics/figures/figure-1.svg": "whole"})
+            (reports / ".1-2_geodesics.new" / "figures").mkdir(parents=True)
+            (reports / ".1-2_geodesics.html.new").write_text("half")
+            self.published(reports, {"1-2_geodesics.html": "whole", "1-2_geodesics.pdf": "whole", "1-2_geodesics/figures/figure-1.svg": "whole"})
             self.assertEqual({str(f.relative_to(reports)): f.read_text() for f in reports.rglob("*") if f.is_file() and not f.name.startswith(".l") and f.suffix != ".json"},
-                             {name: "whole" for name in ("02_geodesics.html", "02_geodesics.pdf", "02_geodesics/figures/figure-1.svg")})
+                             {name: "whole" for name in ("1-2_geodesics.html", "1-2_geodesics.pdf", "1-2_geodesics/figures/figure-1.svg")})
             with run.workplace() as place, tempfile.NamedTemporaryFile() as between:
                 self.assertTrue(pathlib.Path(between.name).is_relative_to(place))
 
@@ -666,27 +666,27 @@ if err != nil {
 
     def test_no_link_is_dead(self):
         # A report alone has no links to other reports and to the index; made with them, or beside them, it has.
-        nb = new_notebook(cells=[new_markdown_cell("# 2. Two\n\nSee [the first](01_x.ipynb), [this](https://example.org/a.html) and notebook 1.")])
-        about = dict(ABOUT, book=[("01_x", "1. One"), ("02_x", "2. Two"), ("03_x", "3. Three")])
+        nb = new_notebook(cells=[new_markdown_cell("# 1.2 Two\n\nSee [the first](1-1_x.ipynb), [this](https://example.org/a.html) and lesson 1.1.")])
+        about = dict(ABOUT, book=[("1-1_x", "1.1 One"), ("1-2_x", "1.2 Two"), ("1-3_x", "1.3 Three")])
         own = run.Study(pathlib.Path("/a/my.csv"))
         with tempfile.TemporaryDirectory() as folder:
             reports = pathlib.Path(folder, "reports")
-            report.write_html(nb, "02_x", about, pathlib.Path(folder, "02_x.html"))
-            page = pathlib.Path(folder, "02_x.html").read_text(encoding="utf-8")
+            report.write_html(nb, "1-2_x", about, pathlib.Path(folder, "1-2_x.html"))
+            page = pathlib.Path(folder, "1-2_x.html").read_text(encoding="utf-8")
 
             def links(name, others=(), **options):
                 self.published(reports, {name: page, **dict.fromkeys(others, "")}, **options)
                 text = (reports / name).read_text(encoding="utf-8")
                 self.assertEqual("All reports" in text, "index.html" in others or (reports / "index.html").exists())
                 self.assertEqual('<nav class="pages"' in text, ' rel="' in text)
-                self.assertRegex(" ".join(re.sub("<[^>]*>", "", text).split()), r"See the first, this and notebook 1\.")
+                self.assertRegex(" ".join(re.sub("<[^>]*>", "", text).split()), r"See the first, this and lesson 1\.1\.")
                 return {href for href in re.findall(r'<a\b[^>]*href="([^"#]*\.html)', text)} - {"https://example.org/a.html"}
 
-            self.assertEqual(links("02_x--my.html", study=own), set())
-            self.assertEqual(links("02_x.html", ["01_x.html"]), {"01_x.html"})
-            every = {"01_x.html", "03_x.html", "index.html"}
-            self.assertEqual(links("02_x.html", every, whole=True), every)
-            self.assertEqual(links("02_x--my.html", study=own), every)
+            self.assertEqual(links("1-2_x--my.html", study=own), set())
+            self.assertEqual(links("1-2_x.html", ["1-1_x.html"]), {"1-1_x.html"})
+            every = {"1-1_x.html", "1-3_x.html", "index.html"}
+            self.assertEqual(links("1-2_x.html", every, whole=True), every)
+            self.assertEqual(links("1-2_x--my.html", study=own), every)
 
     def test_notebooks_elsewhere_have_reports_of_their_own(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -697,9 +697,9 @@ if err != nil {
             self.published(reports, {name: "2", "index.html": "2"}, whole=True)
             self.assertEqual({f.name: f.read_text() for f in reports.iterdir() if not f.name.startswith(".")}, {
                 name: "2", "02_x~2.html": "thesis", "thesis.html": "thesis", "index.html": "2"})
-            other = pathlib.Path(folder, "02_geodesics.ipynb")
+            other = pathlib.Path(folder, "1-2_geodesics.ipynb")
             nbformat.write(new_notebook(), other)
-            with unittest.mock.patch.object(sys, "argv", ["run.py", str(other), str(run.NOTEBOOKS / other.name)]), self.assertRaisesRegex(SystemExit, "^two notebooks of the name 02_geodesics: "):
+            with unittest.mock.patch.object(sys, "argv", ["run.py", str(other), str(run.NOTEBOOKS / other.name)]), self.assertRaisesRegex(SystemExit, "^two notebooks of the name 1-2_geodesics: "):
                 run.main()
 
     def test_files_of_others_are_kept(self):
@@ -898,7 +898,7 @@ class Report(unittest.TestCase):
             new_markdown_cell("**Figure.** Another."))
         page = self.html(nb)
         for name, ok in {
-            "no links out": not re.search(r'(?:src|href)="(?!data:|#|name/figures/figure-\d\.(?:svg|pdf|png)"|(?:index|00_a|02_c|packages)\.html)', page),
+            "no links out": not re.search(r'(?:src|href)="(?!data:|#|name/figures/figure-\d\.(?:svg|pdf|png)"|(?:index|1-1_a|1-2_c|packages)\.html)', page),
             "the drawing": "data:image/svg+xml" in page and "data:image/png" not in page,
             "no colour codes": "\x1b" not in page,
             "one stream": "one\ntwo" in page,
@@ -1098,14 +1098,14 @@ class Report(unittest.TestCase):
 
     def test_a_book(self):
         page = self.html(self.notebook(
-            new_markdown_cell("See notebook 2, notebooks 0 and 2 (not 1 or 7), or [its end](02_c.ipynb); 2 shapes. At ($y$). `viz.Show` and `viz.None`"),
+            new_markdown_cell("See lesson 1.2, lessons 1.1 and 1.2 (not 1.3 or 7), or [its end](../1-2_c.ipynb); 1.2 shapes. At ($y$). `viz.Show` and `viz.None`"),
             new_code_cell("%%\nviz.Show(f)\nx.Show(f)", outputs=[picture(), picture()]), new_markdown_cell("**Figure.** A *circle* of $\\mathbb R^2$."),
             new_markdown_cell("## Last"), new_code_cell("y", metadata={"tags": ["listing"]}, outputs=[picture(), picture(**{
                 "text/plain": "Two <b> circles.", "image/svg+xml": SVG.replace("<circle", "<style>@media (prefers-color-scheme: dark) {}</style><circle")})])))
         for name, part in {
-            "previous": '<a rel="prev" href="00_a.html">← 0. A</a>', "next": '<a rel="next" href="02_c.html">2. C $x$ →</a>',
-            "a number": 'See notebook <span><a href="02_c.html" title="2. C $x$">2</a>,</span> notebooks <a href="00_a.html" title="0. A">0</a> and <a',
-            "no number": "1 or 7), or <a href", "a file": '">its end</a>; 2 shapes.',
+            "previous": '<a rel="prev" href="1-1_a.html">← 1.1 A</a>', "next": '<a rel="next" href="1-2_c.html">1.2 C $x$ →</a>',
+            "a number": 'See lesson <span><a href="1-2_c.html" title="1.2 C $x$">1.2</a>,</span> lessons <a href="1-1_a.html" title="1.1 A">1.1</a> and <a',
+            "no number": "1.3 or 7), or <a href", "a file": '">its end</a>; 1.2 shapes.',
             "a full stop": '<span class="nobr">(<math><mi>y</mi></math>).</span>',
             "a name": 'href="packages.html#viz.Show" title="func Show(drawings ...Drawing)"><code>viz.Show</code></a> and <code>viz.None</code>',
             "a name in code": 'title="func Show(drawings ...Drawing)">viz<span class="op">.</span>Show</a>', "an alternative text": 'alt="Figure 1. A circle of R^2."',
@@ -1129,13 +1129,13 @@ class Report(unittest.TestCase):
         checks = [{"what": "side $x$", "got": "1.5", "want": "1", "tol": "0.5", "ok": True}, {"what": "a\\_b", "ok": False}]
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "checks.html")
-            report.write_checks([("02_c", self.notebook(new_code_cell("x", metadata={"checks": checks})))], ABOUT, path)
+            report.write_checks([("1-2_c", self.notebook(new_code_cell("x", metadata={"checks": checks})))], ABOUT, path)
             page = path.read_text()
             path.with_name("recipes.html").write_text('<h3 id="how">How?</h3><pre><span>viz</span>.Show(x)</pre><h2>other</h2>viz.Other')
             report.write_packages('<h2 id="viz">viz</h2>\n<h3 id="viz.Show">x</h3>\ny', ABOUT["names"], path)
             for part in '<p><a href="recipes.html#how">How?</a></p>\ny', '<li><a href="#viz">viz</a>', '<td>pictures</td><td><a href="#viz">viz</a></td>', 'id="search"', "packages.html#viz.Show":
                 self.assertIn(part, path.read_text())
-        for part in '<a href="02_c.html" title="2. C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1\u00a0±\u00a00.5; 100 % of the tolerance)", 'id="filter"', '<p class="false">✗ a_b</p>', "2 claims":
+        for part in '<a href="1-2_c.html" title="1.2 C $x$">Shapes in', "✓ side <math><mi>x</mi></math>: got 1.5 (want 1\u00a0±\u00a00.5; 100 % of the tolerance)", 'id="filter"', '<p class="false">✗ a_b</p>', "2 claims":
             with self.subTest(part):
                 self.assertIn(part, re.sub(r"</?span[^>]*>|\n", "", page))
         self.assertNotIn("<details", page)
@@ -1287,8 +1287,9 @@ class Report(unittest.TestCase):
         say = lambda markdown: new_output("display_data", {"text/markdown": markdown})
         table = lambda rows: say("**Table.** Numbers.\n\n| a |\n|---|\n" + "| 1 |\n" * rows)
         nb = new_notebook(cells=[new_markdown_cell("# T"), new_code_cell("x", outputs=[
-            say("## Headed"), picture(), say("**Figure.** One."), say("Text."), table(3), table(10), say("## Long"), say("Text."), table(30)])], metadata={"part": 4})
-        body = self.typst(nb)
+            say("## Headed"), picture(), say("**Figure.** One."), say("Text."), table(3), table(10), say("## Long"), say("Text."), table(30)])])
+        with unittest.mock.patch.dict(ABOUT, template=True):
+            body = self.typst(nb)
         self.assertEqual(re.findall(r"^(=+ [HL].*|#(?:floating|block|barrier|output).*|#tabled)", body[body.index("= Headed"):], flags=re.M), [
             "= Headed", "#block(width: 100%, breakable: false)[", "#output[", "#block(width: 100%, breakable: false)[", "#tabled",
             "#floating(2, last: true)[", "#tabled", "#barrier(3)", "= Long", "#output[", "#output[", "#tabled"])
@@ -1320,9 +1321,9 @@ class Report(unittest.TestCase):
     def test_a_cell_says_headings_and_captions(self):
         say = lambda markdown: new_output("display_data", {"text/markdown": markdown})
         nb = new_notebook(cells=[new_markdown_cell("# T"), new_code_cell("x", outputs=[
-            say("## Groups"), say("They differ."), picture(), say("**Figure.** One."), picture(), picture()]), new_markdown_cell("**Figure.** Two.")],
-            metadata={"part": 4})
-        page = self.html(nb)
+            say("## Groups"), say("They differ."), picture(), say("**Figure.** One."), picture(), picture()]), new_markdown_cell("**Figure.** Two.")])
+        with unittest.mock.patch.dict(ABOUT, template=True):
+            page = self.html(nb)
         self.assertEqual(re.findall(r"<strong>(Figure \d)\.</strong> (\w+)", page), [("Figure 1", "One"), ("Figure 2", "Two")])
         self.assertEqual(re.findall(r'<h2 [^>]*id="([^"]*)"[^>]*>Groups</h2>', page), re.findall(r'<li><a href="#([^"]*)"[^>]*>Groups</a>', page))
         self.assertEqual(list(report.figures(nb).values()), ["figure-1", "picture-1", "figure-2"])
@@ -1354,27 +1355,25 @@ class Report(unittest.TestCase):
             self.html(self.notebook(new_markdown_cell("a \\foo b")))
 
     def test_index(self):
-        books = {"01_x": 1, "00_z": 1.9, "05_y": 2}
-        solid = {"05_y": {"text/html": "<p>drag to turn</p>"}}  # stays on paper in the dark
+        books = ["2-1_y", "1-8_z", "1-1_x"]
+        solid = {"2-1_y": {"text/html": "<p>drag to turn</p>"}}  # stays on paper in the dark
         entries = [(name, self.notebook(new_markdown_cell(f"## Section of {name}\n\nA needle \\<b>."), new_code_cell("x", outputs=[picture(**solid.get(name, {}))]))) for name in books]
-        for name, notebook in entries:
-            notebook.metadata["part"] = books[name]
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "index.html")
             for name, notebook in entries:
                 report.write_html(notebook, name, ABOUT, path.with_name(f"{name}.html"))
             report.write_index(entries, ABOUT, path)
             page = path.read_text(encoding="utf-8")
-        for part in ('href="01_x.html"', 'href="01_x.pdf"', "First, <span class=\"nobr\"><math>", "<img src", 'class="on-white"', "1 May 2026 · data my_*file*.csv", "Start here"):
+        for part in ('href="1-1_x.html"', 'href="1-1_x.pdf"', "First, <span class=\"nobr\"><math>", "<img src", 'class="on-white"', "1 May 2026 · data my_*file*.csv", "Start here"):
             with self.subTest(part):
                 self.assertTrue(part in page)
         self.assertFalse("Second." in page.split("<script")[0])
         self.assertEqual([page.count(f'class="on-{ground}" width') for ground in ("white", "paper")], [2, 1])
-        order = [page.index(part) for part in ("<h2>The paper", 'picture" href="01_x.html', 'picture" href="00_z.html', "<h2>Other geometries", 'picture" href="05_y.html')]
+        order = [page.index(part) for part in ("<h2>The paper", 'picture" href="1-1_x.html', 'picture" href="1-8_z.html', "<h2>Other geometries", 'picture" href="2-1_y.html')]
         self.assertEqual(order, sorted(order))
         self.assertNotIn("Statistics in practice", page)
         places = json.loads(re.search(r'<script type="application/json" id="places">(.*?)</script>', page)[1])
-        self.assertIn(["Section of 00_z", "Shapes in  M", "A needle <b>.", "00_z.html#section-of-00_z"], places)
+        self.assertIn(["Section of 1-8_z", "Shapes in  M", "A needle <b>.", "1-8_z.html#section-of-1-8_z"], places)
         self.assertIn(["viz.Show", "func Show(drawings ...Drawing)", "", "packages.html#viz.Show"], places)
 
     def test_covers(self):

@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
@@ -31,7 +32,8 @@ type widths struct {
 }
 
 func (w *widths) flags(f *flag.FlagSet) {
-	f.Float64Var(&w.Deformation, "deformation", w.Deformation, "width of the deformations, in sizes of the first subject; of no effect on a study of Deformetrica")
+	f.Float64Var(&w.Deformation, "deformation", w.Deformation,
+		"width of the deformations, in sizes of the first subject; of no effect on a study of Deformetrica")
 	f.Float64Var(&w.Detail, "detail", w.Detail, "width in which shapes are compared, likewise")
 	f.BoolVar(&w.Similarity, "similarity", w.Similarity, "scale subjects to align them, likewise")
 }
@@ -51,7 +53,7 @@ type atlasSettings struct {
 func (a *atlasSettings) flags(f *flag.FlagSet) {
 	a.widths = widths{0.5, 0.2, false}
 	a.widths.flags(f)
-	f.BoolVar(&a.Smooth, "smooth", true, "move a template of surfaces by smooth fields only; -smooth=false moves all its vertices")
+	f.BoolVar(&a.Smooth, "smooth", true, "move a template by smooth fields only, unless it has closed outlines; -smooth=false moves all its vertices")
 	f.Float64Var(&a.Tolerance, "tolerance", 0.03, "of template and momenta, in standard errors of the template")
 }
 
@@ -60,9 +62,7 @@ func (a *atlasSettings) study(data string) *study.Study {
 	a.check()
 	positive("tolerance", a.Tolerance, false)
 	s := try.Get(study.Read(data))
-	if s.Kind != study.Atlas {
-		refuse("%s is a %s, want an atlas", data, s.Kind)
-	}
+	try.FailIf(s.Kind != study.Atlas, "%s is a %s, want an atlas", data, s.Kind)
 	s.FreeVertices = !a.Smooth
 	return s
 }
@@ -74,10 +74,8 @@ func told(notes []string) {
 }
 
 // objectsOf are the names of the objects of a study. Two that would have one file are refused.
-func objectsOf(s *study.Study) (names []string) {
-	for _, o := range s.Model.Objects {
-		names = append(names, o.ID)
-	}
+func objectsOf(s *study.Study) []string {
+	names := lists.Each(s.Model.Objects, func(o population.Object) string { return o.ID })
 	templates(names)
 	return names
 }
@@ -117,7 +115,7 @@ func writeAtlas(out string, names, objects []string, a *population.Atlas) {
 	fmt.Println(a)
 }
 
-// atlas estimates a template in one task, and writes the report about it, as notebook 14 does.
+// atlas estimates a template in one task, and writes the report about it, as the template own_population does.
 func atlas(c *command) func() {
 	var settings atlasSettings
 	settings.flags(c.FlagSet)
@@ -136,9 +134,8 @@ func atlas(c *command) func() {
 		}
 		t.Deformation, t.Detail, t.Similarity, t.Tolerance = settings.Deformation, settings.Detail, settings.Similarity, settings.Tolerance
 		if *page == "" {
-			if *table+t.Tree+t.Question.Model != "" || t.Sensitivity {
-				refuse("-covariates, -tree, -model and -sensitivity are for a report: want -report, its folder")
-			}
+			try.FailIf(*table+t.Tree+t.Question.Model != "" || t.Sensitivity,
+				"-covariates, -tree, -model and -sensitivity are for a report: want -report, its folder")
 			try.Do(s.Start(t.Deformation, t.Detail, t.Similarity))
 			told(s.Notes)
 			writeAtlas(c.out, s.Names, objectsOf(s), try.Get(s.Estimate(solve.Tolerance(t.Tolerance))))
@@ -152,7 +149,7 @@ func atlas(c *command) func() {
 	}
 }
 
-// place places the landmarks of some meshes on the others, as notebook 23 does.
+// place places the landmarks of some meshes on the others, as the template placed_landmarks does.
 func place(c *command) func() {
 	w := widths{0.8, 0.3, true}
 	w.flags(c.FlagSet)
@@ -218,9 +215,7 @@ func align(c *command) func() {
 	settings.flags(c.FlagSet)
 	c.IntVar(&settings.Rounds, "rounds", 300, "the most there are")
 	return func() {
-		if settings.Rounds < 1 {
-			refuse("-rounds %d: want at least 1", settings.Rounds)
-		}
+		try.FailIf(settings.Rounds < 1, "-rounds %d: want at least 1", settings.Rounds)
 		s := settings.study(c.data)
 		try.Do(s.Start(settings.Deformation, settings.Detail, settings.Similarity))
 		objects := objectsOf(s)
@@ -241,7 +236,7 @@ func readStart(path string) *start {
 	text := try.Get(input.ReadFile(path))
 	s := &start{id: fmt.Sprintf("%x", sha256.Sum256(text))}
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(s); err != nil || s.Settings == nil {
-		refuse("%s is not what align wrote: %v", path, err)
+		try.Fail("%s is not what align wrote: %v", path, err)
 	}
 	return s
 }
@@ -251,16 +246,15 @@ func (s *start) study(data string) *study.Study {
 	cohort := try.Get(study.Read(data))
 	cohort.Subjects, cohort.FreeVertices, cohort.Aligned = s.Subjects, !s.Settings.Smooth, true
 	try.Do(cohort.Start(s.Settings.Deformation, s.Settings.Detail, s.Settings.Similarity))
-	if checksum(cohort) != s.Model {
-		refuse("%s has changed since its subjects were aligned: align them again", data)
-	}
+	try.FailIf(checksum(cohort) != s.Model, "%s has changed since its subjects were aligned: align them again", data)
 	return cohort
 }
 
 // rounds are those of a start. The caller closes them.
 func (s *start) rounds(data string) *population.Rounds {
 	cohort := s.study(data)
-	return try.Get(cohort.Model.Rounds(cohort.Template, cohort.Controls, cohort.Subjects, solve.Tolerance(s.Settings.Tolerance), solve.MaxIterations(s.Settings.Rounds)))
+	return try.Get(cohort.Model.Rounds(cohort.Template, cohort.Controls, cohort.Subjects, solve.Tolerance(s.Settings.Tolerance),
+		solve.MaxIterations(s.Settings.Rounds)))
 }
 
 // round reads a round, which must be of this start.
@@ -271,9 +265,7 @@ func (s *start) round(path string) *round {
 }
 
 func (s *start) same(path, id string) {
-	if id != s.id {
-		refuse("%s is of another atlas: want the files that this -start led to", path)
-	}
+	try.FailIf(id != s.id, "%s is of another atlas: want the files that this -start led to", path)
 }
 
 // parts returns those of a round in the order of the subjects, from shares of this or the next one.
@@ -313,9 +305,8 @@ func match(c *command) func() {
 		}
 		own := share{Start: s.id}
 		for i := range c.share(len(s.Subjects)) {
-			if r.From >= 0 && before[i] == nil {
-				refuse("%s has no match of subject %d in round %d: want what the same task wrote in the round before", *last, i, r.From)
-			}
+			try.FailIf(r.From >= 0 && before[i] == nil,
+				"%s has no match of subject %d in round %d: want what the same task wrote in the round before", *last, i, r.From)
 			part := try.Get(rounds.Match(&r.AtlasRound, i, before[i]))
 			own.Parts = append(own.Parts, part)
 			if before[i] != nil {
@@ -351,13 +342,9 @@ func reduce(c *command) func() {
 // collectAtlas writes an atlas by rounds that has ended.
 func collectAtlas(c *command, from string) {
 	s := readStart(from)
-	if len(c.files) != 1 {
-		refuse("want the file of the last round")
-	}
+	try.FailIf(len(c.files) != 1, "want the file of the last round")
 	r := s.round(c.files[0])
-	if r.Atlas == nil {
-		refuse("%s: the atlas has not ended at round %d", c.files[0], r.Number)
-	}
+	try.FailIf(r.Atlas == nil, "%s: the atlas has not ended at round %d", c.files[0], r.Number)
 	writeAtlas(c.out, s.Names, s.Objects, r.Atlas)
 	if r.Atlas.Status != geom.Converged {
 		fmt.Println("no minimum was found: draw no conclusion")

@@ -209,16 +209,16 @@ func TestOtherSettings(t *testing.T) {
 	expect.Refused(t, run([]string{"reduce", "-data", data, "-start", start, "-out", first}), "changed since its subjects were aligned")
 }
 
-// The template of surfaces moves by smooth fields unless that is asked for otherwise, as in notebook 14; curves need none.
-func TestTemplateMovesAsInNotebook14(t *testing.T) {
+// The template of surfaces moves by smooth fields unless that is asked for otherwise, as in the template own_population; curves need none.
+func TestTemplateMovesAsInTheNotebook(t *testing.T) {
 	surfaces := t.TempDir()
 	for i := range 2 {
 		if err := mesh.Write(filepath.Join(surfaces, fmt.Sprintf("%c.ply", 'a'+i)), mesh.Ellipsoid(2, 1, 1+0.2*float64(i), 5, 6)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if notebook := text(t, "../../../notebooks/14_own_population.ipynb"); !strings.Contains(notebook, `nb.Param(\"smooth\", true)`) || !strings.Contains(notebook, "own.FreeVertices, own.Save = !smooth") {
-		t.Error("notebook 14 has another default")
+	if notebook := text(t, "../../../notebooks/templates/own_population.ipynb"); !strings.Contains(notebook, `nb.Param(\"smooth\", true)`) || !strings.Contains(notebook, "own.FreeVertices, own.Save = !smooth") {
+		t.Error("own_population has another default")
 	}
 	for _, c := range []struct {
 		data   string

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/stats"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/internal/replace"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -83,9 +84,7 @@ func (s *sample) prepare(c *command, kind string) {
 		s.template = s.shapes[slices.IndexFunc(s.Specimens, func(x morpho.Specimen) bool { return x.Name == s.Template })]
 	}
 	width := cmp.Or(s.Width, morpho.MeanSpacing(s.template, false))
-	if !(width > 0) {
-		refuse("the mean spacing of the template's landmarks is %g, which is no width of a kernel: want -width", width)
-	}
+	try.FailIf(!(width > 0), "the mean spacing of the template's landmarks is %g, which is no width of a kernel: want -width", width)
 	s.space = landmarks.New(len(s.template), len(s.template[0]), kernels.Gaussian(width))
 	if kind == "register" || s.Mismatch == 0 {
 		try.Do(s.space.CheckRegular("shape", s.shapes...))
@@ -115,7 +114,8 @@ func register(c *command) func() {
 			of := s.Specimens[i]
 			g, err := s.space.Log(s.template, s.shapes[i])
 			try.Do(try.Name(err, "subject %d (%s)", i, of.Name))
-			return result{Subject: of.Name, Group: of.Group, Status: g.Status.String(), Length: g.Length, Residual: g.Residual, Velocity: g.Velocity, Momentum: g.Momentum}
+			return result{Subject: of.Name, Group: of.Group, Status: g.Status.String(), Length: g.Length, Residual: g.Residual, Velocity: g.Velocity,
+				Momentum: g.Momentum}
 		})
 	}
 }
@@ -123,14 +123,13 @@ func register(c *command) func() {
 func bootstrap(c *command) func() {
 	var s sample
 	s.flags(c)
-	c.Float64Var(&s.Mismatch, "mismatch", 0, "noise of the landmarks as a share of their deformation in the large, a number without unit; 0: exact logarithms")
+	c.Float64Var(&s.Mismatch, "mismatch", 0,
+		"noise of the landmarks as a share of their deformation in the large, a number without unit; 0: exact logarithms")
 	c.IntVar(&s.Count, "samples", 1000, "how many")
 	c.Uint64Var(&s.Seed, "seed", 1, "of the random numbers")
 	return func() {
 		positive("mismatch", s.Mismatch, true)
-		if s.Count < 1 || s.Count > maxSamples {
-			refuse("-samples %d: want 1 to %d", s.Count, maxSamples)
-		}
+		try.FailIf(s.Count < 1 || s.Count > maxSamples, "-samples %d: want 1 to %d", s.Count, maxSamples)
 		s.prepare(c, "bootstrap")
 		var options []stats.MeanOption
 		if s.Mismatch != 0 {
@@ -138,10 +137,7 @@ func bootstrap(c *command) func() {
 		}
 		s.compute(c, func(i int) result {
 			random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
-			drawn := make([]geom.Shape, len(s.shapes))
-			for j := range drawn {
-				drawn[j] = s.shapes[random.IntN(len(s.shapes))]
-			}
+			drawn := lists.Make(len(s.shapes), func(int) geom.Shape { return s.shapes[random.IntN(len(s.shapes))] })
 			m, err := stats.FrechetMean(s.space, drawn, options...)
 			try.Do(try.Name(err, "sample %d", i))
 			return result{Status: m.Status.String(), Residual: m.Residual, Mean: m.Point, Variance: m.Variance}
@@ -157,30 +153,26 @@ func collect(c *command) func() {
 			collectAtlas(c, *start)
 			return
 		}
-		if len(c.files) == 0 {
-			refuse("want the files of all tasks")
-		}
+		try.FailIf(len(c.files) == 0, "want the files of all tasks")
 		var all results
 		for i, path := range c.files {
 			own := read[results](path)
 			switch {
 			case own.Settings.Count < 1 || own.Settings.Count > maxSamples:
-				refuse("%s holds no results of register or bootstrap", path)
+				try.Fail("%s holds no results of register or bootstrap", path)
 			case i > 0 && own.Settings != all.Settings:
-				refuse("%s is of other data or settings than %s: %+v is not %+v", path, c.files[0], own.Settings, all.Settings)
+				try.Fail("%s is of other data or settings than %s: %+v is not %+v", path, c.files[0], own.Settings, all.Settings)
 			}
 			all.Settings, all.Results = own.Settings, append(all.Results, own.Results...)
 		}
 		slices.SortFunc(all.Results, func(a, b result) int { return a.Number - b.Number })
 		table := [][]string{{"number", "subject", "group", "status", "length", "residual", "variance"}}
 		for i, r := range all.Results {
-			if r.Number != i {
-				refuse("result %d is missing, or there twice: give the file of each task once", min(i, r.Number))
-			}
+			try.FailIf(r.Number != i, "result %d is missing, or there twice: give the file of each task once", min(i, r.Number))
 			table = append(table, []string{strconv.Itoa(i), r.Subject, r.Group, r.Status, number(r.Length), number(r.Residual), number(r.Variance)})
 		}
 		if n := len(all.Results); n != all.Settings.Count {
-			refuse("result %d is missing: give the files of all tasks", n)
+			try.Fail("result %d is missing: give the files of all tasks", n)
 		}
 		writeTable(c.out, table)
 	}

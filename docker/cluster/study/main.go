@@ -72,13 +72,9 @@ var commands = map[string]func(c *command) func(){
 func run(args []string) error {
 	return try.Run(func() {
 		known := strings.Join(slices.Sorted(maps.Keys(commands)), ", ")
-		if len(args) == 0 {
-			refuse("want one of %s", known)
-		}
+		try.FailIf(len(args) == 0, "want one of %s", known)
 		define := commands[args[0]]
-		if define == nil {
-			refuse("%q: want one of %s", args[0], known)
-		}
+		try.FailIf(define == nil, "%q: want one of %s", args[0], known)
 		c := &command{FlagSet: flag.NewFlagSet("study "+args[0], flag.ContinueOnError), of: 1}
 		c.StringVar(&c.out, "out", "", "`file` or folder to write")
 		if args[0] != "collect" {
@@ -90,26 +86,21 @@ func run(args []string) error {
 		takesFiles := args[0] == "collect" || args[0] == "reduce"
 		switch {
 		case len(c.files) > 0 && !takesFiles:
-			refuse("%q is no option", c.files[0])
+			try.Fail("%q is no option", c.files[0])
 		case c.out == "":
-			refuse("want -out, what to write")
+			try.Fail("want -out, what to write")
 		case c.data == "" && args[0] != "collect":
-			refuse("want -data, the file or folder with the shapes")
+			try.Fail("want -data, the file or folder with the shapes")
 		case c.of < 1 || c.task < 0 || c.task >= c.of:
-			refuse("task %d of %d: want 0 ≤ task < tasks", c.task, c.of)
+			try.Fail("task %d of %d: want 0 ≤ task < tasks", c.task, c.of)
 		}
 		do()
 	})
 }
 
-// refuse ends a command by an error.
-func refuse(format string, args ...any) { try.Do(fmt.Errorf(format, args...)) }
-
 // positive refuses what is no positive number; 0 only where it has a meaning.
 func positive(name string, v float64, orZero bool) {
-	if !(v > 0) && !(orZero && v == 0) || math.IsInf(v, 1) {
-		refuse("-%s %g: want a positive number", name, v)
-	}
+	try.FailIf(!(v > 0) && !(orZero && v == 0) || math.IsInf(v, 1), "-%s %g: want a positive number", name, v)
 }
 
 // divided defines the flags of a command that several tasks share.
@@ -133,7 +124,7 @@ func (c *command) share(count int) iter.Seq[int] {
 func read[T any](path string) *T {
 	v := new(T)
 	if err := json.Unmarshal(try.Get(input.ReadFile(path)), v); err != nil {
-		refuse("%s: %w: remove it, and have it computed again", path, err)
+		try.Fail("%s: %w: remove it, and have it computed again", path, err)
 	}
 	return v
 }

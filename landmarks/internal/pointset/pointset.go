@@ -4,19 +4,18 @@ package pointset
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/shape"
+	"anatomy/internal/lists"
 )
 
 // CentroidSize returns sqrt(Σ_i |x_i − c|²), c the centroid.
 func CentroidSize(points shape.Shape) float64 {
 	centre := points.Centroid()
-	distances := make([]float64, len(points))
-	for i, p := range points {
-		distances[i] = floats.Distance(p, centre, 2)
-	}
+	distances := lists.Each(points, func(p []float64) float64 { return floats.Distance(p, centre, 2) })
 	return floats.Norm(distances, 2)
 }
 
@@ -27,10 +26,7 @@ func Spread(points [][]float64, n int, others ...[]float64) []int {
 	if n < 0 || n > len(points) {
 		panic(fmt.Errorf("spread: %d of %d points", n, len(points)))
 	}
-	squares := make([]float64, len(points)) // of the distances to what there is
-	for i := range squares {
-		squares[i] = math.Inf(1)
-	}
+	squares := slices.Repeat([]float64{math.Inf(1)}, len(points)) // of the distances to what there is
 	farthest := 0
 	add := func(here []float64) {
 		far := -1.0

@@ -22,6 +22,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 )
 
 const (
@@ -94,24 +95,17 @@ func advised(err error) error {
 	return Advise("the file may have been cut off: save it again", "what is packed in it ends in %w", err)
 }
 
-// All returns the whole of a text, with its budget.
-func All(r io.Reader) ([]byte, *input.Budget, error) {
-	in := Decode(r)
-	all, err := in.Whole(in.Reader, in.size)
-	return all, in.Budget, err
-}
-
 // Reader reads a file and knows where it is.
 type Reader struct {
-	Number  int   // of the last line or word's line, from 1
-	At      int64 // bytes read
-	Binary  bool  // errors name the byte, not the line
-	Unended bool  // the last line of the file was read, and has no end
-	Windows bool  // a line was no UTF-8, and was taken for Windows-1252
+	Number  int    // of the last line or word's line, from 1
+	At      int64  // bytes read
+	Binary  bool   // errors name the byte, not the line
+	Unended bool   // the last line of the file was read, and has no end
+	Windows bool   // a line was no UTF-8, and was taken for Windows-1252
+	File    string // its name in errors
 	*input.Budget
 
 	r     *bufio.Reader
-	file  string
 	size  int // of the file; -1 where it is not known
 	empty int // lines before this one in a row
 }
@@ -119,15 +113,15 @@ type Reader struct {
 // NewReader reads r, decoded; file is its name in errors.
 func NewReader(r io.Reader, file string) *Reader {
 	in := Decode(r)
-	return &Reader{Budget: in.Budget, r: in.Reader, file: file, size: in.size}
+	return &Reader{Budget: in.Budget, r: in.Reader, File: file, size: in.size}
 }
 
 // Errorf returns an error at the current line or byte.
 func (in *Reader) Errorf(format string, args ...any) error {
 	if in.Binary {
-		return fmt.Errorf("%s: byte %d: %w", in.file, in.At, fmt.Errorf(format, args...))
+		return fmt.Errorf("%s: byte %d: %w", in.File, in.At, fmt.Errorf(format, args...))
 	}
-	return fmt.Errorf("%s:%d: %w", in.file, max(in.Number, 1), fmt.Errorf(format, args...))
+	return fmt.Errorf("%s:%d: %w", in.File, max(in.Number, 1), fmt.Errorf(format, args...))
 }
 
 // Advise is input.Advise.
@@ -145,21 +139,22 @@ func (in *Reader) Advise(do, format string, args ...any) error {
 	return in.Errorf("%w", Advise(do, format, args...))
 }
 
-// Broken returns the error of a failed read: what was to be read there.
-func (in *Reader) Broken(err error, what string, args ...any) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return in.Advise("the file may have been cut off: save it again", "the file ends where %s belongs", fmt.Sprintf(what, args...))
-	}
-	return in.Errorf("%w", err)
-}
-
 // Refuse ends the read by an Advice at the current line or byte: see package try.
 func (in *Reader) Refuse(do, format string, args ...any) { try.Do(in.Advise(do, format, args...)) }
 
+// RefuseIf is Refuse if the condition holds.
+func (in *Reader) RefuseIf(bad bool, do, format string, args ...any) {
+	if bad {
+		in.Refuse(do, format, args...)
+	}
+}
+
 // Need ends the read by the error of a failed read: what was to be read there.
 func (in *Reader) Need(err error, what string, args ...any) {
-	if err != nil {
-		try.Do(in.Broken(err, what, args...))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		in.Refuse("the file may have been cut off: save it again", "the file ends where %s belongs", fmt.Sprintf(what, args...))
+	} else if err != nil {
+		try.Do(in.Errorf("%w", err))
 	}
 }
 
@@ -296,6 +291,13 @@ func Format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 // Refuse ends a read by an Advice: see package try.
 func Refuse(do, format string, args ...any) { try.Do(Advise(do, format, args...)) }
 
+// RefuseIf is Refuse if the condition holds.
+func RefuseIf(bad bool, do, format string, args ...any) {
+	if bad {
+		Refuse(do, format, args...)
+	}
+}
+
 // Count reads how many things a header announces, from 0 to the most numbers that a file may have.
 func Count(what, text string) (int, error) {
 	text = strings.TrimSpace(text)
@@ -349,11 +351,7 @@ func Listed(words []string) string {
 
 // Names are names in quotes, joined as Listed does.
 func Names(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = Clip(n)
-	}
-	return Listed(quoted)
+	return Listed(lists.Each(names, Clip))
 }
 
 // Axis names coordinate c.

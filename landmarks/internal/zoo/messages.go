@@ -56,7 +56,7 @@ func Messages(t *testing.T, least int, files ...string) {
 			case "Errorf":
 				format := words(call.Args[0])
 				silent = format != "" && !strings.Contains(format, "%w")
-			case "Advise", "Refuse", "refuse", "refuseAt":
+			case "Advise", "Refuse", "RefuseIf", "refuse", "refuseIf", "refuseAt":
 				count++
 			}
 			if silent {

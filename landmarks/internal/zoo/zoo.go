@@ -45,7 +45,8 @@ func Refusal(t *testing.T, what, folder string, err error) Outcome {
 	if !strings.HasSuffix(err.Error(), "; "+advice.Do) {
 		t.Errorf("%s: %v does not end in what to do", what, err)
 	}
-	return Outcome{Kind: Refused, Advice: advice.Do, Words: strings.NewReplacer(folder+string(os.PathSeparator), "", folder+": ", "").Replace(err.Error())}
+	return Outcome{Kind: Refused, Advice: advice.Do,
+		Words: strings.NewReplacer(folder+string(os.PathSeparator), "", folder+": ", "").Replace(err.Error())}
 }
 
 // TextDefect is a harmless defect of a text file.

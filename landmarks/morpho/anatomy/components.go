@@ -10,6 +10,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/landmarks/morpho/supplement"
@@ -28,49 +29,39 @@ type alignment struct {
 
 // aligned describes the alignment of a data set.
 func aligned(d *morpho.Dataset, a *morpho.Alignment) alignment {
-	var sizes []float64
-	for _, s := range d.Specimens {
-		sizes = append(sizes, morpho.CentroidSize(s.Points))
-	}
+	sizes := lists.Each(d.Shapes(), func(x shape.Shape) float64 { return morpho.CentroidSize(x) })
 	return alignment{d.Names(), a.Status.String(), a.Iterations, a.RMS, a.Mean, a.Distances, sizes}
 }
 
 func components() *cobra.Command {
-	var asked *supplement.Answers
 	format := "text"
-	c := &cobra.Command{
+	c := command(&cobra.Command{
 		Use:   "components DATA",
 		Short: "Print the principal components of the aligned shapes; in json with scores and axes",
 		Example: `  anatomy components heads.tps
   anatomy components heads.tps --format json > components.json`,
-		Args: cobra.ExactArgs(1),
-		RunE: answers(func(c *cobra.Command, args []string) {
-			d := try.Get(supplement.Ready(try.Get(asked.Read(args[0])), asked.Question))
-			model := try.Get(shapestats.Fit(d))
-			found := try.Get(model.Components())
-			if format == "json" {
-				var axes []shape.Shape
-				for _, axis := range found.Axes {
-					axes = append(axes, model.Shape(axis))
-				}
-				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(struct {
-					Specimens []string      `json:"specimens"`
-					Shares    []float64     `json:"shares"` // [k], of the variance
-					Scores    [][]float64   `json:"scores"` // [k][N], in centroid sizes
-					Axes      []shape.Shape `json:"axes"`   // [k][n][d], of length 1
-					Mean      [][]float64   `json:"mean"`   // [n][d], where all scores are 0
-				}{d.Names(), found.Shares, found.Scores, axes, model.Shape(model.Fitted[0])}))
-				return
-			}
-			lines, sum := []string{strings.Join([]string{"component", "share", "sum"}, "\t")}, 0.0
-			for k, share := range found.Shares {
-				sum += share
-				lines = append(lines, fmt.Sprintf("%d\t%.4f\t%.4f", k+1, share, sum))
-			}
-			fmt.Fprintln(c.OutOrStdout(), linear.Table(lines))
-		}),
-	}
-	asked = ask(c, supplement.ToRead, supplement.ToPrepare)
+	}, 1, supplement.ToRead, supplement.ToPrepare, func(c *cobra.Command, asked *supplement.Answers, args []string) {
+		d := try.Get(supplement.Ready(try.Get(asked.Read(args[0])), asked.Question))
+		model := try.Get(shapestats.Fit(d))
+		found := try.Get(model.Components())
+		if format == "json" {
+			axes := lists.Each(found.Axes, model.Shape)
+			try.Do(json.NewEncoder(c.OutOrStdout()).Encode(struct {
+				Specimens []string      `json:"specimens"`
+				Shares    []float64     `json:"shares"` // [k], of the variance
+				Scores    [][]float64   `json:"scores"` // [k][N], in centroid sizes
+				Axes      []shape.Shape `json:"axes"`   // [k][n][d], of length 1
+				Mean      [][]float64   `json:"mean"`   // [n][d], where all scores are 0
+			}{d.Names(), found.Shares, found.Scores, axes, model.Shape(model.Fitted[0])}))
+			return
+		}
+		lines, sum := []string{strings.Join([]string{"component", "share", "sum"}, "\t")}, 0.0
+		for k, share := range found.Shares {
+			sum += share
+			lines = append(lines, fmt.Sprintf("%d\t%.4f\t%.4f", k+1, share, sum))
+		}
+		fmt.Fprintln(c.OutOrStdout(), linear.Table(lines))
+	})
 	c.Flags().Var(choice(&format, "text", "json"), "format", "text or json")
 	return c
 }

@@ -22,6 +22,7 @@ import (
 	"anatomy/geom/try"
 	"anatomy/geom/watch"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
@@ -77,16 +78,6 @@ type failure struct{ error }
 
 func (f *failure) Unwrap() error { return f.error }
 
-// answers makes errors of a command failures.
-func answers(f func(c *cobra.Command, args []string)) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, args []string) error {
-		if err := try.Run(func() { f(c, args) }); err != nil {
-			return &failure{err}
-		}
-		return nil
-	}
-}
-
 // answer is a question as a flag.
 type answer struct {
 	supplement.Item
@@ -97,8 +88,9 @@ func (a answer) Set(text string) error { return a.Item.Set(a.to, text) }
 func (a answer) String() string        { return a.Usual() }
 func (a answer) Type() string          { return strings.Replace(a.Kind, "switch", "bool", 1) } // which has no value in a list of flags
 
-// ask gives a command the flags of the questions of some steps, and returns their answers.
-func ask(c *cobra.Command, first, last supplement.Step) *supplement.Answers {
+// command gives a command so many arguments, and the flags of the questions of some steps. An error that ends run is a failure.
+func command(c *cobra.Command, args int, first, last supplement.Step,
+	run func(c *cobra.Command, asked *supplement.Answers, args []string)) *cobra.Command {
 	answers := supplement.Usual()
 	c.Flags().SortFlags = false
 	for _, i := range supplement.Questions {
@@ -114,7 +106,14 @@ func ask(c *cobra.Command, first, last supplement.Step) *supplement.Answers {
 			f.Usage, f.NoOptDefVal = i.About, "true"
 		}
 	}
-	return answers
+	c.Args = cobra.ExactArgs(args)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := try.Run(func() { run(c, answers, args) }); err != nil {
+			return &failure{err}
+		}
+		return nil
+	}
+	return c
 }
 
 // corrected reads the data of a file and corrects them.
@@ -145,9 +144,7 @@ func meshAlone(c *cobra.Command, a *supplement.Answers, path string) {
 			others = append(others, "--"+f.Name)
 		}
 	})
-	if others != nil {
-		try.Fail("%s: a mesh alone has no %s, which is about landmarks", path, strings.Join(others, ", "))
-	}
+	try.FailIf(others != nil, "%s: a mesh alone has no %s, which is about landmarks", path, strings.Join(others, ", "))
 }
 
 // base is the name of a file without folder and extension.
@@ -173,7 +170,8 @@ Morphologika, NPY, the text of MorphoJ (.morphoj.txt), and for 3D Slicer a file 
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	var large bool
-	root.PersistentFlags().BoolVar(&large, "large", false, "read files that are larger than usual, up to 16 GiB: they take up to four times their size of memory")
+	root.PersistentFlags().BoolVar(&large, "large", false,
+		"read files that are larger than usual, up to 16 GiB: they take up to four times their size of memory")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if large {
 			return os.Setenv(input.Large, "1")
@@ -188,24 +186,20 @@ Morphologika, NPY, the text of MorphoJ (.morphoj.txt), and for 3D Slicer a file 
 }
 
 func report() *cobra.Command {
-	var asked *supplement.Answers
 	var out []string
-	c := &cobra.Command{
+	c := command(&cobra.Command{
 		Use:   "report DATA",
 		Short: "Write a page about landmarks or a mesh, with tables, figures and methods, and a record to make it again",
 		Example: `  anatomy report heads.tps --covariates specimens.csv --model "size + species*site" --out supplement
   anatomy report skulls/ --unit mm --title "Skulls of great apes" --authors "A. Name; B. Name"
   anatomy report skulls.csv --mesh gorilla7=scans/g7.ply`,
-		Args: cobra.ExactArgs(1),
-		RunE: answers(func(c *cobra.Command, args []string) {
-			d := document(c, asked, args[0])
-			if out == nil {
-				out = []string{base(args[0]) + "-report"}
-			}
-			write(c, d, out...)
-		}),
-	}
-	asked = ask(c, supplement.ToRead, supplement.ToWrite)
+	}, 1, supplement.ToRead, supplement.ToWrite, func(c *cobra.Command, asked *supplement.Answers, args []string) {
+		d := document(c, asked, args[0])
+		if out == nil {
+			out = []string{base(args[0]) + "-report"}
+		}
+		write(c, d, out...)
+	})
 	c.Flags().StringArrayVar(&out, "out", nil, "folder or .zip file that is written, once for each; without: the name of the data and -report")
 	return c
 }
@@ -222,179 +216,156 @@ func write(c *cobra.Command, d *supplement.Document, to ...string) {
 }
 
 func repeat() *cobra.Command {
-	var changed *supplement.Answers
 	var out string
-	c := &cobra.Command{
+	c := command(&cobra.Command{
 		Use:   "repeat FOLDER",
 		Short: "Make the report of a folder again, to the same bytes, or with other answers and corrections",
 		Example: `  anatomy repeat heads-report --out again
   anatomy repeat heads-report --out other --model "species" --without "a; b"`,
-		Args: cobra.ExactArgs(1),
-		RunE: answers(func(c *cobra.Command, args []string) {
-			data, q := try.Get2(supplement.Open(args[0]))
-			asked := &supplement.Answers{Question: q}
-			c.Flags().Visit(func(f *pflag.Flag) {
-				if i := supplement.Named(f.Name); i != nil {
-					i.Take(asked, changed)
-				}
-			})
-			write(c, try.Get(supplement.New(data, try.Get(asked.Asked()))), out)
-		}),
-	}
-	changed = ask(c, supplement.ToCorrect, supplement.ToWrite)
+	}, 1, supplement.ToCorrect, supplement.ToWrite, func(c *cobra.Command, changed *supplement.Answers, args []string) {
+		data, q := try.Get2(supplement.Open(args[0]))
+		asked := &supplement.Answers{Question: q}
+		c.Flags().Visit(func(f *pflag.Flag) {
+			if i := supplement.Named(f.Name); i != nil {
+				i.Take(asked, changed)
+			}
+		})
+		write(c, try.Get(supplement.New(data, try.Get(asked.Asked()))), out)
+	})
 	c.Flags().StringVar(&out, "out", "", "folder or .zip file that is written")
 	_ = c.MarkFlagRequired("out") // the flag is there
 	return c
 }
 
 func inspect() *cobra.Command {
-	var asked *supplement.Answers
 	format, picture := "text", ""
-	c := &cobra.Command{
+	c := command(&cobra.Command{
 		Use:   "inspect DATA",
 		Short: "Say what the data are, and which specimens to look at before any analysis",
 		Example: `  anatomy inspect heads.tps
   anatomy inspect slicer-folder/ --format json`,
-		Args: cobra.ExactArgs(1),
-		RunE: answers(func(c *cobra.Command, args []string) {
-			d := corrected(asked, args[0])
-			found := try.Get(morpho.Inspect(d))
-			if picture != "" {
-				if html, err := supplement.Picture(d); err == nil { // shapes that cannot be aligned have none
-					try.Do(os.WriteFile(picture, html, 0o666))
-				}
+	}, 1, supplement.ToRead, supplement.ToCorrect, func(c *cobra.Command, asked *supplement.Answers, args []string) {
+		d := corrected(asked, args[0])
+		found := try.Get(morpho.Inspect(d))
+		if picture != "" {
+			if html, err := supplement.Picture(d); err == nil { // shapes that cannot be aligned have none
+				try.Do(os.WriteFile(picture, html, 0o666))
 			}
-			d = found.Data
-			if format == "json" {
-				type finding struct {
-					Specimen  string          `json:"specimen"`
-					Landmarks []string        `json:"landmarks,omitempty"`
-					About     string          `json:"about"`
-					Options   []morpho.Option `json:"options,omitempty"`
-				}
-				about := struct {
-					Data     string    `json:"data"`
-					Notes    []string  `json:"notes,omitempty"`
-					Columns  []string  `json:"columns"` // for a model
-					Findings []finding `json:"findings"`
-				}{d.String(), d.Notes, append([]string{}, d.Covariates()...), []finding{}}
-				if len(d.Groups()) > 1 {
-					about.Columns = append(about.Columns, "group")
-				}
-				for _, f := range found.Findings {
-					var landmarks []string
-					for _, l := range f.Landmarks {
-						landmarks = append(landmarks, d.Landmark(l))
-					}
-					about.Findings = append(about.Findings, finding{f.Specimen, landmarks, f.String(), f.Options})
-				}
-				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(about))
-				return
+		}
+		d = found.Data
+		if format == "json" {
+			type finding struct {
+				Specimen  string          `json:"specimen"`
+				Landmarks []string        `json:"landmarks,omitempty"`
+				About     string          `json:"about"`
+				Options   []morpho.Option `json:"options,omitempty"`
 			}
-			w := c.OutOrStdout()
-			fmt.Fprintln(w, d)
-			for _, note := range d.Notes {
-				fmt.Fprintln(w, "note:", note)
+			about := struct {
+				Data     string    `json:"data"`
+				Notes    []string  `json:"notes,omitempty"`
+				Columns  []string  `json:"columns"` // for a model
+				Findings []finding `json:"findings"`
+			}{d.String(), d.Notes, append([]string{}, d.Covariates()...), []finding{}}
+			if len(d.Groups()) > 1 {
+				about.Columns = append(about.Columns, "group")
 			}
-			fmt.Fprintf(w, "%s; %s\n", found, d.Counting())
 			for _, f := range found.Findings {
-				fmt.Fprintln(w, f)
+				landmarks := lists.Each(f.Landmarks, d.Landmark)
+				about.Findings = append(about.Findings, finding{f.Specimen, landmarks, f.String(), f.Options})
 			}
-		}),
-	}
-	asked = ask(c, supplement.ToRead, supplement.ToCorrect)
+			try.Do(json.NewEncoder(c.OutOrStdout()).Encode(about))
+			return
+		}
+		w := c.OutOrStdout()
+		fmt.Fprintln(w, d)
+		for _, note := range d.Notes {
+			fmt.Fprintln(w, "note:", note)
+		}
+		fmt.Fprintf(w, "%s; %s\n", found, d.Counting())
+		for _, f := range found.Findings {
+			fmt.Fprintln(w, f)
+		}
+	})
 	c.Flags().Var(choice(&format, "text", "json"), "format", "text or json")
-	c.Flags().StringVar(&picture, "picture", "", "file that is written: a page with the specimens after alignment, which turn in space, such as heads.html")
+	c.Flags().StringVar(&picture, "picture", "",
+		"file that is written: a page with the specimens after alignment, which turn in space, such as heads.html")
 	return c
 }
 
 func convert() *cobra.Command {
-	var asked *supplement.Answers
-	c := &cobra.Command{
+	return command(&cobra.Command{
 		Use:   "convert FROM TO",
 		Short: "Write landmarks or a mesh in another format, which the extension names",
 		Example: `  anatomy convert heads.tps heads.csv
   anatomy convert slicer-folder/ bones.csv --covariates specimens.csv
   anatomy convert bones.csv bones.mrk.json.zip
   anatomy convert bone.stl bone.ply`,
-		Args: cobra.ExactArgs(2),
-		RunE: answers(func(c *cobra.Command, args []string) {
-			if mesh.Readable(args[0]) && mesh.Readable(args[1]) {
-				meshAlone(c, asked, args[0])
-				try.Do(mesh.Write(args[1], try.Get(mesh.Read(args[0]))))
-				return
-			}
-			try.Do(morpho.Write(args[1], corrected(asked, args[0])))
-		}),
-	}
-	asked = ask(c, supplement.ToRead, supplement.ToCorrect)
-	return c
+	}, 2, supplement.ToRead, supplement.ToCorrect, func(c *cobra.Command, asked *supplement.Answers, args []string) {
+		if mesh.Readable(args[0]) && mesh.Readable(args[1]) {
+			meshAlone(c, asked, args[0])
+			try.Do(mesh.Write(args[1], try.Get(mesh.Read(args[0]))))
+			return
+		}
+		try.Do(morpho.Write(args[1], corrected(asked, args[0])))
+	})
 }
 
 func align() *cobra.Command {
-	var asked *supplement.Answers
 	format := "text"
-	c := &cobra.Command{
+	c := command(&cobra.Command{
 		Use:   "align FROM TO",
 		Short: "Write the shapes after generalised Procrustes alignment",
 		Example: `  anatomy align heads.tps aligned.csv
   anatomy align bones.csv aligned.csv --curves "1-16; 16-31; 31-46; 46-60, 1"`,
-		Args: cobra.ExactArgs(2),
-		RunE: answers(func(c *cobra.Command, args []string) {
-			d := try.Get(supplement.Ready(try.Get(asked.Read(args[0])), asked.Question))
-			var options []morpho.ProcrustesOption
-			if asked.KeepSize {
-				options = append(options, morpho.KeepSize())
-			}
-			a := try.Get(morpho.Procrustes(d.Shapes(), options...))
-			if a.Status != solve.Converged {
-				try.Do(fmt.Errorf("the alignment: %s", a.Status))
-			}
-			if format == "json" {
-				try.Do(json.NewEncoder(c.OutOrStdout()).Encode(aligned(d, a)))
-			} else {
-				fmt.Fprintln(c.ErrOrStderr(), a)
-			}
-			for i := range d.Specimens {
-				d.Specimens[i].Points = a.Shapes[i]
-			}
-			try.Do(morpho.Write(args[1], d))
-		}),
-	}
-	asked = ask(c, supplement.ToRead, supplement.ToPrepare)
+	}, 2, supplement.ToRead, supplement.ToPrepare, func(c *cobra.Command, asked *supplement.Answers, args []string) {
+		d := try.Get(supplement.Ready(try.Get(asked.Read(args[0])), asked.Question))
+		var options []morpho.ProcrustesOption
+		if asked.KeepSize {
+			options = append(options, morpho.KeepSize())
+		}
+		a := try.Get(morpho.Procrustes(d.Shapes(), options...))
+		if a.Status != solve.Converged {
+			try.Fail("the alignment: %s", a.Status)
+		}
+		if format == "json" {
+			try.Do(json.NewEncoder(c.OutOrStdout()).Encode(aligned(d, a)))
+		} else {
+			fmt.Fprintln(c.ErrOrStderr(), a)
+		}
+		for i := range d.Specimens {
+			d.Specimens[i].Points = a.Shapes[i]
+		}
+		try.Do(morpho.Write(args[1], d))
+	})
 	c.Flags().Var(choice(&format, "text", "json"), "format", "of what is said about the alignment: text, or json with the mean and the centroid sizes")
 	return c
 }
 
 func test() *cobra.Command {
-	var asked *supplement.Answers
 	format, names := "text", []string{"anova"}
-	c := &cobra.Command{
+	c := command(&cobra.Command{
 		Use:   "test DATA",
 		Short: "Print tables of the report: anova, or others by their names",
 		Example: `  anatomy test heads.csv --model "size + species*site"
   anatomy test heads.csv --model "species*site" --table pairs-species-site --format csv`,
-		Args: cobra.ExactArgs(1),
-		RunE: answers(func(c *cobra.Command, args []string) {
-			data, q := try.Get(asked.Read(args[0])), try.Get(asked.Asked())
-			if slices.Equal(names, []string{"anova"}) { // without the rest
-				try.Do(print(c.OutOrStdout(), try.Get(supplement.ANOVA(data, q)), format))
-				return
+	}, 1, supplement.ToRead, supplement.ToCompare, func(c *cobra.Command, asked *supplement.Answers, args []string) {
+		data, q := try.Get(asked.Read(args[0])), try.Get(asked.Asked())
+		if slices.Equal(names, []string{"anova"}) { // without the rest
+			try.Do(print(c.OutOrStdout(), try.Get(supplement.ANOVA(data, q)), format))
+			return
+		}
+		document := try.Get(supplement.New(data, q))
+		var tables []*supplement.Table
+		for _, name := range names {
+			tables = append(tables, try.Get(document.Table(name)))
+		}
+		for i, t := range tables {
+			if i > 0 && format != "json" {
+				fmt.Fprintln(c.OutOrStdout())
 			}
-			document := try.Get(supplement.New(data, q))
-			var tables []*supplement.Table
-			for _, name := range names {
-				tables = append(tables, try.Get(document.Table(name)))
-			}
-			for i, t := range tables {
-				if i > 0 && format != "json" {
-					fmt.Fprintln(c.OutOrStdout())
-				}
-				try.Do(print(c.OutOrStdout(), t, format))
-			}
-		}),
-	}
-	asked = ask(c, supplement.ToRead, supplement.ToCompare)
+			try.Do(print(c.OutOrStdout(), t, format))
+		}
+	})
 	c.Flags().StringArrayVar(&names, "table", names, "name of a table, once for each; an empty line is between them, in json each has a line of its own")
 	c.Flags().Var(choice(&format, "text", "csv", "json"), "format", "text, csv or json")
 	return c
@@ -414,19 +385,35 @@ func print(w io.Writer, t *supplement.Table, format string) (err error) {
 }
 
 func plot() *cobra.Command {
-	var asked *supplement.Answers
 	name := "morphospace"
-	c := &cobra.Command{
+	c := command(&cobra.Command{
 		Use:   "plot DATA FILE",
 		Short: "Draw a figure of the report into a file: .svg, .pdf or .png",
 		Example: `  anatomy plot heads.csv morphospace.svg
   anatomy plot heads.csv allometry.pdf --figure allometry --model "size + species"`,
-		Args: cobra.ExactArgs(2),
-		RunE: answers(func(c *cobra.Command, args []string) {
-			try.Do(viz.Save(args[1], try.Get(document(c, asked, args[0]).Figure(name)).Drawing))
-		}),
-	}
-	asked = ask(c, supplement.ToRead, supplement.ToCompare)
+	}, 2, supplement.ToRead, supplement.ToCompare, func(c *cobra.Command, asked *supplement.Answers, args []string) {
+		try.Do(viz.Save(args[1], try.Get(document(c, asked, args[0]).Figure(name)).Drawing))
+	})
 	c.Flags().StringVar(&name, "figure", name, "name of the figure")
 	return c
+}
+
+// choiceValue is a flag with some values only.
+type choiceValue struct {
+	value   *string
+	allowed []string
+}
+
+func choice(value *string, allowed ...string) *choiceValue { return &choiceValue{value, allowed} }
+
+func (v *choiceValue) String() string { return *v.value }
+func (v *choiceValue) Type() string   { return "string" }
+func (v *choiceValue) Set(s string) error {
+	for _, a := range v.allowed {
+		if s == a {
+			*v.value = s
+			return nil
+		}
+	}
+	return fmt.Errorf("want %s", strings.Join(v.allowed, " or "))
 }

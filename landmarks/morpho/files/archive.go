@@ -3,7 +3,6 @@ package files
 import (
 	"archive/zip"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -35,39 +34,36 @@ func (a *archiveHead) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // writeArchive writes a file for each specimen, of its name, in a format.
-func (f *fileFormat) writeArchive(path, extension string, d *Data) error {
+func (f *fileFormat) writeArchive(path, extension string, d *Data) (err error) {
+	defer try.Catch(&err)
 	if extension == ".json" {
 		extension = ".mrk.json"
 	}
-	if err := try.Run(d.check); err != nil {
-		return fmt.Errorf("%s: %w", d.Name, err)
-	}
+	try.Do(try.Name(try.Run(d.check), "%s", d.Name))
+	try.Do(try.Name(try.Run(d.checkFiles), "%s", path))
+	return replace.File(path, func(w io.Writer) error {
+		return try.Run(func() {
+			out := zip.NewWriter(w)
+			for _, s := range d.Specimens {
+				one := *d
+				one.Specimens = []Specimen{s}
+				try.Do(f.to(try.Get(out.Create(s.Name+extension)), &one))
+			}
+			try.Do(out.Close())
+		})
+	})
+}
+
+// checkFiles refuses names of specimens that are no names of files, or of one file.
+func (d *Data) checkFiles() {
 	seen := map[string]bool{}
 	for _, s := range d.Specimens {
 		lower := strings.ToLower(s.Name)
-		if strings.ContainsAny(s.Name, `/\:*?"<>|`) || strings.HasPrefix(s.Name, ".") {
-			return fmt.Errorf("%s: %w", path, text.Advise("rename it", "the name %s of a specimen is no name of a file", text.Clip(s.Name)))
-		}
-		if seen[lower] {
-			return fmt.Errorf("%s: %w", path, text.Advise("give each a name of its own", "two specimens %s would be one file", text.Clip(s.Name)))
-		}
+		refuseIf(strings.ContainsAny(s.Name, `/\:*?"<>|`) || strings.HasPrefix(s.Name, "."), "rename it",
+			"the name %s of a specimen is no name of a file", text.Clip(s.Name))
+		refuseIf(seen[lower], "give each a name of its own", "two specimens %s would be one file", text.Clip(s.Name))
 		seen[lower] = true
 	}
-	return replace.File(path, func(w io.Writer) error {
-		out := zip.NewWriter(w)
-		for _, s := range d.Specimens {
-			one := *d
-			one.Specimens = []Specimen{s}
-			in, err := out.Create(s.Name + extension)
-			if err == nil {
-				err = f.to(in, &one)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return out.Close()
-	})
 }
 
 // readArchive reads the files of an archive as those of a folder, or the one file that there is as a file.

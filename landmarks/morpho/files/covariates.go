@@ -1,12 +1,13 @@
 package files
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -20,19 +21,15 @@ type Table struct {
 // ReadTable reads a table in text, or the first sheet of a workbook, below the first row with several cells. Where columns are not separated by
 // commas, decimal commas of columns of numbers, where some may be missing, become points.
 func ReadTable(path string) (t *Table, err error) {
-	if spreadsheet(path) {
-		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
-	}
-	in, err := Reading{}.readFile(path, new(input.Budget), true, func(in *source) {
+	defer try.Catch(&err)
+	text.RefuseIf(spreadsheet(path), saveAsCSV, "%s: it is no table in text", path)
+	in := try.Get(Reading{}.readFile(path, new(input.Budget), true, func(in *source) {
 		if strings.EqualFold(filepath.Ext(path), ".xlsx") {
 			t = sheetOf(in, in.sheets()[0].rows).table()
 		} else {
 			t = newSheet(in).table()
 		}
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	t.Notes = in.Notes
 	return t, nil
 }
@@ -54,10 +51,7 @@ func (s *sheet) table() *Table {
 	s.skipTo(above.Line)
 	t := &Table{}
 	for _, row := range s.all(false) {
-		for i := range row.Cells {
-			row.Cells[i] = row.Field(i)
-		}
-		if strings.Join(row.Cells, "") != "" {
+		if row.Cells = lists.Make(len(row.Cells), row.Field); strings.Join(row.Cells, "") != "" {
 			t.Rows = append(t.Rows, row)
 		}
 	}

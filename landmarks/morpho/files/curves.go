@@ -82,10 +82,9 @@ func (in *source) resampleOne(s *Specimen, parts [][2]int, points []int) {
 			}) {
 				curve, length = pointset.Resample(curve, n, false)
 			}
-			if !(length > 0) {
-				refuse("ask for 2 points or more, or leave the specimen out",
-					"a curve of specimen %q cannot have %d points: it lacks a point or has no length, or these are too few or too many", s.Name, n)
-			}
+			refuseIf(!(length > 0), "ask for 2 points or more, or leave the specimen out",
+				"a curve of specimen %q cannot have %d points: it lacks a point or has no length, or these are too few or too many", s.Name,
+				n)
 		}
 		parts[k], end = [2]int{len(out), len(out) + len(curve)}, of[1]
 		out = append(out, curve...)

@@ -166,18 +166,13 @@ func (d *Data) numbered() {
 // check refuses to write what no text format could hold: names that a line cannot carry, infinite coordinates, ragged points. Missing landmarks are
 // fine.
 func (d *Data) check() {
-	if len(d.Specimens) == 0 {
-		refuse("see what was left out", "no specimens to write")
-	}
+	refuseIf(len(d.Specimens) == 0, "see what was left out", "no specimens to write")
 	for i, s := range d.Specimens {
-		if s.Name == "" {
-			refuse("give it one", "specimen number %d has no name", i)
-		}
+		refuseIf(s.Name == "", "give it one", "specimen number %d has no name", i)
 		for _, word := range []struct{ what, is string }{{"name", s.Name}, {"group", s.Group}} {
-			if !fitsInLine(word.is) {
-				refuse("remove them", "specimen number %d: the %s %s has a line break, a NUL or spaces around it, which a file would lose", i, word.what,
-					text.Clip(word.is))
-			}
+			refuseIf(!fitsInLine(word.is), "remove them",
+				"specimen number %d: the %s %s has a line break, a NUL or spaces around it, which a file would lose", i, word.what,
+				text.Clip(word.is))
 		}
 		for l, p := range s.Points {
 			switch c := slices.IndexFunc(p, func(v float64) bool { return math.IsInf(v, 0) }); {
@@ -206,10 +201,9 @@ func (d *Data) rectangular() (n, dim int) {
 	}
 	dim = len(first.Points[0])
 	for _, s := range d.Specimens {
-		if len(s.Points) != n || len(s.Points[0]) != dim {
-			refuse("write .tps, or let missing landmarks be NaN",
-				"specimen %q does not have the %d landmarks in %d dimensions of %q, which this file format asks for", s.Name, n, dim, first.Name)
-		}
+		refuseIf(len(s.Points) != n || len(s.Points[0]) != dim, "write .tps, or let missing landmarks be NaN",
+			"specimen %q does not have the %d landmarks in %d dimensions of %q, which this file format asks for", s.Name, n, dim,
+			first.Name)
 	}
 	return n, dim
 }

@@ -72,20 +72,15 @@ func (c *columns) decide(header []string, rows []Row, as Reading) {
 	const byHeader = "write a header such as specimen,x1,y1,x2,y2"
 	const choose = "give --dimensions 2 or --dimensions 3, or " + byHeader
 	titles := text.Clip(strings.TrimSpace(header[columns[0]])) + " to " + text.Clip(strings.TrimSpace(header[columns[len(columns)-1]]))
-	if len(all) == 0 {
-		refuse(byHeader, "the %d columns %s are not those of three or more landmarks", len(columns), titles)
-	}
+	refuseIf(len(all) == 0, byHeader, "the %d columns %s are not those of three or more landmarks", len(columns), titles)
 	chosen := all[best]
 	for _, l := range all {
-		if l.dim() != chosen.dim() && !(chosen.fit*closer < l.fit) {
-			refuse(choose, "the columns %s may be %d landmarks (%s; %.2g from their mean) or %d (%s; %.2g)",
-				titles, len(chosen.points), chosen.about, chosen.fit, len(l.points), l.about, l.fit)
-		}
+		refuseIf(l.dim() != chosen.dim() && !(chosen.fit*closer < l.fit), choose,
+			"the columns %s may be %d landmarks (%s; %.2g from their mean) or %d (%s; %.2g)", titles, len(chosen.points), chosen.about,
+			chosen.fit, len(l.points), l.about, l.fit)
 	}
-	if as.Dimensions == 0 && !(chosen.fit < agree) {
-		refuse("if these are landmarks, "+choose, "%w",
-			notLandmarks("no title of the columns "+titles+" tells x and y, and their values make no shapes that agree"))
-	}
+	refuseIf(as.Dimensions == 0 && !(chosen.fit < agree), "if these are landmarks, "+choose, "%w",
+		notLandmarks("no title of the columns "+titles+" tells x and y, and their values make no shapes that agree"))
 	c.layout = chosen
 	c.notes = append(c.notes, fmt.Sprintf("the columns %s were taken for %d landmarks: %s", titles, len(chosen.points), chosen.about))
 }

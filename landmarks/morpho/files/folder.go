@@ -140,11 +140,9 @@ func readChains(in *source) {
 }
 
 // AddChains adds the Links or Sliders of a table: see morpho.Dataset.ReadSliders.
-func (d *Data) AddChains(path string) error {
-	in, err := Reading{}.readFile(path, new(input.Budget), true, readChains)
-	if err != nil {
-		return err
-	}
+func (d *Data) AddChains(path string) (err error) {
+	defer try.Catch(&err)
+	in := try.Get(Reading{}.readFile(path, new(input.Budget), true, readChains))
 	d.Links, d.Sliders = append(slices.Clip(d.Links), in.Links...), append(slices.Clip(d.Sliders), in.Sliders...)
 	d.note("%s: %s", filepath.Base(path), in.Notes[0])
 	return try.Name(d.checkChains(), "%s", path)

@@ -46,7 +46,7 @@ func readMorphologika(in *source) {
 			}
 			point, err := in.coordinates(landmark, counts["dimensions"])
 			if err != nil {
-				try.Do(fmt.Errorf("specimen %d of %d, %w", individual+1, n, err))
+				try.Fail("specimen %d of %d, %w", individual+1, n, err)
 			}
 			points = append(points, point)
 		default:
@@ -58,11 +58,9 @@ func readMorphologika(in *source) {
 		in.refuseAt(0, "write the landmarks into a section [rawpoints]", "no [rawpoints], so no landmarks")
 	}
 	n, landmarks := counts["individuals"], counts["landmarks"]
-	if len(points) < n*landmarks {
-		refuse("the file may have been cut off: save it again",
-			"the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced",
-			len(points)%landmarks, len(points)/landmarks+1, n, landmarks)
-	}
+	refuseIf(len(points) < n*landmarks, "the file may have been cut off: save it again",
+		"the file ends before landmark %d of specimen %d: %d individuals of %d landmarks are announced", len(points)%landmarks,
+		len(points)/landmarks+1, n, landmarks)
 	for _, section := range []string{"names", "labelvalues"} {
 		if values := lines[section]; values != nil && len(values) != n {
 			in.refuseAt(seen[section], "write a line for each individual, or leave the section out", "%d lines in [%s], but %d individuals", len(values),
@@ -85,9 +83,8 @@ func readMorphologika(in *source) {
 		last := -1
 		for word := range strings.FieldsSeq(line) {
 			l, err := strconv.Atoi(word)
-			if err != nil || l < 1 || l > landmarks {
-				refuse("write numbers of landmarks from 1", "%s in [wireframe] is none of %d landmarks", text.Clip(word), landmarks)
-			}
+			refuseIf(err != nil || l < 1 || l > landmarks, "write numbers of landmarks from 1", "%s in [wireframe] is none of %d landmarks",
+				text.Clip(word), landmarks)
 			if last >= 0 {
 				in.Links = append(in.Links, [2]int{last, l - 1})
 			}
@@ -114,12 +111,8 @@ func (s *Specimen) labelled(labels []string, line string) {
 // section reads the title of one, which is not among those seen.
 func (in *source) section(seen map[string]int) string {
 	title, rest, closed := strings.Cut(in.text, "]")
-	if !closed {
-		refuse("write sections as [names]", "%s lacks its ]", text.Clip(in.text))
-	}
-	if rest != "" {
-		refuse("write it in a line of its own", "%s after %s", text.Clip(rest), text.Clip(title+"]"))
-	}
+	refuseIf(!closed, "write sections as [names]", "%s lacks its ]", text.Clip(in.text))
+	refuseIf(rest != "", "write it in a line of its own", "%s after %s", text.Clip(rest), text.Clip(title+"]"))
 	section := strings.ToLower(strings.TrimSpace(title[1:]))
 	if line, twice := seen[section]; twice {
 		refuse("remove one of them", "a second [%s]; the first is in line %d", section, line)

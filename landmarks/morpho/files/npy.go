@@ -22,15 +22,13 @@ func readNPY(in *source) {
 	header := in.npyHeader()
 	field := func(key, value string) string {
 		m := regexp.MustCompile(`['"]` + key + `['"]\s*:\s*` + value).FindStringSubmatch(header)
-		if m == nil {
-			refuse("save the array again by numpy.save", "the NPY header lacks descr, fortran_order or shape: %s", text.Clip(header))
-		}
+		refuseIf(m == nil, "save the array again by numpy.save", "the NPY header lacks descr, fortran_order or shape: %s",
+			text.Clip(header))
 		return m[1]
 	}
 	descr, fortran, shapeText := field("descr", `['"]([^'"]*)['"]`), field("fortran_order", "(True|False)"), field("shape", `\(([^)]*)\)`)
-	if !regexp.MustCompile(`^[<>]f[48]$`).MatchString(descr) {
-		refuse("save the array as float64 (array.astype('f8'))", "numbers of type %s", text.Clip(descr))
-	}
+	refuseIf(!regexp.MustCompile(`^[<>]f[48]$`).MatchString(descr), "save the array as float64 (array.astype('f8'))", "numbers of type %s",
+		text.Clip(descr))
 	var order binary.ByteOrder = binary.LittleEndian
 	if descr[0] == '>' {
 		order = binary.BigEndian
@@ -46,9 +44,8 @@ func readNPY(in *source) {
 	if len(shape) == 2 {
 		full = []int{1, shape[0], shape[1]}
 	}
-	if len(full) != 3 || full[2] != 2 && full[2] != 3 {
-		refuse("reshape it to [n, 2 or 3] or [N, n, 2 or 3]", "an array of shape %v is none of shapes", shape)
-	}
+	refuseIf(len(full) != 3 || full[2] != 2 && full[2] != 3, "reshape it to [n, 2 or 3] or [N, n, 2 or 3]",
+		"an array of shape %v is none of shapes", shape)
 	count, landmarks, dim := full[0], full[1], full[2]
 	switch {
 	case count == 0 || landmarks == 0:
@@ -104,9 +101,8 @@ func (in *source) npyHeader() string {
 		return b
 	}
 	start := next(len(npyMagic) + 2)
-	if string(start[:len(npyMagic)]) != npyMagic {
-		refuse("save the array by numpy.save", "not an NPY file: it does not begin with \\x93NUMPY")
-	}
+	refuseIf(string(start[:len(npyMagic)]) != npyMagic, "save the array by numpy.save",
+		"not an NPY file: it does not begin with \\x93NUMPY")
 	length := uint32(0)
 	switch version := start[len(npyMagic)]; version {
 	case 1:
@@ -116,9 +112,7 @@ func (in *source) npyHeader() string {
 	default:
 		refuse("save the array by NumPy 1 or 2", "NPY version %d; versions 1 to 3 are known", version)
 	}
-	if length > 1<<20 {
-		refuse("save a plain array", "an NPY header of %d bytes is not one of a plain array", length)
-	}
+	refuseIf(length > 1<<20, "save a plain array", "an NPY header of %d bytes is not one of a plain array", length)
 	return string(next(int(length)))
 }
 

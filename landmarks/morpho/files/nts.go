@@ -163,7 +163,7 @@ func (t *ntsWords) point(h ntsHeader, row, column int) []float64 {
 		}
 		v, err := t.coordinate(t.next(where))
 		if err != nil {
-			try.Do(fmt.Errorf("%s = %w", where(), err))
+			try.Fail("%s = %w", where(), err)
 		}
 		if point[c] = v; v == h.code {
 			point[c] = math.NaN()
@@ -177,16 +177,13 @@ func (t *ntsWords) point(h ntsHeader, row, column int) []float64 {
 // be written: m = k means something else.
 func writeNTS(out *bufio.Writer, d *Data) {
 	n, dim := d.rectangular()
-	if n == 1 {
-		refuse("use .csv or .npy", "NTS cannot hold shapes of one landmark")
-	}
+	refuseIf(n == 1, "use .csv or .npy", "NTS cannot hold shapes of one landmark")
 	used := map[string]bool{}
 	var names []string
 	numbers, grouped := make([][]string, len(d.Specimens)), false
 	for i, s := range d.Specimens {
-		if strings.ContainsFunc(s.Name, unicode.IsSpace) {
-			refuse("rename it, or use another format", "specimen %q: an NTS label may hold no spaces", s.Name)
-		}
+		refuseIf(strings.ContainsFunc(s.Name, unicode.IsSpace), "rename it, or use another format",
+			"specimen %q: an NTS label may hold no spaces", s.Name)
 		names, grouped = append(names, s.Name), grouped || s.Group != ""
 		for _, v := range slices.Concat(s.Points...) {
 			used[format(v)], numbers[i] = true, append(numbers[i], format(v))

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -24,10 +25,7 @@ type pointRow struct {
 
 // pointOf reads the cells of a row; false if they are not those of a landmark.
 func pointOf(row Row) (p pointRow, ok bool) {
-	cells := slices.Clone(row.Cells)
-	for i := range cells {
-		cells[i] = row.Field(i)
-	}
+	cells := lists.Make(len(row.Cells), row.Field)
 	for len(cells) > 0 && cells[len(cells)-1] == "" {
 		cells = cells[:len(cells)-1]
 	}
@@ -127,7 +125,8 @@ func (t *plainTable) take(row Row, words string) {
 	case !ok:
 		refuse("write two or three coordinates in each line, behind a name or number or not", "%s is no landmark", text.Clip(words))
 	case len(t.below) > 0:
-		t.refuseAt(t.below[0].Line, "remove the line, or write its landmarks into a file of their own", "%s stands between landmarks", text.Clip(t.below[0].words()))
+		t.refuseAt(t.below[0].Line, "remove the line, or write its landmarks into a file of their own", "%s stands between landmarks",
+			text.Clip(t.below[0].words()))
 	case len(t.rows) > 0 && (len(point.values) != len(t.rows[0].values) || (point.label == "") != (t.rows[0].label == "")):
 		refuse("write the same number of cells in each line", "%s has other columns than line %d", text.Clip(words), t.rows[0].line)
 	}
@@ -180,10 +179,9 @@ func (t *plainTable) landmarks() {
 			refuse("if these are names of specimens, write a header such as specimen,x,y; else give each landmark a name of its own",
 				"the name %s stands in line %d already: a table without a header is one specimen", text.Clip(row.label), before)
 		}
-		if IsNumber(row.label) && number == "" {
-			refuse("write a header that says which column is which, such as landmark,x,y,z or x1,y1,x2,y2",
-				"rows have four numbers, and the first of them do not count the rows")
-		}
+		refuseIf(IsNumber(row.label) && number == "",
+			"write a header that says which column is which, such as landmark,x,y,z or x1,y1,x2,y2",
+			"rows have four numbers, and the first of them do not count the rows")
 		seen[row.label] = row.line
 		point := try.Get(t.point(i, row.values...))
 		if t.editor && IsCode(point, 9999) {

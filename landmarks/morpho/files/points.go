@@ -87,9 +87,7 @@ func readMITK(in *source) {
 		}
 		sets = append(sets, s.Series...)
 	}
-	if len(sets) != 1 {
-		refuse("save each in a file of its own", "%d point sets or times: a file is one specimen", len(sets))
-	}
+	refuseIf(len(sets) != 1, "save each in a file of its own", "%d point sets or times: a file is one specimen", len(sets))
 	for _, part := range append(sets[0].Geometry, sets[0].Offset...) {
 		for _, a := range part.Attributes {
 			one := a.Name.Local == "m_0_0" || a.Name.Local == "m_1_1" || a.Name.Local == "m_2_2"
@@ -104,12 +102,8 @@ func readMITK(in *source) {
 	at := map[int][]float64{}
 	for i, p := range sets[0].Points {
 		id, err := text.Count("id", p.ID)
-		if err != nil {
-			refuse("give each point a number of its own", "point %d: %w", i, err)
-		}
-		if at[id] != nil {
-			refuse("give each point a number of its own", "two points have the number %d", id)
-		}
+		refuseIf(err != nil, "give each point a number of its own", "point %d: %w", i, err)
+		refuseIf(at[id] != nil, "give each point a number of its own", "two points have the number %d", id)
 		ids, at[id] = append(ids, id), try.Get(in.point(id, p.X, p.Y, p.Z))
 	}
 	slices.Sort(ids)
@@ -134,9 +128,8 @@ func readAmira(in *source) {
 	announced, section, sets := 0, "", map[string]string{}
 	in.one("")
 	in.plain, in.open = false, true
-	if !in.next() || !amiraHead.MatchString(in.text) {
-		refuse("save the landmarks by Avizo or Amira as ASCII", "the file does not begin with # Avizo or # AmiraMesh")
-	}
+	refuseIf(!in.next() || !amiraHead.MatchString(in.text), "save the landmarks by Avizo or Amira as ASCII",
+		"the file does not begin with # Avizo or # AmiraMesh")
 	for in.next() {
 		if m := amiraMarkers.FindStringSubmatch(in.text); m != nil {
 			announced = try.Get(text.Count("markers", m[1]))
@@ -198,13 +191,11 @@ func readCheckpoint(in *source) {
 			continue
 		}
 		m := checkpointPoint.FindStringSubmatch(in.text)
-		if m == nil {
-			refuse("save the file again by Checkpoint", "%s is no landmark of Checkpoint: number, status, coordinates, direction, name", text.Clip(in.text))
-		}
+		refuseIf(m == nil, "save the file again by Checkpoint",
+			"%s is no landmark of Checkpoint: number, status, coordinates, direction, name", text.Clip(in.text))
 		landmark, _ := strconv.Atoi(m[1]) // nine digits at most
-		if landmark < len(in.Labels) || landmark >= announced {
-			refuse("save the file again by Checkpoint", "landmark %d after %d of the %d that are announced", landmark, len(in.Labels), announced)
-		}
+		refuseIf(landmark < len(in.Labels) || landmark >= announced, "save the file again by Checkpoint",
+			"landmark %d after %d of the %d that are announced", landmark, len(in.Labels), announced)
 		in.lack(landmark)
 		point := missing()
 		switch m[2] {
@@ -326,9 +317,8 @@ func (in *source) stereoTables() (tables []stereoTable) {
 			if named {
 				t.labels, cells = append(t.labels, strings.TrimSpace(cells[0])), cells[1:]
 			}
-			if len(cells) != 2 && len(cells) != 3 {
-				refuse("save the shapes again by StereoMorph", "%s is no row of two or three coordinates", text.Clip(in.text))
-			}
+			refuseIf(len(cells) != 2 && len(cells) != 3, "save the shapes again by StereoMorph", "%s is no row of two or three coordinates",
+				text.Clip(in.text))
 			t.points = append(t.points, try.Get(in.point(len(t.points), cells...)))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -23,10 +24,8 @@ var rHead = regexp.MustCompile(`^(RD[XA][23]\n|[XAB]\n\x00\x00\x00[\x02\x03])`)
 // arrays.
 func readR(in *source) {
 	found := rLandmarks((&rReader{source: in}).file())
-	if len(found) == 0 {
-		refuse("save the array of landmarks by saveRDS, or the table by write.csv",
-			"%w", notLandmarks("the file of R holds no array of [landmarks, 2 or 3, specimens], no list of matrices, and no table"))
-	}
+	refuseIf(len(found) == 0, "save the array of landmarks by saveRDS, or the table by write.csv", "%w",
+		notLandmarks("the file of R holds no array of [landmarks, 2 or 3, specimens], no list of matrices, and no table"))
 	in.inner(len(found), "of %d arrays or tables in the file, %s was read", func(k int, one *source) string {
 		if f := found[k]; f.value.isArray() {
 			f.array(one)
@@ -69,11 +68,8 @@ func (v rValue) text(i int) string {
 }
 
 // dims are the extents of an array, and dimnames the names along them.
-func (v rValue) dims() (extents []int) {
-	for _, n := range v.attr["dim"].numbers {
-		extents = append(extents, int(n))
-	}
-	return extents
+func (v rValue) dims() []int {
+	return lists.Each(v.attr["dim"].numbers, func(n float64) int { return int(n) })
 }
 
 func (v rValue) dimnames(axis int) []string {
@@ -142,9 +138,7 @@ func (r *rReader) file() rValue {
 }
 
 func (r *rReader) bytes(n int) []byte {
-	if n < 0 || n > text.MaxLine {
-		r.Refuse(againByR, "a text of %d bytes", n)
-	}
+	r.RefuseIf(n < 0 || n > text.MaxLine, againByR, "a text of %d bytes", n)
 	b := make([]byte, n)
 	r.Need(r.Bytes(b), "%d bytes", n)
 	return b
@@ -163,9 +157,7 @@ func (r *rReader) real() float64 {
 // count reads the length of a vector.
 func (r *rReader) count() int {
 	n := r.int()
-	if n < 0 || n > 1<<24 {
-		r.Refuse(againByR, "a vector of %d elements", n)
-	}
+	r.RefuseIf(n < 0 || n > 1<<24, againByR, "a vector of %d elements", n)
 	r.Spend(input.Cells, n)
 	return n
 }
@@ -200,9 +192,7 @@ func (r *rReader) value() (v rValue) {
 		if at == 0 {
 			at = r.int()
 		}
-		if at < 1 || at > len(r.seen) {
-			r.Refuse(againByR, "a reference to value %d of %d", at, len(r.seen))
-		}
+		r.RefuseIf(at < 1 || at > len(r.seen), againByR, "a reference to value %d of %d", at, len(r.seen))
 		return r.seen[at-1]
 	case rNull, 253, 252, 251, 250, 242, 241: // also R's own environments
 		return v
@@ -415,11 +405,7 @@ func (v rValue) table() []Row {
 	}
 	rows := []Row{{header, 1}}
 	for i := range columns[len(columns)-1].size() {
-		row := Row{make([]string, len(columns)), i + 2}
-		for c, column := range columns {
-			row.Cells[c] = column.text(i)
-		}
-		rows = append(rows, row)
+		rows = append(rows, Row{lists.Each(columns, func(column rValue) string { return column.text(i) }), i + 2})
 	}
 	return rows
 }

@@ -95,9 +95,8 @@ func newSheet(in *source) *sheet {
 		bytes += len(line)
 		if m := excelSeparator.FindStringSubmatch(line); m != nil && empty {
 			comma, _ := utf8.DecodeRuneInString(m[1])
-			if !strings.ContainsRune(separators+"|:", comma) {
-				refuse("write sep=, or sep=; or leave the line out", "%s does not separate columns", text.Clip(m[1]))
-			}
+			refuseIf(!strings.ContainsRune(separators+"|:", comma), "write sep=, or sep=; or leave the line out",
+				"%s does not separate columns", text.Clip(m[1]))
 			s.commas, s.ahead, s.first, empty = []rune{comma}, nil, in.Number+1, false
 			continue
 		}
@@ -307,8 +306,9 @@ func (s *sheet) withoutHeader() {
 		fail(s.first, "%w", notLandmarks(fmt.Sprintf("%s, no line names columns %s, and none has two numbers: this is no table of landmarks", by,
 			coordinates)))
 	case above.heads(table):
-		fail(above.Line, "%w", notLandmarks(fmt.Sprintf("the header %s names no columns %s", text.Clip(strings.TrimSpace(strings.Join(above.Cells, string(comma)))),
-			coordinates)))
+		fail(above.Line, "%w",
+			notLandmarks(fmt.Sprintf("the header %s names no columns %s", text.Clip(strings.TrimSpace(strings.Join(above.Cells, string(comma)))),
+				coordinates)))
 	}
 	fail(table.Line, "a table seems to begin here, with %d numbers in a row, but no line above it names columns %s", most, coordinates)
 }

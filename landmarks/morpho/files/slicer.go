@@ -52,9 +52,7 @@ func readFCSV(in *source) {
 		reader := csv.NewReader(strings.NewReader(in.text))
 		reader.LazyQuotes = true
 		record, err := reader.Read()
-		if err != nil {
-			refuse("save the list again by 3D Slicer", "%w", err)
-		}
+		refuseIf(err != nil, "save the list again by 3D Slicer", "%w", err)
 		landmark, words := len(in.Labels), [3]string{}
 		for c := range words {
 			switch at := slices.Index(columns, text.Axis(c)); {
@@ -94,9 +92,7 @@ func readFCSV(in *source) {
 // slicerSystem reads the name of a system of axes.
 func slicerSystem(name string) string {
 	system := map[string]string{"LPS": "LPS", "1": "LPS", "RAS": "RAS", "0": "RAS"}[name]
-	if system == "" {
-		refuse("write LPS or RAS", "the coordinate system is %s", text.Clip(name))
-	}
+	refuseIf(system == "", "write LPS or RAS", "the coordinate system is %s", text.Clip(name))
 	return system
 }
 
@@ -223,10 +219,9 @@ func (j *jsonFile) controlPoint() {
 	if j.at(at); isPlaced(landmark, p.PositionStatus) {
 		var position [3]*float64 // of a longer array Unmarshal drops the rest, and null leaves nil
 		err := json.Unmarshal(p.Position, &position)
-		if err != nil || slices.Contains(position[:], nil) || bytes.Count(p.Position, []byte(",")) != 2 {
-			refuse(`write them, or "positionStatus": "undefined" if it is missing`, "landmark %d: the position %s is not three numbers", landmark,
-				text.Clip(string(p.Position)))
-		}
+		refuseIf(err != nil || slices.Contains(position[:], nil) || bytes.Count(p.Position, []byte(",")) != 2,
+			`write them, or "positionStatus": "undefined" if it is missing`, "landmark %d: the position %s is not three numbers", landmark,
+			text.Clip(string(p.Position)))
 		for c, v := range position {
 			point[c] = *v
 		}
@@ -348,9 +343,7 @@ const markupsSchema = "https://raw.githubusercontent.com/slicer/slicer/master/Mo
 // undefined.
 func writeFCSV(out *bufio.Writer, d *Data) {
 	points, labels := d.alone("a file of 3D Slicer")
-	if d.Unit != "" && d.Unit != "mm" {
-		refuse("write .mrk.json", "the unit is %s, and that of .fcsv is mm", d.Unit)
-	}
+	refuseIf(d.Unit != "" && d.Unit != "mm", "write .mrk.json", "the unit is %s, and that of .fcsv is mm", d.Unit)
 	fmt.Fprintf(out, "# Markups fiducial file version = 5.0\n# CoordinateSystem = LPS\n# columns = %s\n", fcsvColumns)
 	rows := csv.NewWriter(out)
 	for l, p := range points {

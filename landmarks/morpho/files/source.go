@@ -74,6 +74,8 @@ func at(file string, line int, err error) error {
 // refuse ends a read at the line at hand, or a writing: what to do, and what is wrong.
 func refuse(do, format string, args ...any) { try.Do(text.Advise(do, format, args...)) }
 
+func refuseIf(bad bool, do, format string, args ...any) { text.RefuseIf(bad, do, format, args...) }
+
 // refuseAt ends a read at a line, or in the whole file, which is line 0.
 func (in *source) refuseAt(line int, do, format string, args ...any) {
 	in.line = line

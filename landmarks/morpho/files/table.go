@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -219,10 +220,7 @@ func (t *table) specimens() {
 					"specimen %s is in group %s here and in %s in line %d", text.Clip(s.Name), text.Clip(row.Field(t.columns.group)), text.Clip(s.Group), first.Line)
 			}
 			for l, columns := range t.points {
-				words := make([]string, len(columns))
-				for c, column := range columns {
-					words[c] = row.Field(column)
-				}
+				words := lists.Each(columns, row.Field)
 				if !t.wide {
 					if l = g.numbers[j]; l < 0 {
 						l = j
@@ -230,7 +228,7 @@ func (t *table) specimens() {
 				}
 				point, err := t.point(l, words...)
 				if err != nil {
-					try.Do(fmt.Errorf("specimen %s, %w", text.Clip(s.Name), err))
+					try.Fail("specimen %s, %w", text.Clip(s.Name), err)
 				}
 				s.Points = append(s.Points, point)
 			}
@@ -269,10 +267,7 @@ func (t *table) order() {
 		if g.before != nil && len(g.rows) != len(g.before.rows) {
 			twice(g.rows[0], g.numbers[0], g.before.rows[0].Line)
 		}
-		sorted := make([]int, len(g.rows))
-		for j := range sorted {
-			sorted[j] = j
-		}
+		sorted := lists.Range(len(g.rows))
 		slices.SortStableFunc(sorted, func(a, b int) int { return g.numbers[a] - g.numbers[b] })
 		points := make([][]float64, len(sorted))
 		for l, j := range sorted {
@@ -331,10 +326,7 @@ func (d *Data) writeTable(w *bufio.Writer, comma rune) {
 		}
 		for l, p := range s.Points {
 			record := append(slices.Clip(begin), called(l))
-			for _, v := range p {
-				record = append(record, format(v))
-			}
-			out.Write(record)
+			out.Write(append(record, lists.Each(p, format)...))
 		}
 	}
 	out.Flush()
@@ -344,14 +336,12 @@ func (d *Data) writeTable(w *bufio.Writer, comma rune) {
 func (d *Data) writableCovariates(others ...string) []string {
 	names, kept := d.Covariates(), 0
 	err := try.Run(func() { kept = len(findColumns(slices.Concat(others, names), Row{}, nil).covariates) })
-	if err != nil || kept < len(names) || slices.ContainsFunc(names, func(n string) bool { return !fitsInLine(n) }) {
-		refuse("rename it", "the covariates %s: a column of the title of another, or of a blank one, would not be read back", text.Names(names))
-	}
+	refuseIf(err != nil || kept < len(names) || slices.ContainsFunc(names, func(n string) bool { return !fitsInLine(n) }), "rename it",
+		"the covariates %s: a column of the title of another, or of a blank one, would not be read back", text.Names(names))
 	for _, s := range d.Specimens {
 		for name, value := range s.Covariates {
-			if !fitsInLine(value) {
-				refuse("remove them", "specimen %q: %s = %s has a line break, a NUL or spaces around it, which a file would lose", s.Name, name, text.Clip(value))
-			}
+			refuseIf(!fitsInLine(value), "remove them",
+				"specimen %q: %s = %s has a line break, a NUL or spaces around it, which a file would lose", s.Name, name, text.Clip(value))
 		}
 	}
 	return names
@@ -366,9 +356,7 @@ func writeMorphoJ(out *bufio.Writer, d *Data) {
 		fmt.Fprintf(out, "\t%s%d", text.Axis(k%dim), k/dim+1)
 	}
 	for _, s := range d.Specimens {
-		if strings.Contains(s.Name, "\t") {
-			refuse("rename it", "the name %s of a specimen has a tab", text.Clip(s.Name))
-		}
+		refuseIf(strings.Contains(s.Name, "\t"), "rename it", "the name %s of a specimen has a tab", text.Clip(s.Name))
 		out.WriteString("\n" + s.Name)
 		for k, v := range slices.Concat(s.Points...) {
 			if math.IsNaN(v) {

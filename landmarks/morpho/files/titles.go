@@ -180,9 +180,8 @@ func findColumns(header []string, above Row, rows []Row) (c *columns) {
 	for i, title := range header {
 		title = strings.TrimSpace(title)
 		if unit := coordinates[i].unit; placed[i] {
-			if unit != "" && c.unit != "" && unit != c.unit {
-				refuse("bring all coordinates to one unit", "coordinates are in %s and in %s", min(unit, c.unit), max(unit, c.unit))
-			}
+			refuseIf(unit != "" && c.unit != "" && unit != c.unit, "bring all coordinates to one unit", "coordinates are in %s and in %s",
+				min(unit, c.unit), max(unit, c.unit))
 			c.unit = max(c.unit, unit)
 			continue
 		}
@@ -205,9 +204,7 @@ func findColumns(header []string, above Row, rows []Row) (c *columns) {
 			c.covariates[i] = title
 		}
 	}
-	if c.wide && c.landmark >= 0 {
-		refuse("keep one layout", "the header has a landmark column (long) and x1, y1, … columns (wide)")
-	}
+	refuseIf(c.wide && c.landmark >= 0, "keep one layout", "the header has a landmark column (long) and x1, y1, … columns (wide)")
 	for _, i := range slices.Sorted(maps.Keys(c.covariates)) {
 		if !c.wide && c.landmark < 0 && landmarkTitle.MatchString(strings.ToLower(c.covariates[i])) {
 			c.landmark = i
@@ -336,10 +333,8 @@ func (c *columns) place(header []string, above Row, coordinates []coordinateTitl
 			l = &titledLandmark{t.stem, [3]int{-1, -1, -1}}
 			by[t.key()], all = l, append(all, l)
 		}
-		if l.at[t.axis] >= 0 {
-			refuse("give each a title of its own, such as x1, y1, x2, y2", "columns %d and %d of the header both are %s", l.at[t.axis]+1, i+1,
-				text.Clip(header[i]))
-		}
+		refuseIf(l.at[t.axis] >= 0, "give each a title of its own, such as x1, y1, x2, y2", "columns %d and %d of the header both are %s",
+			l.at[t.axis]+1, i+1, text.Clip(header[i]))
 		l.at[t.axis] = i
 	}
 	bare := by[""]
@@ -371,18 +366,14 @@ func (c *columns) place(header []string, above Row, coordinates []coordinateTitl
 			base, c.fromZero = 0, true
 		}
 		for l := range len(numbers) {
-			if numbers[base+l] == nil {
-				refuse("write NA in its columns if all specimens lack it, or count without gaps",
-					"the header lacks the columns of landmark %d (x%d, y%d, …)", l, base+l, base+l)
-			}
+			refuseIf(numbers[base+l] == nil, "write NA in its columns if all specimens lack it, or count without gaps",
+				"the header lacks the columns of landmark %d (x%d, y%d, …)", l, base+l, base+l)
 			counted = append(counted, numbers[base+l])
 		}
 	case len(counted) == 0: // names without numbers; of one landmark alone they are x, y, z
 		counted = slices.DeleteFunc(all, func(l *titledLandmark) bool { return !l.whole() })
 	}
-	if len(counted) == 0 {
-		refuse("give all coordinates a column", "the header has no landmark with x and y")
-	}
+	refuseIf(len(counted) == 0, "give all coordinates a column", "the header has no landmark with x and y")
 	c.wide = numbered || len(counted) > 1
 	for k, l := range counted {
 		called := text.Clip(l.name)
@@ -391,9 +382,8 @@ func (c *columns) place(header []string, above Row, coordinates []coordinateTitl
 		} else if c.wide {
 			c.labels = append(c.labels, l.name)
 		}
-		if !l.whole() || (l.at[2] < 0) != (counted[0].at[2] < 0) {
-			refuse("give each landmark a column for each of its coordinates", "the header lacks a coordinate of landmark %s", called)
-		}
+		refuseIf(!l.whole() || (l.at[2] < 0) != (counted[0].at[2] < 0), "give each landmark a column for each of its coordinates",
+			"the header lacks a coordinate of landmark %s", called)
 		c.points = append(c.points, l.columns())
 	}
 }

@@ -138,7 +138,7 @@ func (in *source) tpsRecords() (records []*tpsRecord) {
 func (in *source) announced(key, value string, what func(i int) string, each func(i int)) {
 	count, err := text.Count("points", value)
 	if err != nil {
-		try.Do(fmt.Errorf("%s= announces %w", key, err))
+		try.Fail("%s= announces %w", key, err)
 	}
 	from := in.line
 	for i := range count {
@@ -182,19 +182,15 @@ func (r *tpsRecord) set(in *source, key, value string) {
 		}
 	case "SCALE":
 		v, err := in.coordinate(value)
-		if err != nil || !(v > 0) {
-			refuse("write the length of a pixel", "SCALE=%s is not a positive number", text.Clip(value))
-		}
+		refuseIf(err != nil || !(v > 0), "write the length of a pixel", "SCALE=%s is not a positive number", text.Clip(value))
 		r.scale = v
 	}
 }
 
 // mark makes negative pixels missing landmarks, and says whether it did so without an image.
 func (r *tpsRecord) mark() (coded bool) {
-	if r.announced > 0 {
-		refuse("correct the number behind CURVES=, or write their POINTS=", "the record of this line announces %d more curves than it has POINTS=",
-			r.announced)
-	}
+	refuseIf(r.announced > 0, "correct the number behind CURVES=, or write their POINTS=",
+		"the record of this line announces %d more curves than it has POINTS=", r.announced)
 	var gone [][]float64
 	for _, p := range r.Points {
 		switch negative := floats.Count(func(v float64) bool { return v < 0 }, p); negative {

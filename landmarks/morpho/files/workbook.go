@@ -61,9 +61,7 @@ func (t workbookText) String() string { return t.Whole + strings.Join(t.Pieces, 
 func (in *source) sheets() (sheets []workbookSheet) {
 	all := in.All()
 	file, err := zip.NewReader(bytes.NewReader(all), int64(len(all)))
-	if err != nil {
-		refuse("save the spreadsheet again", "%w", err)
-	}
+	refuseIf(err != nil, "save the spreadsheet again", "%w", err)
 	parse := func(name string, into any) bool {
 		for _, f := range file.File {
 			if f.Name == name {
@@ -93,9 +91,8 @@ func (in *source) sheets() (sheets []workbookSheet) {
 		XMLName xml.Name       `xml:"sst"`
 		Texts   []workbookText `xml:"si"`
 	}
-	if !parse("xl/workbook.xml", &book) || !parse("xl/_rels/workbook.xml.rels", &relations) {
-		refuse("save the spreadsheet as .xlsx or as CSV", "this is no workbook of Excel")
-	}
+	refuseIf(!parse("xl/workbook.xml", &book) || !parse("xl/_rels/workbook.xml.rels", &relations),
+		"save the spreadsheet as .xlsx or as CSV", "this is no workbook of Excel")
 	parse("xl/sharedStrings.xml", &shared)
 	targets := map[string]string{}
 	for _, r := range relations.All {
@@ -110,9 +107,7 @@ func (in *source) sheets() (sheets []workbookSheet) {
 			sheets = append(sheets, workbookSheet{s.Name, rows.parted(shared.Texts, in.Budget)})
 		}
 	}
-	if len(sheets) == 0 {
-		refuse("save the spreadsheet with its data", "no sheet has rows")
-	}
+	refuseIf(len(sheets) == 0, "save the spreadsheet with its data", "no sheet has rows")
 	return sheets
 }
 

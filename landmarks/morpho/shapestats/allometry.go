@@ -1,6 +1,7 @@
 package shapestats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -27,7 +29,8 @@ type Allometry struct {
 	// Scores are the common allometric component, and with it the regression scores: how far a shape goes along the slope that all groups share (A.
 	// Drake and C. Klingenberg, Proc. R. Soc. B 275, 2008; P. Mitteroecker and others, J. Human Evolution 46, 2004).
 	Scores []float64
-	// ResidualComponent are the scores on the first principal component of the shapes less their part along that slope, and its share of what they vary.
+	// ResidualComponent are the scores on the first principal component of the shapes less their part along that slope, and its share of what they
+	// vary.
 	ResidualComponent []float64
 	Share             float64
 	// SizeFree are the shapes at the mean of the logarithm of size, by the common slope: data like others, which keep the differences between groups.
@@ -79,10 +82,9 @@ func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (_
 		floats.AddScaled(row, mean-s, slope)
 		free.Specimens[i].Points = out.Common.Shape(row)
 	}
-	left, err := principal(rest)
-	if err != nil {
-		try.Fail("the shapes vary along one line, and nothing is left beside their change with size")
-	}
+	var left *Components
+	err = try.Run(func() { left = principal(rest) })
+	try.FailIf(err != nil, "the shapes vary along one line, and nothing is left beside their change with size")
 	out.ResidualComponent, out.Share = left.Scores[0], left.Shares[0]
 	return out, nil
 }
@@ -103,22 +105,11 @@ func (a *Allometry) slope() []float64 {
 // Predict returns the shape [n][d] that the slope of a group predicts at a centroid size, and its score, on the axis of Scores. Without groups the
 // argument group is ignored. Errors are those of Model.Predict.
 func (a *Allometry) Predict(group string, size float64) (_ shape.Shape, score float64, err error) {
-	solve.NotNil(a)
-	m := a.Common
-	if a.Slopes != nil {
-		m = a.Slopes
-	}
-	predicted, err := m.Predict(map[string]string{"group": group, morpho.LogSize: fmt.Sprint(math.Log(size))})
-	if err != nil {
-		return nil, 0, err
-	}
-	slope := a.slope()
-	centre := make([]float64, len(slope))
-	for i := range m.Fitted {
-		floats.AddScaled(centre, 1/float64(len(m.Fitted)), m.Fitted[i])
-		floats.AddScaled(centre, 1/float64(len(m.Fitted)), m.Residuals[i])
-	}
-	row := predicted.Flat()
-	floats.Sub(row, centre)
+	defer try.Catch(&err)
+	m := cmp.Or(solve.NotNil(a).Slopes, a.Common)
+	predicted := try.Get(m.Predict(map[string]string{"group": group, morpho.LogSize: fmt.Sprint(math.Log(size))}))
+	row, slope := predicted.Flat(), a.slope()
+	floats.Sub(row, lists.Mean(m.Fitted))
+	floats.Sub(row, lists.Mean(m.Residuals))
 	return predicted, floats.Dot(row, slope) / floats.Norm(slope, 2), nil
 }

@@ -1,8 +1,6 @@
 package shapestats
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -10,8 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/solve"
-	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -24,13 +23,9 @@ type Components struct {
 
 // Components returns the principal components of the residuals of the model: of one without terms those of the shapes. On a tree they are not
 // the PhylogeneticComponents. It is an error if all residuals are 0.
-func (m *Model) Components() (*Components, error) {
-	solve.NotNil(m)
-	out, err := principal(m.Residuals)
-	if err != nil {
-		return nil, fmt.Errorf("principal components of %s: %w", m.Data.Name, err)
-	}
-	return out, nil
+func (m *Model) Components() (_ *Components, err error) {
+	defer try.Named(&err, "principal components of %s", solve.NotNil(m).Data.Name)
+	return principal(m.Residuals), nil
 }
 
 // most is how many components have 95 % of the variance, at most a third of the degrees of freedom, since a covariance of more numbers is not known.
@@ -43,46 +38,29 @@ func (c *Components) most(free int) int {
 	return max(1, k)
 }
 
-// PhylogeneticComponents returns the phylogenetic principal components of shapes on a tree whose leaves are the specimens (L. Revell, Size-correction and
-// principal components for interspecific comparative studies, Evolution 63, 2009): eigenvectors of the rates of evolution R = UᵀU/(N − 1) by Brownian
-// motion, with the phylogenetically independent contrasts U. Scores are those of the leaves in their order, seen from the estimate for the
-// root. They are correlated, and their variances are not the Shares, which are those of the trace of R. The shapes are aligned as for Fit. It has the errors
-// of OnTree and TangentShapes.
-func PhylogeneticComponents(d *morpho.Dataset, t *tree.Tree) (*Components, error) {
-	var out *Components
-	err := onTree(d, t, func(rows [][]float64, _ linear.Data) error {
-		contrasts, root, err := t.Contrasts(rows)
-		if err != nil {
-			return err
-		}
-		out, err = components(contrasts, rows, root, 0)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("phylogenetic principal components of %s: %w", d.Name, err)
-	}
-	return out, nil
+// PhylogeneticComponents returns the phylogenetic principal components of shapes on a tree whose leaves are the specimens (L. Revell, Size-correction
+// and principal components for interspecific comparative studies, Evolution 63, 2009): eigenvectors of the rates of evolution R = UᵀU/(N − 1) by
+// Brownian motion, with the phylogenetically independent contrasts U. Scores are those of the leaves in their order, seen from the estimate for the
+// root. They are correlated, and their variances are not the Shares, which are those of the trace of R. The shapes are aligned as for Fit. It has the
+// errors of OnTree and TangentShapes.
+func PhylogeneticComponents(d *morpho.Dataset, t *tree.Tree) (_ *Components, err error) {
+	defer try.Named(&err, "phylogenetic principal components of %s", d.Name)
+	rows, _ := onTree(d, t)
+	contrasts, root := try.Get2(t.Contrasts(rows))
+	return components(contrasts, rows, root, 0), nil
 }
 
 // principal are the principal components of rows.
-func principal(rows [][]float64) (*Components, error) {
-	mean := make([]float64, len(rows[0]))
-	for _, row := range rows {
-		floats.AddScaled(mean, 1/float64(len(rows)), row)
-	}
-	var off [][]float64
-	for _, row := range rows {
-		off = append(off, floats.SubTo(make([]float64, len(row)), row, mean))
-	}
+func principal(rows [][]float64) *Components {
+	mean := lists.Mean(rows)
+	off := lists.Each(rows, func(row []float64) []float64 { return floats.SubTo(make([]float64, len(row)), row, mean) })
 	return components(off, rows, mean, 1e-26*float64(len(rows)-1)) // of shapes of size 1 rounding has a variance of about 1e-32
 }
 
 // components have the axes along which the sum of squares of some rows is largest, from a least one on, and the scores of others seen from a centre.
-func components(of, rows [][]float64, centre []float64, least float64) (*Components, error) {
+func components(of, rows [][]float64, centre []float64, least float64) *Components {
 	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(len(of), len(centre), slices.Concat(of...)), mat.SVDThinV) {
-		return nil, errors.New("the singular values were not found")
-	}
+	try.FailIf(!svd.Factorize(mat.NewDense(len(of), len(centre), slices.Concat(of...)), mat.SVDThinV), "the singular values were not found")
 	var v mat.Dense
 	svd.VTo(&v)
 	variances := svd.Values(nil)
@@ -102,15 +80,10 @@ func components(of, rows [][]float64, centre []float64, least float64) (*Compone
 		if axis[largest] < 0 {
 			floats.Scale(-1, axis)
 		}
-		var scores []float64
-		for _, row := range rows {
-			scores = append(scores, floats.Dot(row, axis))
-		}
+		scores := lists.Each(rows, func(row []float64) float64 { return floats.Dot(row, axis) })
 		floats.AddConst(-floats.Dot(centre, axis), scores)
 		out.Axes, out.Scores, out.Shares = append(out.Axes, axis), append(out.Scores, scores), append(out.Shares, variance/total)
 	}
-	if out.Axes == nil {
-		return nil, errors.New("all specimens are equal: look for copies")
-	}
-	return out, nil
+	try.FailIf(out.Axes == nil, "all specimens are equal: look for copies")
+	return out
 }

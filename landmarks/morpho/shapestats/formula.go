@@ -2,13 +2,13 @@ package shapestats
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 )
@@ -28,26 +28,23 @@ type Formula struct {
 //	size + sex*population
 //	individual over individual:side + side over individual:side + individual:side
 //
-// A name is a column of the data set, "group" or "size". Names may have spaces and signs, as Age (years); between backquotes no sign in them is one of the
-// model. A column is a covariate or a factor as morpho.Dataset.Variable says; factor(year) and number(group)
-// make it one of them in the whole line. size is LogSize, unless the data set has a column
-// of that name. a:b is an interaction, a*b is a + b + a:b, and a/b, categories of b within those of a, is a + a:b. "over" names the term by
-// whose mean square a term is tested (linear.Term.Over). Terms stand in the order of the line, interactions of two behind all single ones, and
-// so on, each once. The empty line is the mean.
+// A name is a column of the data set, "group" or "size". Names may have spaces and signs, as Age (years); between backquotes no sign in them is one
+// of the model. A column is a covariate or a factor as morpho.Dataset.Variable says; factor(year) and number(group) make it one of them in the whole
+// line. size is LogSize, unless the data set has a column of that name. a:b is an interaction, a*b is a + b + a:b, and a/b, categories of b within
+// those of a, is a + a:b. "over" names the term by whose mean square a term is tested (linear.Term.Over). Terms stand in the order of the line,
+// interactions of two behind all single ones, and so on, each once. The empty line is the mean.
 //
 // A line may be one of R: shape ~ sex + log(Csize), where Csize is the centroid size and log(Csize) is size; as.factor(year), as.numeric(group);
 // 1 for the mean. A name in another case stands for the only column of that name.
 //
 // It is an error if a column is not there, with those that are, or if there are more terms than specimens.
-func Parse(model string, d *morpho.Dataset) (*Formula, error) {
-	if len(model) > longest {
-		return nil, fmt.Errorf("the model %s has %d letters, and %d are the most", text.Clip(model), len(model), longest)
-	}
+func Parse(model string, d *morpho.Dataset) (_ *Formula, err error) {
+	defer try.Named(&err, "the model %s", text.Clip(model))
+	try.FailIf(len(model) > longest, "it has %d letters, and %d are the most", len(model), longest)
 	p := &parser{data: d, names: append(d.Covariates(), "group"), terms: map[string]linear.Term{}, asked: map[string]string{}}
 	if left, right, is := strings.Cut(model, "~"); is && !slices.ContainsFunc(p.names, func(name string) bool { return strings.Contains(name, "~") }) {
-		if slices.Contains(p.names, strings.TrimSpace(left)) {
-			return nil, fmt.Errorf("the model %s: shapes are explained, and not a column: write shape ~ %s", text.Clip(model), strings.TrimSpace(right))
-		}
+		try.FailIf(slices.Contains(p.names, strings.TrimSpace(left)), "shapes are explained, and not a column: write shape ~ %s",
+			strings.TrimSpace(right))
 		model = strings.TrimSpace(right)
 	}
 	p.words = words(model, p.names)
@@ -61,9 +58,7 @@ func Parse(model string, d *morpho.Dataset) (*Formula, error) {
 	} else if len(p.words) > 1 && p.words[0] == "1" && p.words[1] == "+" {
 		p.words = p.words[2:]
 	}
-	if err := p.sum(); err != nil {
-		return nil, fmt.Errorf("the model %s: %w", text.Clip(model), err)
-	}
+	p.sum()
 	slices.SortStableFunc(p.order, func(a, b product) int { return len(a.names) - len(b.names) })
 	out := &Formula{Model: model, Factors: p.factors, Numbers: p.numbers, Doubts: p.doubts}
 	for _, t := range p.order {
@@ -98,12 +93,10 @@ type parser struct {
 	order            []product
 }
 
-// words parts a line into names, signs and numbers. What stands between backquotes is a name that begins with one, and so is the longest of some columns.
+// words parts a line into names, signs and numbers. What stands between backquotes is a name that begins with one, and so is the longest of some
+// columns.
 func words(line string, columns []string) (out []string) {
-	known := make([][]rune, len(columns))
-	for i, column := range columns {
-		known[i] = []rune(column)
-	}
+	known := lists.Each(columns, func(column string) []rune { return []rune(column) })
 	begins := func(rest []rune) (n int) {
 		for _, c := range known {
 			same := func(a []rune) bool { // in any case where a name could not be read without
@@ -151,12 +144,8 @@ func (p *parser) next(words ...string) bool {
 }
 
 // sum reads terms and puts them in their order.
-func (p *parser) sum() (err error) {
-	defer try.Catch(&err)
-	if len(p.words) == 0 {
-		return nil
-	}
-	for {
+func (p *parser) sum() {
+	for len(p.words) > 0 {
 		all := p.crossed()
 		if p.next("over") {
 			over := p.interaction()
@@ -170,11 +159,8 @@ func (p *parser) sum() (err error) {
 				p.bound(len(p.order))
 			}
 		}
-		if len(p.words) == 0 {
-			return nil
-		}
-		if !p.next("+") {
-			return fmt.Errorf("%s stands where + should: write size + sex*site", text.Clip(strings.TrimPrefix(p.words[0], "`")))
+		if len(p.words) > 0 && !p.next("+") {
+			try.Fail("%s stands where + should: write size + sex*site", text.Clip(strings.TrimPrefix(p.words[0], "`")))
 		}
 	}
 }
@@ -239,25 +225,17 @@ func (p *parser) interaction() (names []string) {
 
 // name reads a column, and returns the name of its term.
 func (p *parser) name() string {
-	if len(p.words) == 0 {
-		try.Fail("it ends where a column should stand")
-	}
+	try.FailIf(len(p.words) == 0, "it ends where a column should stand")
 	word := p.words[0]
-	if strings.ContainsAny(word[:1], "+*:/()") {
-		try.Fail("%s stands where a column should", text.Clip(word))
-	}
+	try.FailIf(strings.ContainsAny(word[:1], "+*:/()"), "%s stands where a column should", text.Clip(word))
 	p.words = p.words[1:]
 	name := p.column(word)
 	asked := slices.Contains(asks, word)
 	if (asked || word == "log") && p.next("(") {
-		if len(p.words) == 0 {
-			try.Fail("%s( names no column", word)
-		}
+		try.FailIf(len(p.words) == 0, "%s( names no column", word)
 		name = p.column(p.words[0])
 		p.words = p.words[1:]
-		if !p.next(")") {
-			try.Fail("%s( has no closing bracket behind %s", word, text.Clip(name))
-		}
+		try.FailIf(!p.next(")"), "%s( has no closing bracket behind %s", word, text.Clip(name))
 		if !asked && name != centroidSize && name != "size" {
 			try.Fail("log(%s): log is that of Csize alone. Add a column of logarithms to the table", name)
 		} else if !asked {
@@ -319,10 +297,7 @@ func (p *parser) take(term linear.Term, list *[]string) {
 }
 
 func (p *parser) term(names []string) linear.Term {
-	var all []linear.Term
-	for _, name := range names {
-		all = append(all, p.terms[name])
-	}
+	all := lists.Each(names, func(name string) linear.Term { return p.terms[name] })
 	if len(all) == 1 {
 		return all[0]
 	}

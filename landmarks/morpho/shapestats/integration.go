@@ -14,6 +14,8 @@ import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -41,7 +43,8 @@ type PLS struct {
 
 // String says what covaries in one line.
 func (p *PLS) String() string {
-	return fmt.Sprintf("R %.4f, Z %.2f, %v; RV %.4f; the first pair of axes has %.1f %% of the squared covariance", p.R, p.Effect.Z(), p.Test, p.RV, 100*p.Shares[0])
+	return fmt.Sprintf("R %.4f, Z %.2f, %v; RV %.4f; the first pair of axes has %.1f %% of the squared covariance", p.R, p.Effect.Z(), p.Test, p.RV,
+		100*p.Shares[0])
 }
 
 // TwoBlockPLS finds how two blocks of numbers covary, whose rows a[i] and b[i] belong to specimen i: such as shapes and measurements of the
@@ -49,17 +52,13 @@ func (p *PLS) String() string {
 // be standardised before. It is an error if rows or numbers are missing, a block does not vary, or there are fewer than three specimens.
 func TwoBlockPLS(a, b [][]float64, p linear.Permutations) (_ *PLS, err error) {
 	defer try.Named(&err, "partial least squares")
-	if len(a) != len(b) {
-		return nil, fmt.Errorf("%d and %d specimens, want as many", len(a), len(b))
-	}
+	try.FailIf(len(a) != len(b), "%d and %d specimens, want as many", len(a), len(b))
 	return twoBlockPLS(a, b, linear.Order, p), nil
 }
 
 // twoBlockPLS does so for samples, or for contrasts, which have arbitrary signs and the mean 0.
 func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) *PLS {
-	if what == linear.Order && len(a) < 3 {
-		try.Fail("%d specimens, want at least 3", len(a))
-	}
+	try.FailIf(what == linear.Order && len(a) < 3, "%d specimens, want at least 3", len(a))
 	var blocks [2]*block
 	for k, rows := range []shape.Shape{a, b} {
 		err := try.Run(func() { blocks[k] = newBlock(rows, what == linear.Order) })
@@ -78,21 +77,19 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 	for _, s := range svd.Values(nil) {
 		squares += s * s
 	}
-	if squares == 0 {
-		try.Fail("the blocks have no covariance at all: look for specimens that are copies of each other")
-	}
+	try.FailIf(squares == 0, "the blocks have no covariance at all: look for specimens that are copies of each other")
 	for k, s := range svd.Values(nil) {
 		if !(s > 1e-12*svd.Values(nil)[0]) {
 			break
 		}
 		out.Values, out.Shares = append(out.Values, s/degrees), append(out.Shares, s*s/squares)
-		left, right := x.axis(mat.Col(nil, k, &u)), y.axis(mat.Col(nil, k, &v))
+		left, right := applied(x.axes, mat.Col(nil, k, &u)), applied(y.axes, mat.Col(nil, k, &v))
 		if least, most := slices.Min(left), slices.Max(left); -least > most {
 			floats.Scale(-1, left)
 			floats.Scale(-1, right)
 		}
 		for i, axis := range [][]float64{left, right} {
-			out.Axes[i], out.Scores[i] = append(out.Axes[i], axis), append(out.Scores[i], blocks[i].scores(axis))
+			out.Axes[i], out.Scores[i] = append(out.Axes[i], axis), append(out.Scores[i], applied(blocks[i].centred, axis))
 		}
 	}
 	out.R = x.correlation(y)
@@ -101,10 +98,9 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 		return func(d *linear.Draw) ([]float64, error) { return []float64{x.correlation(y.permuted(d))}, nil }
 	}, func(r []float64) { numbers, hyperbolic = append(numbers, r[0]), append(hyperbolic, math.Atanh(r[0])) }))
 	out.Test, out.Effect, out.fisher = tests[0], linear.NewEffect(normalised(numbers)), linear.NewEffect(hyperbolic)
-	var left []float64
-	for i := range a {
-		left = append(left, math.Atanh(x.without(i, what == linear.Order).correlation(y.without(i, what == linear.Order))))
-	}
+	left := lists.Make(len(a), func(i int) float64 {
+		return math.Atanh(x.without(i, what == linear.Order).correlation(y.without(i, what == linear.Order)))
+	})
 	n := float64(len(left))
 	out.StandardError = stat.StdDev(left, nil) * (n - 1) / math.Sqrt(n)
 	return out
@@ -113,17 +109,10 @@ func twoBlockPLS(a, b [][]float64, what linear.Exchange, p linear.Permutations) 
 // normalised returns 1 + (x^λ − 1)/λ of positive numbers, divided by their geometric mean, with the λ in [−5, 5] that makes them most like normal
 // numbers: that of the smallest variance, whose logarithm is convex in λ (G. Box and D. Cox, J. R. Statist. Soc. B 26, 1964).
 func normalised(numbers []float64) []float64 {
-	logs := make([]float64, len(numbers))
-	for i, x := range numbers {
-		logs[i] = math.Log(x)
-	}
+	logs := lists.Each(numbers, math.Log)
 	floats.AddConst(-stat.Mean(logs, nil), logs)
 	power := func(lambda float64) []float64 {
-		out := make([]float64, len(logs))
-		for i, v := range logs {
-			out[i] = 1 + math.Expm1(lambda*v)/lambda
-		}
-		return out
+		return lists.Each(logs, func(v float64) float64 { return 1 + math.Expm1(lambda*v)/lambda })
 	}
 	low, high := -5., 5.
 	for high-low > 1e-6 {
@@ -146,21 +135,14 @@ type block struct {
 
 func newBlock(rows [][]float64, centre bool) *block {
 	n, columns := len(rows), len(rows[0])
-	if columns == 0 {
-		try.Fail("it has no columns: give at least one")
-	}
+	try.FailIf(columns == 0, "it has no columns: give at least one")
 	b := &block{centred: mat.NewDense(n, columns, nil)}
 	largest := 0.0
 	for i, row := range rows {
-		if len(row) != columns {
-			try.Fail("specimen %d has %d numbers, the first one %d", i, len(row), columns)
-		}
-		for c, v := range row {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				try.Fail("number %d of specimen %d is %g", c, i, v)
-			}
-			largest = math.Max(largest, math.Abs(v))
-		}
+		try.FailIf(len(row) != columns, "specimen %d has %d numbers, the first one %d", i, len(row), columns)
+		c, bad := lists.NotFinite(row)
+		try.FailIf(bad, "number %d of specimen %d is %g", c, i, row[c])
+		largest = math.Max(largest, floats.Norm(row, math.Inf(1)))
 		b.centred.SetRow(i, row)
 	}
 	for c := 0; centre && c < columns; c++ {
@@ -169,16 +151,12 @@ func newBlock(rows [][]float64, centre bool) *block {
 		b.centred.SetCol(c, column)
 	}
 	var svd mat.SVD
-	if !svd.Factorize(b.centred, mat.SVDThin) {
-		try.Fail("its singular values were not found")
-	}
+	try.FailIf(!svd.Factorize(b.centred, mat.SVDThin), "its singular values were not found")
 	values, rank := svd.Values(nil), 0
 	for rank < len(values) && values[rank] > 1e-13*largest*math.Sqrt(float64(n)) && values[rank] > 1e-12*values[0] {
 		rank++
 	}
-	if rank == 0 {
-		try.Fail("all specimens are equal: look for copies")
-	}
+	try.FailIf(rank == 0, "all specimens are equal: look for copies")
 	var v mat.Dense
 	svd.VTo(&v)
 	b.axes = mat.DenseCopyOf(v.Slice(0, columns, 0, rank))
@@ -206,10 +184,7 @@ func (b *block) correlation(other *block) float64 {
 	columns := other.reduced.RawMatrix().Cols
 	squares := mat.NewSymDense(columns, nil)
 	squares.SymOuterK(1, s.T())
-	var eigen mat.EigenSym
-	eigen.Factorize(squares, true)
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
+	_, vectors, _ := dense.Eigen(squares)
 	v := vectors.ColView(columns - 1) // of the largest
 	var axis, left, right mat.VecDense
 	axis.MulVec(&s, v)
@@ -255,16 +230,10 @@ func (b *block) without(i int, centre bool) *block {
 	return out
 }
 
-// axis takes a vector in the principal axes to the columns.
-func (b *block) axis(v []float64) []float64 {
+// applied is m v.
+func applied(m *mat.Dense, v []float64) []float64 {
 	var out mat.VecDense
-	out.MulVec(b.axes, mat.NewVecDense(len(v), v))
-	return out.RawVector().Data
-}
-
-func (b *block) scores(axis []float64) []float64 {
-	var out mat.VecDense
-	out.MulVec(b.centred, mat.NewVecDense(len(axis), axis))
+	out.MulVec(m, mat.NewVecDense(len(v), v))
 	return out.RawVector().Data
 }
 
@@ -291,10 +260,11 @@ func MeasureIntegration(d *morpho.Dataset, landmarks []int, p linear.Permutation
 	return out, nil
 }
 
-// MeasureIntegrationOnTree is MeasureIntegration for species, the leaves of a tree: how the parts covary as they evolve by Brownian motion, by the contrasts of
-// the tree (D. Adams and R. Felice, PLoS ONE 9, 2014). The covariance is that of evolutionary rates, R is that of contrasts, and the scores are those of
-// the species, less that of the root. Exchangeable under the null hypothesis, that the parts evolve independently, are the contrasts of one part, with
-// either sign. It has the errors of MeasureIntegration and of morpho.Dataset.OnTree, and is one if two leaves are at distance 0.
+// MeasureIntegrationOnTree is MeasureIntegration for species, the leaves of a tree: how the parts covary as they evolve by Brownian motion, by the
+// contrasts of the tree (D. Adams and R. Felice, PLoS ONE 9, 2014). The covariance is that of evolutionary rates, R is that of contrasts, and the
+// scores are those of the species, less that of the root. Exchangeable under the null hypothesis, that the parts evolve independently, are the
+// contrasts of one part, with either sign. It has the errors of MeasureIntegration and of morpho.Dataset.OnTree, and is one if two leaves are at
+// distance 0.
 func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, p linear.Permutations) (_ *Integration, err error) {
 	defer try.Named(&err, "integration of %s on a tree", d.Name)
 	d = try.Get(d.OnTree(t))
@@ -307,10 +277,8 @@ func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, 
 	out.measure(contrasts, linear.OrderAndSigns, p)
 	for part := range rows {
 		for k, axis := range out.Axes[part] {
-			out.Scores[part][k] = nil
-			for _, row := range rows[part] {
-				out.Scores[part][k] = append(out.Scores[part][k], floats.Dot(row, axis)-floats.Dot(roots[part], axis))
-			}
+			root := floats.Dot(roots[part], axis)
+			out.Scores[part][k] = lists.Each(rows[part], func(row []float64) float64 { return floats.Dot(row, axis) - root })
 		}
 	}
 	return out, nil
@@ -318,9 +286,7 @@ func MeasureIntegrationOnTree(d *morpho.Dataset, t *tree.Tree, landmarks []int, 
 
 // apart aligns the landmarks that are listed, and the others.
 func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]float64) {
-	if len(d.Specimens) == 0 {
-		try.Fail("the data set has no specimens")
-	}
+	try.FailIf(len(d.Specimens) == 0, "the data set has no specimens")
 	try.Do(d.CheckShapes()) // an error that counts the landmarks of the whole
 	n := len(d.Specimens[0].Points)
 	out = &Integration{}
@@ -331,20 +297,12 @@ func apart(d *morpho.Dataset, landmarks []int) (out *Integration, rows [2][][]fl
 		}
 		out.Landmarks[part] = append(out.Landmarks[part], i)
 	}
-	if len(out.Landmarks[0]) < len(landmarks) {
-		try.Fail("landmarks %d: one is listed twice, or is not of 0 to %d", landmarks, n-1)
-	}
+	try.FailIf(len(out.Landmarks[0]) < len(landmarks), "landmarks %d: one is listed twice, or is not of 0 to %d", landmarks, n-1)
 	for part, of := range out.Landmarks {
-		if len(of) < 3 {
-			try.Fail("a part has %d landmarks, want at least 3", len(of))
-		}
+		try.FailIf(len(of) < 3, "a part has %d landmarks, want at least 3", len(of))
 		some := &morpho.Dataset{Name: d.Name}
 		for _, s := range d.Specimens {
-			piece := morpho.Specimen{Name: s.Name}
-			for _, i := range of {
-				piece.Points = append(piece.Points, s.Points[i])
-			}
-			some.Specimens = append(some.Specimens, piece)
+			some.Specimens = append(some.Specimens, morpho.Specimen{Name: s.Name, Points: lists.Pick(s.Points, of)})
 		}
 		var err error
 		rows[part], out.Means[part], err = some.TangentShapes()
@@ -366,8 +324,8 @@ func (g *Integration) At(part, pair int, score float64) shape.Shape {
 	return points(mean, len(g.Means[part][0]))
 }
 
-// Difference compares how strongly parts covary in two samples: z is by how much more the inverse hyperbolic tangent of the first R is above the mean of
-// its draws than that of the second, in standard errors of the difference, and p the two-sided p-value of z as a standard normal number.
+// Difference compares how strongly parts covary in two samples: z is by how much more the inverse hyperbolic tangent of the first R is above the mean
+// of its draws than that of the second, in standard errors of the difference, and p the two-sided p-value of z as a standard normal number.
 //
 // The standard error of each is the larger one of the deviation of its draws and the jackknife's: D. Adams and M. Collyer (Evolution 70, 2016) take
 // the first, which is that of parts that do not covary; of samples of 20 that covary alike and strongly it found 23 % to differ at 5 %.

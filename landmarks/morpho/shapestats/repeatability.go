@@ -1,14 +1,13 @@
 package shapestats
 
 import (
-	"errors"
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/floats"
+	"slices"
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -46,19 +45,12 @@ func MeasureRepeatability(d *morpho.Dataset, individual linear.Term, p linear.Pe
 	for _, m := range members {
 		squares += float64(len(m) * len(m))
 	}
-	if squares == n {
-		return nil, fmt.Errorf("each category of %s was measured once", individual.Name())
-	}
-	if a < 2 {
-		return nil, errors.New("there is one individual: measure at least two")
-	}
+	try.FailIf(squares == n, "each category of %s was measured once", individual.Name())
+	try.FailIf(a < 2, "there is one individual: measure at least two")
 	m := try.Get(Fit(d, linear.Factor(individual.Name(), cells(names, members)...)))
 	out := &Repeatability{Noise: make([]float64, len(m.Mean)), Spread: make([]float64, len(m.Mean))}
 	dim := len(m.Mean[0])
-	centre := make([]float64, len(m.Fitted[0]))
-	for _, row := range m.Fitted {
-		floats.AddScaled(centre, 1/n, row)
-	}
+	centre := lists.Mean(m.Fitted)
 	within, between := 0.0, 0.0
 	for i := range m.Fitted {
 		for c, r := range m.Residuals[i] {
@@ -82,11 +74,7 @@ func MeasureRepeatability(d *morpho.Dataset, individual linear.Term, p linear.Pe
 
 // cells is the name of each sample's cell.
 func cells(names []string, members [][]int) []string {
-	n := 0
-	for _, m := range members {
-		n += len(m)
-	}
-	out := make([]string, n)
+	out := make([]string, len(slices.Concat(members...)))
 	for c, m := range members {
 		for _, i := range m {
 			out[i] = names[c]

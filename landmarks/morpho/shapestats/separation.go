@@ -1,7 +1,6 @@
 package shapestats
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -23,11 +23,11 @@ type Separation struct {
 	Shares []float64   // [k], of the squared distances between the means of groups, falling
 	Axes   [][]float64 // [k][p], change of shape for a unit of the score
 	Scores [][]float64 // [k][N], of specimens that had a part in the axes: they show groups apart even where there are none
-	// CrossValidated has the scores of each specimen on axes that were found without it, turned to the Axes by the means of the groups. These are to be
-	// drawn beside the Scores.
+	// CrossValidated has the scores of each specimen on axes that were found without it, turned to the Axes by the means of the groups. These are to
+	// be drawn beside the Scores.
 	CrossValidated [][]float64
-	// Right and RightAgain are the shares of specimens whose own group has the nearest mean along the axes: of specimens that had no part in these, and of
-	// such that had. By chance alone it is 1 divided by the number of groups, or a little less.
+	// Right and RightAgain are the shares of specimens whose own group has the nearest mean along the axes: of specimens that had no part in these,
+	// and of such that had. By chance alone it is 1 divided by the number of groups, or a little less.
 	Right, RightAgain float64
 	Confusion         [][]int // [group][nearest group], of cross-validated specimens
 	Components        int     // how many principal components of the shapes were taken
@@ -43,7 +43,8 @@ func (s *Separation) String() string {
 }
 
 // CanonicalVariates returns the axes along which the groups of a data set differ most, relative to the standard deviation within groups (linear
-// discriminants); scores have the variance 1 within groups. The test compares Pillai's trace.
+// discriminants): each axis a maximises aᵀBa/aᵀWa, with the matrices of sums of squares B between and W within groups, among those that are
+// uncorrelated within groups with the axes before it. Scores have the variance 1 within groups. The test compares Pillai's trace, tr(B(B + W)⁻¹).
 //
 // The covariance within groups is that of the first principal components of all specimens: those with 95 % of the variance, but at most a third
 // of the number of specimens minus that of groups, because a covariance of more numbers cannot be estimated. Scores of specimens that took part in
@@ -62,23 +63,17 @@ func BetweenGroupComponents(d *morpho.Dataset, p linear.Permutations) (*Separati
 	return separation("between-group components", d, p, func(c *Components, free int) int { return len(c.Axes) }, false)
 }
 
-func separation(what string, d *morpho.Dataset, p linear.Permutations, components func(c *Components, free int) int, whiten bool) (_ *Separation, err error) {
+func separation(what string, d *morpho.Dataset, p linear.Permutations, components func(c *Components, free int) int, whiten bool) (_ *Separation,
+	err error) {
 	defer try.Named(&err, "%s of %s", what, d.Name)
 	mean := try.Get(Fit(d))
 	c := try.Get(mean.Components())
-	groups := make([]string, len(d.Specimens))
-	for i, s := range d.Specimens {
-		groups[i] = s.Group
-	}
+	groups := lists.Each(d.Specimens, func(s morpho.Specimen) string { return s.Group })
 	r := components(c, len(groups)-len(d.Groups()))
 	out := try.Get(separate(what, c.Scores[:r], groups, whiten, p))
 	out.Mean = mean.Mean
 	for k, axis := range out.Axes {
-		shape := make([]float64, len(c.Axes[0]))
-		for j, v := range axis {
-			floats.AddScaled(shape, v, c.Axes[j])
-		}
-		out.Axes[k] = shape
+		out.Axes[k] = lists.Combine(axis, c.Axes[:r])
 	}
 	return out, nil
 }
@@ -111,9 +106,7 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 		s.count[g]++
 	}
 	g := len(out.Groups)
-	if g < 2 {
-		return nil, fmt.Errorf("%d group, want at least 2", g)
-	}
+	try.FailIf(g < 2, "%d group, want at least 2", g)
 	if k := slices.Index(s.count, 1); k >= 0 {
 		return nil, fmt.Errorf("the group %s has 1 specimen, want at least 2", out.Groups[k])
 	}
@@ -129,10 +122,7 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 		out.Axes, out.Scores = append(out.Axes, mat.Col(nil, k, whole.change)), append(out.Scores, make([]float64, n))
 		out.CrossValidated = append(out.CrossValidated, make([]float64, n))
 	}
-	out.Confusion = make([][]int, g)
-	for k := range out.Confusion {
-		out.Confusion[k] = make([]int, g)
-	}
+	out.Confusion = lists.Make(g, func(int) []int { return make([]int, g) })
 	for i, k := range s.of {
 		score := whole.score(s.z.RowView(i))
 		if whole.nearest(score) == k {
@@ -154,7 +144,7 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 
 	rows := s.z
 	if whiten { // by the covariance of all: the sum of squares between groups is Pillai's trace then
-		rows = try.Get(standardise(s.z))
+		rows = standardise(s.z)
 	}
 	table := try.Get(oneWay(rows, groups, p))
 	out.Test = linear.Test{P: table.Rows[0].P, Permutations: table.Permutations}
@@ -164,23 +154,18 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 // oneWay is the analysis of variance of rows in groups.
 func oneWay(rows *mat.Dense, groups []string, p linear.Permutations) (_ *linear.ANOVA, err error) {
 	defer try.Catch(&err)
-	y := make([][]float64, len(groups))
-	for i := range y {
-		y[i] = rows.RawRowView(i)
-	}
+	y := lists.Make(len(groups), rows.RawRowView)
 	design := try.Get(linear.NewDesign(len(y), nil, nil, linear.Factor("group", groups...)))
 	return try.Get(design.Fit(y)).ANOVA(p)
 }
 
 // standardise turns and scales columns such that their products are 1 with themselves and 0 with each other.
-func standardise(z *mat.Dense) (*mat.Dense, error) {
+func standardise(z *mat.Dense) *mat.Dense {
 	var svd mat.SVD
-	if !svd.Factorize(z, mat.SVDThin) {
-		return nil, errors.New("the singular values were not found")
-	}
+	try.FailIf(!svd.Factorize(z, mat.SVDThin), "the singular values were not found")
 	var u mat.Dense
 	svd.UTo(&u)
-	return &u, nil
+	return &u
 }
 
 // means are those of groups, [G, r].
@@ -236,31 +221,25 @@ func (s *sorted) axes(without int) (_ *directions, err error) {
 	}
 	var lower mat.TriDense
 	if s.whiten {
-		if n <= float64(groups) {
-			return nil, fmt.Errorf("%g specimens of %d groups have no covariance within", n, groups)
-		}
+		try.FailIf(n <= float64(groups), "%g specimens of %d groups have no covariance within", n, groups)
 		within.ScaleSym(1/(n-float64(groups)), within)
 		var cholesky mat.Cholesky
-		if !cholesky.Factorize(within) {
-			return nil, errors.New("the groups differ in a direction in which no group varies: add specimens, or use fewer components")
-		}
+		try.FailIf(!cholesky.Factorize(within),
+			"the groups differ in a direction in which no group varies: add specimens, or use fewer components")
 		cholesky.LTo(&lower)
 		var turned mat.Dense
 		try.Do(turned.Solve(&lower, weighted.T()))
 		weighted = mat.DenseCopyOf(turned.T())
 	}
 	var svd mat.SVD
-	if !svd.Factorize(weighted, mat.SVDThin) {
-		return nil, errors.New("the singular values of the means were not found")
-	}
+	try.FailIf(!svd.Factorize(weighted, mat.SVDThin), "the singular values of the means were not found")
 	var v mat.Dense
 	svd.VTo(&v)
 	values := svd.Values(nil)
 	k, total := min(groups-1, r), floats.Dot(values, values)
-	if !(total > 0) {
-		return nil, errors.New("all groups have the same mean: look for copies of specimens")
-	}
-	out := &directions{centre: mat.NewVecDense(r, centre), axes: mat.DenseCopyOf(v.Slice(0, r, 0, k)), change: mat.DenseCopyOf(v.Slice(0, r, 0, k)), means: new(mat.Dense)}
+	try.FailIf(!(total > 0), "all groups have the same mean: look for copies of specimens")
+	out := &directions{centre: mat.NewVecDense(r, centre), axes: mat.DenseCopyOf(v.Slice(0, r, 0, k)), change: mat.DenseCopyOf(v.Slice(0, r, 0, k)),
+		means: new(mat.Dense)}
 	for _, value := range values[:k] {
 		out.shares = append(out.shares, value*value/total)
 	}

@@ -9,6 +9,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 )
 
@@ -72,9 +73,8 @@ func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (_
 		even, odd := half(1), half(-1)
 		out.SymmetricSS += floats.Dot(even, even)
 		name := s.Covariates["individual"]
-		if (name == "") != (d.Specimens[0].Covariates["individual"] == "") {
-			return nil, fmt.Errorf("specimen %q and the first one: one has an individual, the other none", s.Name)
-		}
+		try.FailIf((name == "") != (d.Specimens[0].Covariates["individual"] == ""),
+			"specimen %q and the first one: one has an individual, the other none", s.Name)
 		if name == "" {
 			name = fmt.Sprint(i) // those of specimens may be alike
 		}
@@ -86,9 +86,7 @@ func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (_
 		symmetric.Specimens[i].Points = points(floats.AddTo(even, even, mean), dim)
 		asymmetric.Specimens[i].Points = points(floats.AddTo(odd, odd, mean), dim)
 	}
-	if len(individuals) < 3 {
-		return nil, fmt.Errorf("%d individuals, want at least 3", len(individuals))
-	}
+	try.FailIf(len(individuals) < 3, "%d individuals, want at least 3", len(individuals))
 	directional := make([]float64, len(mean))
 	for _, name := range individuals {
 		floats.Scale(1/counts[name], sums[name])
@@ -107,39 +105,30 @@ func ObjectSymmetry(d *morpho.Dataset, pairs [][2]int, p linear.Permutations) (_
 	}
 	// With the same |a_i| a larger mean leaves less around it: as a test, this is that of F.
 	sum := make([]float64, len(mean))
-	tests := try.Get(p.Test("directional asymmetry", len(individuals), linear.Signs, []float64{floats.Dot(directional, directional)}, func(d *linear.Draw) ([]float64, error) {
-		clear(sum)
-		for k, name := range individuals {
-			floats.AddScaled(sum, d.Sign[k]/float64(len(individuals)), sums[name])
-		}
-		return []float64{floats.Dot(sum, sum)}, nil
-	}))
+	tests := try.Get(p.Test("directional asymmetry", len(individuals), linear.Signs, []float64{floats.Dot(directional, directional)},
+		func(d *linear.Draw) ([]float64, error) {
+			clear(sum)
+			for k, name := range individuals {
+				floats.AddScaled(sum, d.Sign[k]/float64(len(individuals)), sums[name])
+			}
+			return []float64{floats.Dot(sum, sum)}, nil
+		}))
 	out.Test = tests[0]
 	return out, nil
 }
 
 // withMirrorImages returns two specimens of each: itself, and its mirror image.
 func withMirrorImages(d *morpho.Dataset, pairs [][2]int) *morpho.Dataset {
-	if len(d.Specimens) == 0 {
-		try.Fail("the data set has no specimens")
-	}
+	try.FailIf(len(d.Specimens) == 0, "the data set has no specimens")
 	try.Do(d.CheckShapes()) // an error that knows no mirror images
-	if len(pairs) == 0 {
-		try.Fail("no pairs of landmarks: give at least one pair of a left and a right landmark; landmarks on the midline alone have no sides")
-	}
+	try.FailIf(len(pairs) == 0,
+		"no pairs of landmarks: give at least one pair of a left and a right landmark; landmarks on the midline alone have no sides")
 	n := len(d.Specimens[0].Points)
-	partner, seen := make([]int, n), make([]bool, n)
-	for i := range partner {
-		partner[i] = i
-	}
+	partner, seen := lists.Range(n), make([]bool, n)
 	for _, p := range pairs {
 		for k, i := range p {
-			if i < 0 || i >= n {
-				try.Fail("pair %d has the landmark %d, want 0 to %d", p, i, n-1)
-			}
-			if seen[i] {
-				try.Fail("landmark %d is in two pairs, or twice in one", i)
-			}
+			try.FailIf(i < 0 || i >= n, "pair %d has the landmark %d, want 0 to %d", p, i, n-1)
+			try.FailIf(seen[i], "landmark %d is in two pairs, or twice in one", i)
 			seen[i], partner[i] = true, p[1-k]
 		}
 	}

@@ -158,8 +158,8 @@ func (a *analysis) allometryFigure(found *shapestats.Allometry, groups, values [
 		of, lines = ", in the group "+groups[0], "lines are the slopes of the groups"
 	}
 	return &Figure{Name: "allometry", Caption: fmt.Sprintf("(a) Scores of the common allometric component; %s. (b) The first residual component, which explains %s of the remaining variance. (c) Predicted shapes at the smallest and the largest size%s.", lines, percent(found.Share), of),
-		Drawing: viz.Tiles(2,
+		Drawing: viz.Tiles(2, append([]*viz.Figure{
 			viz.Fig(layers...).Title("(a) allometry").XLabel(label).YLabel("common component"),
 			viz.Fig(a.byGroup(values, found.Scores, found.ResidualComponent)...).Title("(b) residual").XLabel("common component").YLabel("residual component"),
-			a.between(ends[0], ends[1], "smallest", "largest").Title("(c) predicted shapes"))}
+		}, a.between("(c) predicted shapes", ends[0], ends[1], "smallest", "largest")...)...)}
 }

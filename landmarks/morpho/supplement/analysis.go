@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
@@ -36,6 +37,7 @@ type Question struct {
 	Joint        string   `json:"joint,omitempty"`   // landmarks of a joint, of the part at rest and of the one that moves: "1; 6-11; 2-5"
 	Links        string   `json:"links,omitempty"`   // pairs of landmarks, joined by lines in figures, as in a wireframe: "1-2, 2-3, 3-1"
 	Surface      string   `json:"surface,omitempty"` // specimen of the mesh
+	View         string   `json:"view,omitempty"`    // sides from which figures in space show bodies: see viz.ParseViews
 	Parts        string   `json:"parts,omitempty"`   // of the shapes, with all landmarks: "jaw: 1-5, 8; skull: 6, 7, 9-12"
 
 	Pairs  string `json:"pairs,omitempty"`  // landmarks on the left and on the right that are mirror images of each other: "1-2, 3-4"; others lie on the midline
@@ -72,6 +74,7 @@ type analysis struct {
 	slid      *morpho.SlidAlignment
 	joint     *joint   // nil without
 	links     [][2]int // of the wireframe
+	views     viz.Views
 	order     []string // names of the specimens as they were given
 	tree      *tree.Tree
 	trees     []*tree.Tree // all that are compared, whole; tree is of the first
@@ -93,20 +96,16 @@ type analysis struct {
 // specimens are species, and models are those of phylogenetic generalised least squares.
 //
 // The errors are those of morpho.Dataset.Validate but for missing landmarks, of morpho.EstimateMissing, shapestats.Parse and shapestats.Fit.
-func New(d *morpho.Dataset, q Question) (*Document, error) {
+func New(d *morpho.Dataset, q Question) (_ *Document, err error) {
+	defer try.Catch(&err)
 	document := &Document{}
-	err := try.Run(func() {
-		switch {
-		case d != nil:
-			document.analyse(d, q)
-		case q.Mesh != nil:
-			document.describeMesh(q)
-		default:
-			try.Fail("neither landmarks nor a mesh: give one of them")
-		}
-	})
-	if err != nil {
-		return nil, err
+	switch {
+	case d != nil:
+		document.analyse(d, q)
+	case q.Mesh != nil:
+		document.describeMesh(q)
+	default:
+		try.Fail("neither landmarks nor a mesh: give one of them")
 	}
 	document.again = true
 	return document, nil
@@ -148,12 +147,9 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 // prepare estimates missing landmarks, reads the model and fits it.
 func (a *analysis) prepare(d *morpho.Dataset) {
 	a.Title, a.Permutations, a.Sums = cmp.Or(a.Title, d.Name), cmp.Or(a.Permutations, customary), cmp.Or(a.Sums, "I")
-	if a.Permutations < 0 {
-		try.Do(fmt.Errorf("%d permutations, want a positive number", a.Permutations))
-	}
-	if a.sums = linear.SumsOfSquares(slices.Index([]string{"I", "II", "III"}, a.Sums)); a.sums < 0 {
-		try.Do(fmt.Errorf("sums of squares of type %s, want I, II or III", a.Sums))
-	}
+	try.FailIf(a.Permutations < 0, "%d permutations, want a positive number", a.Permutations)
+	a.sums = linear.SumsOfSquares(slices.Index([]string{"I", "II", "III"}, a.Sums))
+	try.FailIf(a.sums < 0, "sums of squares of type %s, want I, II or III", a.Sums)
 	d = try.Get(a.Group(d))
 	a.order = d.Names()
 	if a.Tree != "" {
@@ -168,8 +164,7 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 		try.Get(a.data.LogSizes())
 	}
 	if a.tree != nil && a.Without != "" {
-		a.tree = try.Get(a.tree.Keep(a.leaves(d)...))
-		a.data = try.Get(a.data.OnTree(a.tree))
+		a.data, a.tree = try.Get2(a.data.MatchTree(a.tree))
 	}
 	left := a.data.Names()
 	a.order = slices.DeleteFunc(a.order, func(name string) bool { return !slices.Contains(left, name) })
@@ -250,9 +245,7 @@ func (a *analysis) describe() *Section {
 	} else {
 		a.aligned = aligned
 	}
-	if aligned.Status != solve.Converged {
-		try.Do(fmt.Errorf("the alignment of the shapes: %s", aligned.Status))
-	}
+	try.FailIf(aligned.Status != solve.Converged, "the alignment of the shapes: %s", aligned.Status)
 	how := "Shapes were aligned by generalised Procrustes analysis, with centroid size 1, and projected to the tangent space of their mean."
 	if a.KeepSize {
 		how = "Forms, that is shapes with their sizes, were aligned by generalised Procrustes analysis without scaling."
@@ -301,10 +294,7 @@ func Picture(d *morpho.Dataset) (html []byte, err error) {
 
 // alignedFigure has all specimens after alignment with their mean.
 func (a *analysis) alignedFigure(aligned *morpho.Alignment) *Figure {
-	var cloud [][]float64
-	for _, shape := range aligned.Shapes {
-		cloud = append(cloud, shape...)
-	}
+	cloud := slices.Concat(aligned.Shapes...)
 	mean := viz.Points(aligned.Mean)
 	if a.data.Closed {
 		mean = viz.Outline(aligned.Mean)
@@ -319,17 +309,15 @@ func (a *analysis) alignedFigure(aligned *morpho.Alignment) *Figure {
 	if estimated != nil {
 		layers = append(layers, viz.Points(estimated).Label("estimated"))
 	}
-	names := make([]string, len(aligned.Mean))
-	for l := range names {
-		names[l] = a.data.Landmark(l)
-	}
+	names := lists.Make(len(aligned.Mean), a.data.Landmark)
 	if len(aligned.Mean[0]) == 3 {
 		layers[1] = viz.Wireframe(aligned.Mean, a.links).Hover(names...).Color(viz.Black).Label("mean")
 	}
 	if len(names) <= 60 && !a.data.Closed {
 		layers = append(layers, viz.Names(aligned.Mean, names).Color(viz.Grey))
 	}
-	return &Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean; " + a.data.Counting() + ".", Drawing: viz.Fig(layers...).Unit("centroid sizes")}
+	return &Figure{Name: "aligned", Caption: "All specimens after Procrustes alignment, and their mean; " + a.data.Counting() + ".",
+		Drawing: arranged(a.views, a.views.Of(viz.Fig(layers...).Unit("centroid sizes"), aligned.Mean))}
 }
 
 // fileName is a name with - for all but letters, digits and _.

@@ -20,10 +20,7 @@ func (a *analysis) ancestors() *Section {
 	if a.tree == nil {
 		return nil
 	}
-	rows := make([][]float64, len(a.data.Specimens))
-	for i := range rows {
-		rows[i] = floats.AddTo(make([]float64, len(a.mean.Fitted[i])), a.mean.Fitted[i], a.mean.Residuals[i])
-	}
+	rows := a.rows()
 	draws := a.draws()
 	draws.N = min(draws.N, customary) // a quantile of 95 % needs no more
 	nodes, errs, height := try.Get(a.tree.Prune(rows)), try.Get(a.tree.Errors(rows, draws)), a.tree.Height()
@@ -57,7 +54,7 @@ func (a *analysis) ancestors() *Section {
 		coordinates.Add(cells...)
 	}
 	s.add(t, coordinates, &Figure{Name: "ancestor", Caption: "The mean of the specimens and the predicted shape at the root.",
-		Drawing: a.between(a.mean.Shape(a.mean.Fitted[0]), a.mean.Shape(nodes.Mean[0]), "mean", "root")})
+		Drawing: arranged(a.views, a.between("", a.mean.Shape(a.mean.Fitted[0]), a.mean.Shape(nodes.Mean[0]), "mean", "root"))})
 	a.method("Ancestors are the best linear unbiased predictions under Brownian motion. Their errors were simulated along the tree with independent contrasts, drawn with replacement and with random signs, as steps.",
 		"J. Felsenstein, Phylogenies and the comparative method, Am. Nat. 125, 1985")
 	a.rates(s)

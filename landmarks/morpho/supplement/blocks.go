@@ -8,26 +8,31 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/viz"
 )
+
+// rows are the aligned shapes.
+func (a *analysis) rows() [][]float64 {
+	m := a.mean
+	return lists.Make(len(m.Fitted), func(i int) []float64 {
+		return floats.AddTo(make([]float64, len(m.Fitted[i])), m.Fitted[i], m.Residuals[i])
+	})
+}
 
 // covary asks how shapes covary with columns of numbers.
 func (a *analysis) covary() *Section {
 	if a.Covary == "" {
 		return nil
 	}
-	shapes, numbers := make([][]float64, len(a.data.Specimens)), make([][]float64, len(a.data.Specimens))
-	for i := range shapes {
-		shapes[i] = floats.AddTo(make([]float64, len(a.mean.Fitted[i])), a.mean.Fitted[i], a.mean.Residuals[i])
-	}
+	shapes := a.rows()
+	numbers := make([][]float64, len(shapes))
 	var names []string
 	for _, name := range strings.Split(a.Covary, ",") {
 		name = strings.TrimSpace(name)
 		column := try.Get(a.data.Numbers(name))
-		if floats.HasNaN(column) {
-			try.Do(fmt.Errorf("%s is not known of all specimens: leave those without it out", name))
-		}
+		try.FailIf(floats.HasNaN(column), "%s is not known of all specimens: leave those without it out", name)
 		mean, deviation := stat.MeanStdDev(column, nil)
 		for i, v := range column {
 			numbers[i] = append(numbers[i], (v-mean)/deviation)
@@ -76,7 +81,7 @@ func (a *analysis) symmetry() *Section {
 	for l, p := range found.Mean {
 		asymmetric[l] = floats.AddScaledTo(make([]float64, len(p)), p, 10, found.Directional[l])
 	}
-	s.add(t, &Figure{Name: "symmetry", Caption: "The symmetric mean, and ten times the asymmetry that all specimens share.", Drawing: a.between(found.Mean, asymmetric, "symmetric mean", "with 10 × asymmetry")})
+	s.add(t, &Figure{Name: "symmetry", Caption: "The symmetric mean, and ten times the asymmetry that all specimens share.", Drawing: arranged(a.views, a.between("", found.Mean, asymmetric, "symmetric mean", "with 10 × asymmetry"))})
 	a.method("Symmetric and asymmetric parts are those of the shapes and their relabelled mirror images. Directional asymmetry was tested by drawing the signs of individual asymmetries at random.", "C. Klingenberg, M. Barluenga and A. Meyer, Shape analysis of symmetric structures, Evolution 56, 2002")
 	return s
 }

@@ -44,16 +44,10 @@ func (a *analysis) describeFlat() *Section {
 	return s
 }
 
-// moved are the meshes of coordinates, with how far each vertex is from where other coordinates have it.
-func (a *analysis) moved(from, to []float64) (body []*mesh.Mesh, far [][]float64) {
-	body = try.Get(a.Body(to))
-	return body, Displacements(body, try.Get(a.Body(from)))
-}
-
-// bodies draws the meshes of coordinates, coloured by their displacement from those of others.
-func (a *analysis) bodies(from, to []float64, names ...string) *viz.Figure {
-	body, far := a.moved(from, to)
-	return Drawn(body, a.Question.Unit, fmt.Sprintf("displacement of %s from %s", names[1], names[0]), far).Pose(body[0].Vertices).Camera(-90, 20)
+// bodies draws the meshes of coordinates, coloured by their displacement from those of others, from each side.
+func (a *analysis) bodies(title string, from, to []float64, quantity string) []*viz.Figure {
+	body := try.Get(a.Body(to))
+	return a.views.Of(Drawn(body, a.Question.Unit, quantity, Displacements(body, try.Get(a.Body(from)))).Title(title), body[0].Vertices)
 }
 
 // flatEnds are the meshes at the ends of the first two components, coloured by their displacement from the mean.
@@ -61,9 +55,8 @@ func (a *analysis) flatEnds() *Figure {
 	var figures []*viz.Figure
 	for k := range 2 {
 		for end, score := range a.ends(k) {
-			body, far := a.moved(a.mean.Mean[0], a.along(k, score)[0])
-			figures = append(figures, Drawn(body, a.Question.Unit, "displacement", far).Pose(body[0].Vertices).Camera(-90, 20).
-				Title(fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])))
+			title := fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])
+			figures = append(figures, a.bodies(title, a.mean.Mean[0], a.along(k, score)[0], "displacement")...)
 		}
 	}
 	return &Figure{Name: "surfaces", Caption: "The template, deformed to the ends of the first two components, coloured by the displacement from the mean.", Drawing: viz.Tiles(2, figures...).SharedAxes()}

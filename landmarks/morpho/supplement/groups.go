@@ -3,6 +3,7 @@ package supplement
 import (
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/viz"
@@ -115,7 +116,7 @@ func (a *analysis) differ() *Section {
 			which += fmt.Sprintf(" with the largest distance of %d pairs", len(pairs))
 		}
 		s.add(&Figure{Name: t.Name, Caption: which + ".",
-			Drawing: a.between(means[0], means[1], pairs[largest].A, pairs[largest].B)})
+			Drawing: arranged(a.views, a.between("", means[0], means[1], pairs[largest].A, pairs[largest].B))})
 		a.method("Pairs of group means were compared by their Procrustes distance. Its p-value comes from permuting the residuals of the model without the groups. It was corrected for the number of pairs by Holm's method.", "S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979", "M. Collyer and D. Adams, RRPP: an R package for fitting linear models to high-dimensional data using residual randomization, Methods Ecol. Evol. 9, 2018")
 	}
 	if len(s.Parts) == 0 {
@@ -155,10 +156,7 @@ func (a *analysis) drawsFor(groups int) (draws linear.Permutations, few string) 
 // holm are the p-values of pairs, corrected for their number: the k-th smallest of n is multiplied by n − k + 1, and none is smaller than those before it (S.
 // Holm, Scand. J. Statistics 6, 1979).
 func holm(pairs linear.Pairs) []float64 {
-	order := make([]int, len(pairs))
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Range(len(pairs))
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(pairs[i].P, pairs[j].P) })
 	out, least := make([]float64, len(pairs)), 0.0
 	for k, i := range order {
@@ -188,10 +186,7 @@ func (a *analysis) disparity() *Section {
 	if large == nil {
 		return nil
 	}
-	var terms []linear.Term
-	for _, f := range factors {
-		terms = append(terms, linear.Factor(f))
-	}
+	terms := lists.Each(factors, func(f string) linear.Term { return linear.Factor(f) })
 	groups := terms[0]
 	if len(terms) > 1 {
 		groups = linear.Interaction(terms...)

@@ -86,10 +86,10 @@ func Displacements(a, b []*mesh.Mesh) [][]float64 {
 // describeMesh fills the document with the measures of the mesh of the question, its defects and their repair.
 func (document *Document) describeMesh(q Question) {
 	plain := Question{Title: q.Title, Authors: q.Authors, Sums: q.Sums, Permutations: q.Permutations, Seed: q.Seed,
-		Surface: q.Surface, Mesh: q.Mesh, Unit: q.Unit}
-	if !reflect.DeepEqual(q, plain) {
-		try.Fail("a mesh alone has no model, tree, curves, joint, links, parts, pairs, columns or corrections: they are about landmarks")
-	}
+		Surface: q.Surface, Mesh: q.Mesh, Unit: q.Unit, View: q.View}
+	try.FailIf(!reflect.DeepEqual(q, plain),
+		"a mesh alone has no model, tree, curves, joint, links, parts, pairs, columns or corrections: they are about landmarks")
+	views := try.Get(viz.ParseViews(q.View))
 	m := q.Mesh.Copy()
 	repair := try.Get(m.Clean())
 	surface, border := len(m.Cells[0]) == 3, len(m.Boundary())
@@ -107,7 +107,8 @@ func (document *Document) describeMesh(q Question) {
 		about = "The mesh after its repair"
 	}
 	document.Add("Summary", Paragraph(fmt.Sprintf("The mesh is a %s. It is %s. Repair: %s.", kind, state, repair)), measures(m, q.Unit),
-		&Figure{Name: "mesh", Cover: true, Caption: about + ", seen along its shortest main axis, and from above.", Drawing: viz.Row(Drawn([]*mesh.Mesh{m}, q.Unit, "", nil).Title("from the side").Sides(m.Vertices)...)})
+		&Figure{Name: "mesh", Cover: true, Caption: about + ".",
+			Drawing: arranged(views, views.Of(Drawn([]*mesh.Mesh{m}, q.Unit, "", nil), m.Vertices))})
 	document.Add("Methods", Paragraph("Duplicate vertices are merged, degenerate and duplicate cells are removed, and neighbouring cells are oriented alike. Computed by "+Software()+"."))
 	document.Title, document.Authors = cmp.Or(q.Title, q.Surface, "A mesh"), q.Authors
 	document.record = record{Question: q, Unit: q.Unit}

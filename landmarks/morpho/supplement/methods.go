@@ -1,6 +1,7 @@
 package supplement
 
 import (
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"fmt"
 	"regexp"
@@ -77,11 +78,7 @@ func (a *analysis) specimens() *Section {
 		}
 		row = append(row, floats.Norm(a.mean.Residuals[i], 2))
 		if len(a.estimated) > 0 {
-			names := make([]string, len(a.estimated[s.Name]))
-			for k, l := range a.estimated[s.Name] {
-				names[k] = a.data.Landmark(l)
-			}
-			row = append(row, and(names))
+			row = append(row, and(lists.Each(a.estimated[s.Name], a.data.Landmark)))
 		}
 		t.Add(row...)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
@@ -46,10 +47,7 @@ func (a *analysis) integrate() *Section {
 		return nil
 	}
 	parts := try.Get(parseParts(a.Parts, a.data))
-	var modules [][]int
-	for _, p := range parts {
-		modules = append(modules, p.landmarks)
-	}
+	modules := lists.Each(parts, func(p part) []int { return p.landmarks })
 	s := &Section{Title: "How parts vary together"}
 	base := a.mean
 	if a.model != nil && !a.over() {

@@ -27,6 +27,7 @@ func Ready(d *morpho.Dataset, q Question) (*morpho.Dataset, error) {
 
 // ready sets the data as Ready has them, the landmarks that were estimated, and how semi-landmarks slid.
 func (a *analysis) ready(d *morpho.Dataset) {
+	a.views = try.Get(viz.ParseViews(a.View))
 	d = try.Get(d.Corrected(a.Corrections))
 	a.coded = d.Coded()
 	out := *try.Get(d.Complete())
@@ -44,9 +45,8 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	if a.Turns != 0 && !strings.HasPrefix(a.Slide, "geomorph") {
 		try.Do(errors.New("turns are those of geomorph's sliding: slide by geomorph energy or geomorph distance"))
 	}
-	if a.Curves == "" && a.Slide != "" && len(d.Sliders) == 0 {
-		try.Do(fmt.Errorf("semi-landmarks are to slide by %s, but no curves are named", a.Slide))
-	}
+	try.FailIf(a.Curves == "" && a.Slide != "" && len(d.Sliders) == 0, "semi-landmarks are to slide by %s, but no curves are named",
+		a.Slide)
 	if a.Curves != "" || len(d.Sliders) > 0 {
 		a.slid = try.Get(a.slide(&out))
 		for i, shape := range a.slid.Slid {
@@ -59,13 +59,13 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	}
 	parts := strings.Split(a.Joint, ";")
 	if len(parts) != 3 {
-		try.Do(fmt.Errorf("the joint %s: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 1; 6-11; 2-5", clip(a.Joint)))
+		try.Fail("the joint %s: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 1; 6-11; 2-5", clip(a.Joint))
 	}
 	var lists [3][]int
 	for k, part := range parts {
 		var err error
 		if lists[k], err = out.ParseLandmarks(part); err != nil {
-			try.Do(fmt.Errorf("the joint %s: %w", clip(a.Joint), err))
+			try.Fail("the joint %s: %w", clip(a.Joint), err)
 		}
 	}
 	a.data = try.Get(out.FixJoint(lists[0], lists[1], lists[2]))
@@ -81,10 +81,7 @@ type joint struct {
 // figure has the specimens before and after, with the part at rest of each on the mean of these parts.
 func (j *joint) figure() (*Figure, error) {
 	still := slices.Concat(j.at, j.resting)
-	var parts []shape.Shape
-	for _, shape := range j.before {
-		parts = append(parts, lists.Pick(shape, still))
-	}
+	parts := lists.Each(j.before, func(x shape.Shape) shape.Shape { return lists.Pick(x, still) })
 	aligned, err := morpho.Procrustes(parts)
 	if err != nil {
 		return nil, err

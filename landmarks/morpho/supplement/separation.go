@@ -63,20 +63,22 @@ func (a *analysis) separate() *Section {
 // separationFigure has the scores of specimens that had no part in the axes beside those of such that had.
 func (a *analysis) separationFigure(name, file string, values []string, found *shapestats.Separation) *Figure {
 	low, high := floats.Min(found.Scores[0]), floats.Max(found.Scores[0])
-	ends := a.between(found.At(0, low), found.At(0, high), "lowest score", "highest score")
+	ends := func(title string) []*viz.Figure {
+		return a.between(title, found.At(0, low), found.At(0, high), "lowest score", "highest score")
+	}
 	f := &Figure{Name: file}
 	if len(found.Axes) == 1 {
 		f.Caption = fmt.Sprintf("(a) Scores on the only axis, by %s. Horizontal: on the axis from all specimens. Vertical: cross-validated; these scores show how much the groups differ. (b) The shapes at the ends of the axis.", name)
-		f.Drawing = viz.Row(viz.Fig(a.byGroup(values, found.Scores[0], found.CrossValidated[0])...).XLabel("axis 1, not cross-validated").YLabel("axis 1, cross-validated").Title("(a) scores"),
-			ends.Title("(b) axis 1"))
+		scores := viz.Fig(a.byGroup(values, found.Scores[0], found.CrossValidated[0])...).XLabel("axis 1, not cross-validated").YLabel("axis 1, cross-validated").Title("(a) scores")
+		f.Drawing = viz.Tiles(2, append([]*viz.Figure{scores}, ends("(b) axis 1")...)...)
 		return f
 	}
 	label := func(k int) string { return fmt.Sprintf("axis %d (%s)", k+1, percent(found.Shares[k])) }
 	scores := func(of [][]float64, title string) *viz.Figure {
 		return viz.Fig(a.byGroup(values, of[0], of[1], (*viz.Layer).Ellipse)...).Title(title).XLabel(label(0)).YLabel(label(1))
 	}
-	f.Drawing = viz.Row(scores(found.CrossValidated, "(a) cross-validated"), scores(found.Scores, "(b) not cross-validated"),
-		ends.Title("(c) axis 1"))
+	f.Drawing = viz.Tiles(2, append([]*viz.Figure{scores(found.CrossValidated, "(a) cross-validated"), scores(found.Scores, "(b) not cross-validated")},
+		ends("(c) axis 1")...)...)
 	f.Caption = fmt.Sprintf("The first two axes by %s, with their shares of the variance between groups: scores (a) cross-validated, (b) on axes from all specimens, with an ellipse for 95 %% of each group. (c) The shapes at the ends of the first axis.", name)
 	return f
 }

@@ -20,19 +20,6 @@ import (
 // sameAxis is the cosine of two components, at least, that show the same change of shape.
 const sameAxis = 0.7
 
-// leaves are the specimens that corrections leave, of those of the tree.
-func (a *analysis) leaves(d *morpho.Dataset) []string {
-	left := try.Get(d.Corrected(a.Corrections)).Names()
-	plain := func(name string) string { return strings.ReplaceAll(name, "_", " ") }
-	var names []string
-	for _, i := range a.tree.Leaves() {
-		if slices.ContainsFunc(left, func(name string) bool { return plain(name) == plain(a.tree.Name[i]) }) {
-			names = append(names, a.tree.Name[i])
-		}
-	}
-	return names
-}
-
 // inspect looks for faults, within the groups of the model, and computes the analysis without the specimens that have some.
 func (a *analysis) inspect() {
 	if a.found = (&morpho.Inspection{}); a.data.Flat { // no landmark is misplaced

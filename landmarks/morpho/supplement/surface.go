@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/viz"
@@ -18,40 +19,24 @@ func (a *analysis) surface() (warped *mesh.Mesh, off float64, err error) {
 	if a.Mesh == nil {
 		return nil, 0, nil
 	}
-	fail := func(err error) (*mesh.Mesh, float64, error) {
-		return nil, 0, fmt.Errorf("the mesh of %q: %w", a.Surface, err)
-	}
+	defer try.Named(&err, "the mesh of %q", a.Surface)
 	asked := a.Question
 	asked.Joint = "" // which turns a part off the mesh
-	measured, err := Ready(a.given, asked)
-	if err != nil {
-		return fail(err)
-	}
-	points, err := measured.Find(a.Surface)
-	if err != nil {
-		return fail(fmt.Errorf("%w; name the file after its specimen, or write SPECIMEN=FILE", err))
-	}
-	if len(a.Mesh.Triangles()) == 0 || len(points[0]) != 3 {
-		return fail(fmt.Errorf("it has %v, and the landmarks have %d coordinates: want triangles in space, and 3", a.Mesh, len(points[0])))
-	}
-	locator, err := a.Mesh.Locator()
-	if err != nil {
-		return fail(err)
-	}
+	points, err := try.Get(Ready(a.given, asked)).Find(a.Surface)
+	try.FailIf(err != nil, "%w; name the file after its specimen, or write SPECIMEN=FILE", err)
+	try.FailIf(len(a.Mesh.Triangles()) == 0 || len(points[0]) != 3,
+		"it has %v, and the landmarks have %d coordinates: want triangles in space, and 3", a.Mesh, len(points[0]))
+	locator := try.Get(a.Mesh.Locator())
 	size := morpho.CentroidSize(points)
 	radius := size / math.Sqrt(float64(len(points)))
 	for l, p := range points {
 		nearest, _ := locator.Nearest(p)
 		far := floats.Distance(nearest, p, 2)
-		if far > radius/4 {
-			return fail(fmt.Errorf("landmark %d is %.3g off it, and landmarks are about %.3g from their centre: is it the surface of this specimen, in the same unit and with the same directions of the axes?", l, far, radius))
-		}
+		try.FailIf(far > radius/4, "landmark %d is %.3g off it, and landmarks are about %.3g from their centre: "+
+			"is it the surface of this specimen, in the same unit and with the same directions of the axes?", l, far, radius)
 		off = max(off, far/size)
 	}
-	warp, err := morpho.ThinPlateSpline(points, a.mean.Mean)
-	if err != nil {
-		return fail(err)
-	}
+	warp := try.Get(morpho.ThinPlateSpline(points, a.mean.Mean))
 	return a.Mesh.With(warp(a.Mesh.Vertices)), off, nil
 }
 
@@ -68,12 +53,11 @@ func (a *analysis) surfaces() *Figure {
 	for k := range 2 {
 		for end, score := range a.ends(k) {
 			warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, a.along(k, score)))
-			vertices, moved := warp(surface.Vertices), make([]float64, len(surface.Vertices))
-			for i, x := range vertices {
-				moved[i] = floats.Distance(x, surface.Vertices[i], 2)
-			}
-			figures = append(figures, viz.Fig(viz.Mesh(vertices, surface.Triangles()).ColorBy("displacement (centroid sizes)", moved...)).
-				Pose(surface.Vertices).Camera(-90, 0).NoAxes().Title(fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])))
+			vertices := warp(surface.Vertices)
+			moved := lists.Make(len(vertices), func(i int) float64 { return floats.Distance(vertices[i], surface.Vertices[i], 2) })
+			title := fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])
+			figures = append(figures, a.views.Of(viz.Fig(viz.Mesh(vertices, surface.Triangles()).ColorBy("displacement (centroid sizes)", moved...)).
+				NoAxes().Title(title), surface.Vertices)...)
 		}
 	}
 	return &Figure{Name: "surfaces", Caption: fmt.Sprintf("The surface of %s, warped by thin-plate splines to the ends of the first two components, and how far each of its points is from the surface of the mean shape. The landmarks are at most %.2g centroid sizes off it.", a.Surface, off),

@@ -63,22 +63,34 @@ func (a *analysis) byGroup(values []string, x, y []float64, about ...func(*viz.L
 	return layers
 }
 
-// between draws two shapes with lines between their landmarks.
-func (a *analysis) between(from, to [][]float64, names ...string) *viz.Figure {
+// between draws two shapes with lines between their landmarks, in space from each side.
+func (a *analysis) between(title string, from, to [][]float64, names ...string) []*viz.Figure {
 	if a.data.Flat {
-		return a.bodies(from[0], to[0], names...)
+		return a.bodies(title, from[0], to[0], fmt.Sprintf("displacement of %s from %s", names[1], names[0]))
 	}
-	if a.links != nil {
-		return viz.Fig(viz.Wireframe(from, a.links).Label(names[0]), viz.Wireframe(to, a.links).Label(names[1])).Unit("centroid sizes")
+	var layers [2]*viz.Layer
+	switch {
+	case a.links != nil:
+		layers = [2]*viz.Layer{viz.Wireframe(from, a.links), viz.Wireframe(to, a.links).Label(names[1])}
+	case a.data.Closed:
+		layers = [2]*viz.Layer{viz.Outline(from), viz.Outline(to).Label(names[1])}
+	default: // a tree joins the landmarks
+		way := make([][]float64, len(from))
+		for i := range from {
+			way[i] = floats.SubTo(make([]float64, len(from[i])), to[i], from[i])
+		}
+		layers = [2]*viz.Layer{viz.Wireframe(from, nil), viz.Arrows(from, way).Label("to " + names[1])}
 	}
-	if a.data.Closed {
-		return viz.Fig(viz.Outline(from).Label(names[0]), viz.Outline(to).Label(names[1])).Unit("centroid sizes")
+	layers[0].Label(names[0])
+	return a.views.Of(viz.Fig(layers[:]...).Unit("centroid sizes").Title(title), from)
+}
+
+// arranged are figures in rows of a body each, or one by itself.
+func arranged(views viz.Views, figures []*viz.Figure) viz.Drawing {
+	if len(figures) == 1 {
+		return figures[0]
 	}
-	way := make([][]float64, len(from)) // a tree joins the landmarks
-	for i := range from {
-		way[i] = floats.SubTo(make([]float64, len(from[i])), to[i], from[i])
-	}
-	return viz.Fig(viz.Wireframe(from, nil).Label(names[0]), viz.Arrows(from, way).Label("to "+names[1])).Unit("centroid sizes")
+	return viz.Tiles(max(2, len(views)), figures...)
 }
 
 // vary shows the principal components.
@@ -107,13 +119,13 @@ func (a *analysis) vary() *Section {
 	var ends []*viz.Figure
 	for k := range 2 {
 		scores := a.ends(k)
-		ends = append(ends, a.between(a.along(k, scores[0]), a.along(k, scores[1]), "lowest score", "highest score").Title(fmt.Sprintf("(%c) component %d", 'a'+k, k+1)))
+		ends = append(ends, a.between(fmt.Sprintf("(%c) component %d", 'a'+k, k+1), a.along(k, scores[0]), a.along(k, scores[1]), "lowest score", "highest score")...)
 	}
 	caption = "The shapes at the ends of the first two components."
 	if a.data.Flat {
 		caption = "The shapes at the highest scores of the first two components, coloured by their displacement from those at the lowest."
 	}
-	s.add(&Figure{Name: "components", Caption: caption, Drawing: viz.Row(ends...)})
+	s.add(&Figure{Name: "components", Caption: caption, Drawing: arranged(a.views, ends)})
 	if surfaces := a.surfaces(); surfaces != nil {
 		s.add(surfaces)
 	}

@@ -172,9 +172,8 @@ func checkFolder(folder string) {
 	try.Do(err)
 	own := []string{pageFile, questionFile, crateFile, "data", "figures", "tables"}
 	for _, e := range entries {
-		if !slices.Contains(own, replace.Name(e.Name())) {
-			try.Do(fmt.Errorf("%s holds other files, such as %s: name a new folder", filepath.Base(folder), e.Name()))
-		}
+		try.FailIf(!slices.Contains(own, replace.Name(e.Name())), "%s holds other files, such as %s: name a new folder",
+			filepath.Base(folder), e.Name())
 	}
 }
 
@@ -289,16 +288,10 @@ func open(folder string) (*morpho.Dataset, Question) {
 		if e.SHA256 == "" {
 			continue
 		}
-		if seen[e.ID] {
-			try.Do(fmt.Errorf("%s names %s twice", crateFile, clip(e.ID)))
-		}
+		try.FailIf(seen[e.ID], "%s names %s twice", crateFile, clip(e.ID))
 		seen[e.ID] = true
-		if !filepath.IsLocal(filepath.FromSlash(e.ID)) {
-			try.Do(fmt.Errorf("%s names the file %s, which is not in the folder", crateFile, clip(e.ID)))
-		}
-		if fmt.Sprintf("%x", sha256.Sum256(read(e.ID))) != e.SHA256 {
-			try.Do(fmt.Errorf("%s was changed since it was written", clip(e.ID)))
-		}
+		try.FailIf(!filepath.IsLocal(filepath.FromSlash(e.ID)), "%s names the file %s, which is not in the folder", crateFile, clip(e.ID))
+		try.FailIf(fmt.Sprintf("%x", sha256.Sum256(read(e.ID))) != e.SHA256, "%s was changed since it was written", clip(e.ID))
 	}
 	needed := []string{dataFile, questionFile}
 	switch {
@@ -308,9 +301,7 @@ func open(folder string) (*morpho.Dataset, Question) {
 		needed = append(needed, meshFile)
 	}
 	for _, name := range needed {
-		if !seen[name] {
-			try.Do(fmt.Errorf("%s has no checksum of %s: this is no report, or was changed", crateFile, name))
-		}
+		try.FailIf(!seen[name], "%s has no checksum of %s: this is no report, or was changed", crateFile, name)
 	}
 	at := func(name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
 	if slices.Contains(needed, meshFile) {
@@ -329,9 +320,8 @@ func open(folder string) (*morpho.Dataset, Question) {
 		r.Sliders = append(r.Sliders, [3]int{l[0], l[1], l[0]})
 	}
 	for _, l := range r.Sliders {
-		if slices.Min(l[:]) < 0 || slices.Max(l[:]) >= len(d.Specimens[0].Points) {
-			try.Do(fmt.Errorf("%s: sliders or wires %v name landmarks that are not there", questionFile, l))
-		}
+		try.FailIf(slices.Min(l[:]) < 0 || slices.Max(l[:]) >= len(d.Specimens[0].Points),
+			"%s: sliders or wires %v name landmarks that are not there", questionFile, l)
 	}
 	r.Sliders = r.Sliders[:len(r.Sliders)-len(r.Wires)]
 	d.Name, d.Unit, d.Closed, d.FromZero, d.Labels, d.Curves, d.Notes = r.Name, r.Unit, r.Closed, r.FromZero, r.Labels, r.Curves, r.Notes

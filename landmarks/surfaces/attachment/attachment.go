@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
@@ -141,17 +142,12 @@ func (n Norm) Term(source, target *mesh.Mesh) *Term {
 
 // Check returns why a mesh, which errors call by a name, has no such norm: see mesh.Mesh.Validate, for currents mesh.Mesh.CheckOriented
 // too; or that there is no kernel. Cells without size weigh nothing, and where more than two cells meet each weighs its size.
-func (n Norm) Check(name string, m *mesh.Mesh) error {
-	if n.Kernel == nil {
-		return text.Advise("give one, such as kernels.Gaussian(8)", "the norm has no kernel")
-	}
-	if err := m.Validate(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
+func (n Norm) Check(name string, m *mesh.Mesh) (err error) {
+	defer try.Catch(&err)
+	text.RefuseIf(n.Kernel == nil, "give one, such as kernels.Gaussian(8)", "the norm has no kernel")
+	try.Do(try.Name(m.Validate(), "%s", name))
 	if !n.Varifold {
-		if err := m.CheckOriented(); err != nil {
-			return fmt.Errorf("the current of %s: %w", name, err)
-		}
+		try.Do(try.Name(m.CheckOriented(), "the current of %s", name))
 	}
 	return nil
 }
@@ -159,7 +155,8 @@ func (n Norm) Check(name string, m *mesh.Mesh) error {
 // CheckWidth returns an error where the width of the kernel is in another unit than meshes, which errors call by their names: so small that no
 // cell sees its neighbours, K being below 1e-4 at the mean length of their sides, or so large that all cells are in one place, K being
 // above 0.98 all over the mesh. Matches of such meshes end, but nowhere.
-func (n Norm) CheckWidth(names []string, meshes []*mesh.Mesh) error {
+func (n Norm) CheckWidth(names []string, meshes []*mesh.Mesh) (err error) {
+	defer try.Catch(&err)
 	const none, all = 1e-4, 0.98
 	d := len(meshes[0].Vertices[0])
 	at := [][]float64{make([]float64, d)}
@@ -172,20 +169,14 @@ func (n Norm) CheckWidth(names []string, meshes []*mesh.Mesh) error {
 			at = append(at, side)
 		}
 	}
-	out, err := engine.Run(func(x *Node) *Node { return n.Kernel.Gram(SliceAxis(x, 0, AxisElem(0)), x) }, at)
-	if err != nil {
-		return err
-	}
-	k := out.Flat(0)
+	k := try.Get(engine.Run(func(x *Node) *Node { return n.Kernel.Gram(SliceAxis(x, 0, AxisElem(0)), x) }, at)).Flat(0)
 	floats.Scale(1/k[0], k)
 	for i, m := range meshes {
 		extent, sides := k[1+i*(d+1)], k[2+i*(d+1):2+i*(d+1)+d]
-		if floats.Max(sides) < none {
-			return text.Advise("see whether its width is in another unit, or for a finer mesh", "the kernel of the norm, %s, is much narrower than the cells of %s, whose sides are %.3g long", n.Kernel, names[i], m.Spacing())
-		}
-		if extent > all {
-			return text.Advise("see whether its width is in another unit", "the kernel of the norm, %s, is much wider than %s, whose box has a diagonal of %.3g", n.Kernel, names[i], floats.Norm(at[1+i*(d+1)], 2))
-		}
+		text.RefuseIf(floats.Max(sides) < none, "see whether its width is in another unit, or for a finer mesh",
+			"the kernel of the norm, %s, is much narrower than the cells of %s, whose sides are %.3g long", n.Kernel, names[i], m.Spacing())
+		text.RefuseIf(extent > all, "see whether its width is in another unit",
+			"the kernel of the norm, %s, is much wider than %s, whose box has a diagonal of %.3g", n.Kernel, names[i], floats.Norm(at[1+i*(d+1)], 2))
 	}
 	return nil
 }
@@ -207,20 +198,14 @@ func (t *Term) Coarse(factors ...float64) *Term {
 func (t *Term) Scales() []float64 { return t.scales }
 
 // Inputs returns the numbers that Distance takes beside n points in R^d, or what is wrong.
-func (t *Term) Inputs(n, d int) ([]any, error) {
-	if t.err != nil {
-		return nil, t.err
-	}
-	if n != len(t.source.Vertices) || d != len(t.source.Vertices[0]) {
-		return nil, text.Advise("give as many", "%d points in R^%d, the source mesh has %d vertices in R^%d", n, d, len(t.source.Vertices), len(t.source.Vertices[0]))
-	}
-	if err := t.Fits(t.source.Vertices); err != nil {
-		return nil, err
-	}
-	if err := t.norm.CheckWidth([]string{"the source mesh", "the target mesh"}, []*mesh.Mesh{t.source, t.target}); err != nil {
-		return nil, err
-	}
-	return []any{flatCells(t.source), t.target.Vertices, flatCells(t.target)}, nil
+func (t *Term) Inputs(n, d int) (_ []any, err error) {
+	defer try.Catch(&err)
+	try.Do(t.err)
+	text.RefuseIf(n != len(t.source.Vertices) || d != len(t.source.Vertices[0]), "give as many",
+		"%d points in R^%d, the source mesh has %d vertices in R^%d", n, d, len(t.source.Vertices), len(t.source.Vertices[0]))
+	try.Do(t.Fits(t.source.Vertices))
+	try.Do(t.norm.CheckWidth([]string{"the source mesh", "the target mesh"}, []*mesh.Mesh{t.source, t.target}))
+	return []any{slices.Concat(t.source.Cells...), t.target.Vertices, slices.Concat(t.target.Cells...)}, nil
 }
 
 // Fits says whether the fast sums of the kernel, where it has a box, hold for points x and the target.
@@ -229,14 +214,6 @@ func (t *Term) Fits(x [][]float64) error {
 		return k.Fits(slices.Concat(x, t.target.Vertices))
 	}
 	return nil
-}
-
-func flatCells(m *mesh.Mesh) []int {
-	var out []int
-	for _, c := range m.Cells {
-		out = append(out, c...)
-	}
-	return out
 }
 
 // Distance returns the squared distance, a scalar, of the mesh with vertices x, [n, D], from the target, with
@@ -258,21 +235,14 @@ func unrounded(difference, size *Node) *Node {
 }
 
 // Value returns the squared distance of the source mesh with the vertices x from the target.
-func (t *Term) Value(x [][]float64) (float64, error) {
+func (t *Term) Value(x [][]float64) (_ float64, err error) {
+	defer try.Catch(&err)
 	d := 0
 	if len(x) > 0 {
 		d = len(x[0])
 	}
-	inputs, err := t.Inputs(len(x), d)
-	if err != nil {
-		return 0, err
-	}
-	out, err := engine.Run(func(in []*Node) []*Node {
-		return []*Node{t.Distance(in[0], in[1], in[2:])}
-	}, append([]any{x, 1.0}, inputs...)...)
-	if err != nil {
-		return 0, err
-	}
+	inputs := append([]any{x, 1.0}, try.Get(t.Inputs(len(x), d))...)
+	out := try.Get(engine.Run(func(in []*Node) []*Node { return []*Node{t.Distance(in[0], in[1], in[2:])} }, inputs...))
 	return out.Scalar(0), nil
 }
 

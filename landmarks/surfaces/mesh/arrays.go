@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -44,9 +45,7 @@ var numberTypes = func() map[string]numberType {
 // typeCalled is the type that a file calls so, in any letters and behind a prefix, as UInt8, vtktypeint64 and NIFTI_TYPE_FLOAT32.
 func typeCalled(name, prefix string) numberType {
 	t, ok := numberTypes[strings.TrimPrefix(strings.ToLower(name), prefix)]
-	if !ok {
-		text.Refuse(again, "the type %s is unknown", text.Clip(name))
-	}
+	text.RefuseIf(!ok, again, "the type %s is unknown", text.Clip(name))
 	return t
 }
 
@@ -76,13 +75,17 @@ func coordinates(in *text.Reader, words []string, what string, args ...any) []fl
 
 // numbers reads the binary arrays of XML files (VTP, GIfTI).
 type numbers struct {
-	order  binary.ByteOrder
-	budget *input.Budget
+	*text.Reader
+	order binary.ByteOrder
 }
 
 // Spend takes so many of a kind; numbers are taken before they are unpacked, as arrays may share their data.
-func (f *numbers) Spend(kind input.Kind, n int) {
-	try.Do(f.budget.Spend(kind, n))
+func (f *numbers) Spend(kind input.Kind, n int) { try.Do(f.Budget.Spend(kind, n)) }
+
+// whole is the whole file.
+func (f *numbers) whole() (all []byte) {
+	try.Do(try.Name(try.Run(func() { all = f.All() }), "%s", f.File))
+	return all
 }
 
 // appendNumbers appends the converted numbers of an array of so many bytes.
@@ -135,13 +138,6 @@ func vertexNumber(v float64) (int, error) {
 		return 0, text.Advise(again, "%g is no number of a vertex or cell", v)
 	}
 	return int(v), nil
-}
-
-// wholeFile reads a file of XML.
-func wholeFile(r io.Reader, name string) ([]byte, *numbers) {
-	all, budget, err := text.All(r)
-	try.Do(try.Name(err, "%s", name))
-	return all, &numbers{binary.LittleEndian, budget}
 }
 
 // readBytes reads n bytes; memory follows what is there, not what was announced.
@@ -199,11 +195,7 @@ func (b *base64Reader) Read(p []byte) (int, error) {
 }
 
 func writeFloats(w io.Writer, x []float64) {
-	words := make([]string, len(x))
-	for i, v := range x {
-		words[i] = text.Format(v)
-	}
-	fmt.Fprintln(w, strings.Join(words, " "))
+	fmt.Fprintln(w, strings.Join(lists.Each(x, text.Format), " "))
 }
 
 func appendFloats(order binary.AppendByteOrder, b []byte, x []float64) []byte {

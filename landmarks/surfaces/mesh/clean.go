@@ -3,10 +3,13 @@ package mesh
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -44,7 +47,8 @@ func (c Cleaning) String() string {
 	say(c.UnusedVertices, "removed %s", text.Counted(c.UnusedVertices, "unused vertices"))
 	say(c.TurnedCells, "turned %s round (%s of the size)", text.Counted(c.TurnedCells, "cells"), percent(c.Turned))
 	say(c.NonManifold, "more than two cells meet at %s, which stay", text.Counted(c.NonManifold, "places"))
-	say(c.Unoriented, "at %s no orientation of the cells agrees (they have %s of the size): varifolds need none", text.Counted(c.Unoriented, "places"), percent(c.Disagreeing))
+	say(c.Unoriented, "at %s no orientation of the cells agrees (they have %s of the size): varifolds need none", text.Counted(c.Unoriented, "places"),
+		percent(c.Disagreeing))
 	say(c.Pieces, "in %d pieces, of which the largest has %s of the size", c.Pieces, percent(c.Largest))
 	if parts == nil {
 		return "nothing to clean"
@@ -63,15 +67,15 @@ func (c Cleaning) String() string {
 // The order of what remains is kept. Non-manifold places stay, and so does a mesh without an orientation, such as a Möbius strip, but for
 // what can be turned: integrals over the cells need neither. A mesh that is none stays as it is, with its error: no vertices or cells,
 // coordinates that are no numbers, cells that point nowhere or have all no size.
-func (m *Mesh) Clean() (Cleaning, error) {
-	var done Cleaning
+func (m *Mesh) Clean() (done Cleaning, err error) {
+	defer func() {
+		if try.Caught(&err, recover()); err != nil {
+			done = Cleaning{}
+		}
+	}()
 	used := m.Copy()
-	if err := used.dropUnused(&done); err != nil {
-		return Cleaning{}, err
-	}
-	if err := used.wellFormed(); err != nil {
-		return Cleaning{}, err
-	}
+	done.UnusedVertices = used.dropUnused()
+	try.Do(used.wellFormed())
 	size := used.Size()
 	twins := used.twins()
 	for _, c := range used.Cells {
@@ -85,9 +89,7 @@ func (m *Mesh) Clean() (Cleaning, error) {
 		}
 	}
 	done.DegenerateCells = used.drop(used.degenerate())
-	if len(used.Cells) == 0 {
-		return Cleaning{}, text.Advise(again, "all %d cells are degenerate", len(m.Cells))
-	}
+	text.RefuseIf(len(used.Cells) == 0, again, "all %d cells are degenerate", len(m.Cells))
 	flaps := used.flaps()
 	if used.share(flaps) < 0.5 {
 		done.Flaps = used.drop(flaps) / 2
@@ -97,11 +99,7 @@ func (m *Mesh) Clean() (Cleaning, error) {
 	if done.Removed < 1e-12 { // of rounding
 		done.Removed = 0
 	}
-	var rest Cleaning
-	if err := used.dropUnused(&rest); err != nil {
-		return Cleaning{}, err
-	}
-	done.UnusedVertices += rest.UnusedVertices - done.MergedVertices
+	done.UnusedVertices += used.dropUnused() - done.MergedVertices
 	used.orient(&done)
 	done.Turned /= size
 	used.pieces(&done)
@@ -145,29 +143,21 @@ func (m *Mesh) drop(cells []int) int {
 	for _, i := range cells {
 		gone[i] = true
 	}
-	kept := m.Cells[:0]
-	for i, c := range m.Cells {
-		if !gone[i] {
-			kept = append(kept, c)
-		}
-	}
-	m.Cells = kept
+	i := -1
+	m.Cells = slices.DeleteFunc(m.Cells, func([]int) bool { i++; return gone[i] })
 	return len(cells)
 }
 
-// dropUnused removes vertices of no cell, also such that are no numbers.
-func (m *Mesh) dropUnused(done *Cleaning) error {
-	number := make([]int, len(m.Vertices))
-	for i, c := range m.Cells {
+// dropUnused removes vertices of no cell, also such that are no numbers, and returns how many.
+func (m *Mesh) dropUnused() int {
+	m.checkCells()
+	used := make([]bool, len(m.Vertices))
+	for _, c := range m.Cells {
 		for _, v := range c {
-			if v < 0 || v >= len(m.Vertices) {
-				return text.Advise("correct the numbers, or "+again, "cell %d %v points outside the %d vertices", i, c, len(m.Vertices))
-			}
-			number[v] = 1
+			used[v] = true
 		}
 	}
-	done.UnusedVertices = m.keep(func(v int) bool { return number[v] == 1 })
-	return nil
+	return m.keep(func(v int) bool { return used[v] })
 }
 
 // keep leaves out vertices that no cell uses, and returns how many.
@@ -219,11 +209,7 @@ func (m *Mesh) joints(faces map[[2]int]*[2][]int) (list []joint, nonManifold int
 type parts struct{ parent, side []int }
 
 func newParts(n int) *parts {
-	p := &parts{make([]int, n), make([]int, n)}
-	for i := range n {
-		p.parent[i] = i
-	}
-	return p
+	return &parts{lists.Range(n), make([]int, n)}
 }
 
 // find returns the set of i and its side there.
@@ -266,14 +252,8 @@ func (m *Mesh) orientation(faces map[[2]int]*[2][]int) (turn []bool, left []join
 			borders[[2]int{min(a, b), max(a, b)}] += j.length
 		}
 	}
-	keys := make([][2]int, 0, len(borders))
-	for key := range borders {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b [2]int) int {
-		return cmp.Or(cmp.Compare(borders[b], borders[a]), slices.Compare(a[:], b[:]))
-	})
-	for _, key := range keys {
+	longestFirst := func(a, b [2]int) int { return cmp.Or(cmp.Compare(borders[b], borders[a]), slices.Compare(a[:], b[:])) }
+	for _, key := range slices.SortedFunc(maps.Keys(borders), longestFirst) {
 		patches.join(key[0], key[1], 1)
 	}
 	sizes := map[int][2]float64{}
@@ -356,14 +336,15 @@ func (m *Mesh) pieces(done *Cleaning) {
 // curve or surface, as its parts cancel. Clean turns cells round. Where no orientation agrees, as of a Möbius strip, it is an error if the
 // cells there have more than 1 % of the size. Places at which more than two cells meet are no error; varifolds need none of it.
 func (m *Mesh) CheckOriented() error {
-	if err := m.wellFormed(); err != nil {
-		return err
-	}
-	return m.checkOriented(m.faces())
+	_, err := m.oriented()
+	return err
 }
 
-// checkOriented is CheckOriented for a mesh that is well-formed.
-func (m *Mesh) checkOriented(faces map[[2]int]*[2][]int) error {
+// oriented is CheckOriented, with the faces.
+func (m *Mesh) oriented() (faces map[[2]int]*[2][]int, err error) {
+	defer try.Catch(&err)
+	try.Do(m.wellFormed())
+	faces = m.faces()
 	turn, left, _ := m.orientation(faces)
 	var wrong []int
 	for i, t := range turn {
@@ -371,25 +352,19 @@ func (m *Mesh) checkOriented(faces map[[2]int]*[2][]int) error {
 			wrong = append(wrong, i)
 		}
 	}
-	if len(wrong) > 0 {
-		return text.Advise("turn them round by Mesh.Clean, or take varifolds", "%s are oriented against the rest (%s of the size), the first %s", text.Counted(len(wrong), m.kind()), percent(m.share(wrong)), m.firstCell(wrong))
-	}
+	text.RefuseIf(len(wrong) > 0, "turn them round by Mesh.Clean, or take varifolds",
+		"%s are oriented against the rest (%s of the size), the first %s", text.Counted(len(wrong), m.kind()), percent(m.share(wrong)), m.firstCell(wrong))
 	if share := m.share(beside(left)); share > maxDisagreeing {
-		return text.Advise("take varifolds, which need none", "the mesh has no orientation: at %s, the first %s, the cells, which have %s of the size, cannot agree", text.Counted(len(left), "places"), place(left[0].key), percent(share))
+		text.Refuse("take varifolds, which need none",
+			"the mesh has no orientation: at %s, the first %s, the cells, which have %s of the size, cannot agree",
+			text.Counted(len(left), "places"), place(left[0].key), percent(share))
 	}
-	return nil
+	return faces, nil
 }
 
-// checkClosed returns an error if the boundary of the current of a mesh is not 0: where as many cells do not run through a place one way
-// as the other.
-func (m *Mesh) checkClosed() error {
-	if err := m.wellFormed(); err != nil {
-		return err
-	}
-	faces := m.faces()
-	if err := m.checkOriented(faces); err != nil {
-		return err
-	}
+// checkClosed refuses a mesh if the boundary of its current is not 0: where as many cells do not run through a place one way as the other.
+func (m *Mesh) checkClosed() {
+	faces := try.Get(m.oriented())
 	open := 0
 	least := [2]int{math.MaxInt, 0}
 	for key, f := range faces {
@@ -400,11 +375,7 @@ func (m *Mesh) checkClosed() error {
 			}
 		}
 	}
-	if open > 0 {
-		return text.Advise("close its holes, or measure Size instead of Volume", "the mesh is not closed: its boundary has %d pieces, the first %s", open, place(least))
-	}
-	if len(m.Cells[0]) == 2 && len(m.Vertices[0]) == 3 {
-		return text.Advise("give a curve in the plane, or a surface", "a curve in space encloses none")
-	}
-	return nil
+	text.RefuseIf(open > 0, "close its holes, or measure Size instead of Volume",
+		"the mesh is not closed: its boundary has %d pieces, the first %s", open, place(least))
+	text.RefuseIf(len(m.Cells[0]) == 2 && len(m.Vertices[0]) == 3, "give a curve in the plane, or a surface", "a curve in space encloses none")
 }

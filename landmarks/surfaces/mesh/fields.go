@@ -15,6 +15,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
@@ -27,11 +28,7 @@ type Field struct {
 
 // Scalars makes a field of numbers.
 func Scalars(name string, values []float64) Field {
-	f := Field{Name: name}
-	for _, v := range values {
-		f.Values = append(f.Values, []float64{v})
-	}
-	return f
+	return Field{name, lists.Each(values, func(v float64) []float64 { return []float64{v} })}
 }
 
 func (f Field) check(points int) error {
@@ -39,13 +36,11 @@ func (f Field) check(points int) error {
 		return text.Advise("give a value for each point", "the field %q has %d values for %d points", f.Name, len(f.Values), points)
 	}
 	for i, row := range f.Values {
-		if len(row) != len(f.Values[0]) || len(row) < 1 || len(row) > 3 {
-			return text.Advise("give 1 to 3 numbers in each, as many in all", "value %d of the field %q has %d numbers, value 0 %d; want 1 to 3, as many of each", i, f.Name, len(row), len(f.Values[0]))
-		}
-		for _, v := range row {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return text.Advise("write a number, or leave the field out", "value %d of the field %q is %g", i, f.Name, v)
-			}
+		if k, bad := lists.NotFinite(row); len(row) != len(f.Values[0]) || len(row) < 1 || len(row) > 3 {
+			return text.Advise("give 1 to 3 numbers in each, as many in all",
+				"value %d of the field %q has %d numbers, value 0 %d; want 1 to 3, as many of each", i, f.Name, len(row), len(f.Values[0]))
+		} else if bad {
+			return text.Advise("write a number, or leave the field out", "value %d of the field %q is %g", i, f.Name, row[k])
 		}
 	}
 	return nil
@@ -64,17 +59,10 @@ func WriteFields(path string, m *Mesh, fields ...Field) (err error) {
 func WritePoints(path string, points [][]float64, fields ...Field) (err error) {
 	defer try.Catch(&err)
 	vtpPath(path)
-	if len(points) == 0 {
-		text.Refuse("give at least one point", "%s: no points", path)
-	}
+	text.RefuseIf(len(points) == 0, "give at least one point", "%s: no points", path)
 	try.Do(try.Name((Field{"points", points}).check(len(points)), "%s", path))
-	if len(points[0]) < 2 {
-		text.Refuse("give 2 or 3", "%s: points of 1 coordinate", path)
-	}
-	cells := make([][]int, len(points))
-	for i := range cells {
-		cells[i] = []int{i}
-	}
+	text.RefuseIf(len(points[0]) < 2, "give 2 or 3", "%s: points of 1 coordinate", path)
+	cells := lists.Make(len(points), func(i int) []int { return []int{i} })
 	return replace.File(path, func(w io.Writer) error {
 		return try.Run(func() {
 			out := bufio.NewWriter(w)
@@ -85,9 +73,7 @@ func WritePoints(path string, points [][]float64, fields ...Field) (err error) {
 }
 
 func vtpPath(path string) {
-	if !strings.EqualFold(filepath.Ext(path), ".vtp") {
-		text.Refuse("choose this extension", "%s: data at points are written to .vtp", path)
-	}
+	text.RefuseIf(!strings.EqualFold(filepath.Ext(path), ".vtp"), "choose this extension", "%s: data at points are written to .vtp", path)
 }
 
 // ReadFields reads a .vtp file with the data at its points, in three coordinates; the cells are those of Read, nil for points alone.
@@ -96,7 +82,8 @@ func ReadFields(path string) (points [][]float64, cells [][]int, fields []Field,
 	vtpPath(path)
 	f := try.Get(input.Open(path))
 	defer f.Close()
-	b, fields := parseVTP(f, path, true)
+	b := &builder{}
+	fields = parseVTP(text.NewReader(f, path), b, true)
 	if cells = b.triangles; cells == nil {
 		cells = b.edges
 	}
@@ -116,16 +103,11 @@ type Moment struct {
 // unless there is anything in it that is not of this sequence.
 func WriteSequence(path string, moments []Moment) (err error) {
 	defer try.Catch(&err)
-	if !strings.EqualFold(filepath.Ext(path), ".pvd") {
-		text.Refuse("choose this extension", "%s: a sequence is written to .pvd", path)
-	}
-	if len(moments) == 0 {
-		text.Refuse("give at least one", "%s: no moments", path)
-	}
+	text.RefuseIf(!strings.EqualFold(filepath.Ext(path), ".pvd"), "choose this extension", "%s: a sequence is written to .pvd", path)
+	text.RefuseIf(len(moments) == 0, "give at least one", "%s: no moments", path)
 	for i, m := range moments {
-		if math.IsNaN(m.Time) || math.IsInf(m.Time, 0) || i > 0 && m.Time <= moments[i-1].Time {
-			text.Refuse("sort them, each time once", "%s: the time of moment %d is %g: want times that grow", path, i, m.Time)
-		}
+		text.RefuseIf(math.IsNaN(m.Time) || math.IsInf(m.Time, 0) || i > 0 && m.Time <= moments[i-1].Time, "sort them, each time once",
+			"%s: the time of moment %d is %g: want times that grow", path, i, m.Time)
 		try.Do(try.Name(m.Mesh.wellFormed(), "%s: moment %d", path, i))
 		for _, f := range m.Fields {
 			try.Do(try.Name(f.check(len(m.Mesh.Vertices)), "%s: moment %d", path, i))
@@ -168,7 +150,8 @@ func writeSequence(path, folder string, moments []Moment) {
 		fmt.Fprintf(&list, "<DataSet timestep=\"%s\" part=\"0\" file=\"%s\"/>\n", text.Format(m.Time), name.String())
 	}
 	try.Do(replace.File(path, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n<Collection>\n%s</Collection>\n</VTKFile>\n", list.String())
+		_, err := fmt.Fprintf(w,
+			"<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n<Collection>\n%s</Collection>\n</VTKFile>\n", list.String())
 		return err
 	}))
 }

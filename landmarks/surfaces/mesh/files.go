@@ -10,13 +10,14 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/internal/replace"
 	"anatomy/landmarks/internal/text"
 )
 
 type fileFormat struct {
 	extension string
-	read      func(r io.Reader, name string) (*Mesh, error)
+	read      func(in *text.Reader, b *builder)
 	write     func(out *bufio.Writer, m *Mesh) // nil for formats of float32, which would lose digits
 }
 
@@ -35,7 +36,8 @@ func formatOf(path string) (*fileFormat, error) {
 			return &fileFormats[i], nil
 		}
 	}
-	return nil, text.Advise("save the mesh in one of these", "%s: the extension %q names no format of meshes; there are %s", path, extension, strings.Join(Extensions(), ", "))
+	return nil, text.Advise("save the mesh in one of these", "%s: the extension %q names no format of meshes; there are %s", path, extension,
+		strings.Join(Extensions(), ", "))
 }
 
 // Extensions are those of the files that Read reads.
@@ -65,31 +67,32 @@ func Readable(path string) bool {
 // vertices are read as they are: see Mesh.Clean. Notes name what is passed over: edges beside more triangles, unused vertices whose
 // coordinates are no numbers, bytes behind the triangles of a binary STL file. A file may be packed by gzip, as .ply.gz. Errors name the
 // file, the line or byte, and the element.
-func Read(path string) (*Mesh, error) {
-	format, err := formatOf(path)
-	if err != nil {
-		return nil, err
-	}
-	f, err := input.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func Read(path string) (_ *Mesh, err error) {
+	defer try.Catch(&err)
+	format := try.Get(formatOf(path))
+	f := try.Get(input.Open(path))
 	defer f.Close()
-	return format.read(f, path)
+	return format.mesh(f, path)
+}
+
+// mesh reads a mesh, whose file errors call by a name.
+func (f *fileFormat) mesh(r io.Reader, name string) (_ *Mesh, err error) {
+	defer try.Catch(&err)
+	in := text.NewReader(r, name)
+	b := &builder{in: in}
+	f.read(in, b)
+	return b.mesh(name), nil
 }
 
 // Write writes a mesh in the format that the extension names, binary where the format allows: .ply (little-endian), .obj, .off, .vtk (legacy,
 // big-endian), .vtp (compressed). Every coordinate is read back to the last bit. The file is written beside path and renamed, so that an
 // error leaves an earlier file as it was.
-func Write(path string, m *Mesh) error {
-	format, err := formatOf(path)
-	if err != nil {
-		return err
-	}
-	if format.write == nil {
-		others := extensionsOf(func(f fileFormat) bool { return f.write != nil })
-		return text.Advise("choose one of these extensions", "%s: %s files hold float32 and would lose digits, those of %s do not", path, format.extension, strings.Join(others, ", "))
-	}
+func Write(path string, m *Mesh) (err error) {
+	defer try.Catch(&err)
+	format := try.Get(formatOf(path))
+	others := extensionsOf(func(f fileFormat) bool { return f.write != nil })
+	text.RefuseIf(format.write == nil, "choose one of these extensions", "%s: %s files hold float32 and would lose digits, those of %s do not",
+		path, format.extension, strings.Join(others, ", "))
 	return replace.File(path, func(w io.Writer) error { return written(w, m, format.write) })
 }
 
@@ -167,7 +170,8 @@ func (b *builder) mesh(file string) *Mesh {
 	} else if n := len(b.edges); n > 0 && n < len(b.triangles) {
 		m.Notes = append(m.Notes, text.Counted(n, "edges")+" beside the triangles: passed over")
 	} else if n > 0 {
-		text.Refuse("save the triangles and the edges in two files", "%s: %d triangles and %d edges: a mesh is either a surface or a curve", file, len(b.triangles), len(b.edges))
+		text.Refuse("save the triangles and the edges in two files", "%s: %d triangles and %d edges: a mesh is either a surface or a curve", file,
+			len(b.triangles), len(b.edges))
 	}
 	m.dropNowhere()
 	try.Do(try.Name(m.wellFormed(), "%s", file))
@@ -200,12 +204,7 @@ func (m *Mesh) dropNowhere() {
 
 // spatial returns rows of three coordinates.
 func spatial(x [][]float64) [][]float64 {
-	out := make([][]float64, len(x))
-	for i := range x {
-		y := inSpace(x[i])
-		out[i] = y[:]
-	}
-	return out
+	return lists.Each(x, func(x []float64) []float64 { y := inSpace(x); return y[:] })
 }
 
 // inSpace returns x with three coordinates, as the formats want them.

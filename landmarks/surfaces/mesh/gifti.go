@@ -27,22 +27,20 @@ type giftiArray struct {
 // readGIfTI reads the surface of a GIfTI file (.surf.gii of FreeSurfer, the Human Connectome Project, Workbench): its pointset and its
 // triangles, as text, base64 or compressed base64. Coordinates are those of the file, in mm with x to the right, y to the front
 // and z up (RAS); its CoordinateSystemTransformMatrix is not applied. Files of values on a surface (.shape.gii, .func.gii) hold none.
-func readGIfTI(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	all, f := wholeFile(r, name)
+func readGIfTI(in *text.Reader, b *builder) {
+	f, name := &numbers{Reader: in}, in.File
+	b.in = f
 	var doc struct {
 		XMLName xml.Name     `xml:"GIFTI"`
 		Arrays  []giftiArray `xml:"DataArray"`
 	}
-	try.Do(markup.Parse(all, name, &doc, f.budget))
-	b := builder{in: f}
+	try.Do(markup.Parse(f.whole(), name, &doc, in.Budget))
 	seen := map[string]bool{}
 	for i := range doc.Arrays {
 		a := &doc.Arrays[i]
 		err := try.Run(func() {
-			if seen[a.Intent] && (a.Intent == "NIFTI_INTENT_POINTSET" || a.Intent == "NIFTI_INTENT_TRIANGLE") {
-				text.Refuse("save each surface in a file of its own", "a second one: a file with one surface is read")
-			}
+			text.RefuseIf(seen[a.Intent] && (a.Intent == "NIFTI_INTENT_POINTSET" || a.Intent == "NIFTI_INTENT_TRIANGLE"),
+				"save each surface in a file of its own", "a second one: a file with one surface is read")
 			seen[a.Intent] = true
 			switch a.Intent {
 			case "NIFTI_INTENT_POINTSET":
@@ -53,18 +51,14 @@ func readGIfTI(r io.Reader, name string) (_ *Mesh, err error) {
 		})
 		try.Do(try.Name(err, "%s: array %d (%s)", name, i, a.Intent))
 	}
-	if !seen["NIFTI_INTENT_POINTSET"] {
-		text.Refuse("give the file of the surface, such as .surf.gii", "%s: no NIFTI_INTENT_POINTSET: the file holds values on a surface, not the surface", name)
-	}
-	return b.mesh(name), nil
+	text.RefuseIf(!seen["NIFTI_INTENT_POINTSET"], "give the file of the surface, such as .surf.gii",
+		"%s: no NIFTI_INTENT_POINTSET: the file holds values on a surface, not the surface", name)
 }
 
 // giftiRows returns the rows of three numbers of an array.
 func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error)) [][]T {
 	t := typeCalled(a.DataType, "nifti_type_")
-	if a.Rank != "2" || a.Dim1 != "3" {
-		text.Refuse(again, "%s dimensions, the second %s: want 2 and 3", text.Clip(a.Rank), text.Clip(a.Dim1))
-	}
+	text.RefuseIf(a.Rank != "2" || a.Dim1 != "3", again, "%s dimensions, the second %s: want 2 and 3", text.Clip(a.Rank), text.Clip(a.Dim1))
 	n := try.Get(text.Count("rows", a.Dim0))
 	f.Spend(input.Numbers, 3*n)
 	f.order = byteOrder("Endian", a.Endian)

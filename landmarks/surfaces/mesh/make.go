@@ -13,7 +13,8 @@ func Icosphere(subdivisions int) *Mesh {
 	}
 	g := math.Phi
 	m := &Mesh{
-		Vertices: [][]float64{{-1, g, 0}, {1, g, 0}, {-1, -g, 0}, {1, -g, 0}, {0, -1, g}, {0, 1, g}, {0, -1, -g}, {0, 1, -g}, {g, 0, -1}, {g, 0, 1}, {-g, 0, -1}, {-g, 0, 1}},
+		Vertices: [][]float64{{-1, g, 0}, {1, g, 0}, {-1, -g, 0}, {1, -g, 0}, {0, -1, g}, {0, 1, g}, {0, -1, -g}, {0, 1, -g}, {g, 0, -1}, {g, 0, 1},
+			{-g, 0, -1}, {-g, 0, 1}},
 		Cells: [][]int{{0, 11, 5}, {0, 5, 1}, {0, 1, 7}, {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
 			{3, 9, 4}, {3, 4, 2}, {3, 2, 6}, {3, 6, 8}, {3, 8, 9}, {4, 9, 5}, {2, 4, 11}, {6, 2, 10}, {8, 6, 7}, {9, 8, 1}},
 	}
@@ -30,7 +31,8 @@ func Icosphere(subdivisions int) *Mesh {
 // latitude, with a vertex at each pole on the z axis and normals outwards.
 func Ellipsoid(a, b, c float64, latitudes, meridians int) *Mesh {
 	if latitudes < 1 || meridians < 3 || !(a > 0) || !(b > 0) || !(c > 0) {
-		panic(fmt.Sprintf("mesh.Ellipsoid: half axes %g, %g, %g, %d latitudes, %d meridians; want positive axes, at least 1 and 3", a, b, c, latitudes, meridians))
+		panic(fmt.Sprintf("mesh.Ellipsoid: half axes %g, %g, %g, %d latitudes, %d meridians; want positive axes, at least 1 and 3", a, b, c, latitudes,
+			meridians))
 	}
 	m := &Mesh{Vertices: [][]float64{{0, 0, c}}}
 	at := func(i, j int) int { return 1 + i*meridians + j%meridians }
@@ -82,6 +84,44 @@ func (m *Mesh) Subdivide() *Mesh {
 		}
 		bc, ca := middle(t[1], t[2]), middle(t[2], t[0])
 		out.Cells = append(out.Cells, []int{t[0], ab, ca}, []int{ab, t[1], bc}, []int{ca, bc, t[2]}, []int{ab, bc, ca})
+	}
+	return out
+}
+
+// Simplify returns the mesh with all vertices in a box of a grid of cubes with sides of this length merged into their mean, without the
+// cells that vanish (Rossignac and Borrel, Modeling in Computer Graphics, 1993). It may leave duplicates and non-manifold places: see
+// Clean. Where a body is thinner than a cube, its two sides become flaps.
+func (m *Mesh) Simplify(side float64) *Mesh {
+	boxes := map[[3]int]int{}
+	of := make([]int, len(m.Vertices))
+	out := &Mesh{}
+	var counts []float64
+	for i, x := range m.Vertices {
+		var key [3]int
+		for a, v := range x {
+			key[a] = int(math.Floor(v / side))
+		}
+		b, found := boxes[key]
+		if !found {
+			b = len(out.Vertices)
+			boxes[key] = b
+			out.Vertices, counts = append(out.Vertices, make([]float64, len(x))), append(counts, 0)
+		}
+		of[i] = b
+		counts[b]++
+		for a, v := range x {
+			out.Vertices[b][a] += (v - out.Vertices[b][a]) / counts[b]
+		}
+	}
+	for _, c := range m.Cells {
+		cell, vanished := make([]int, len(c)), false
+		for k, v := range c {
+			cell[k] = of[v]
+			vanished = vanished || k > 0 && cell[k] == cell[k-1]
+		}
+		if !vanished && cell[0] != cell[len(cell)-1] {
+			out.Cells = append(out.Cells, cell)
+		}
 	}
 	return out
 }

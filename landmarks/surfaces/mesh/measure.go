@@ -1,13 +1,15 @@
 package mesh
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -35,29 +37,17 @@ func (m *Mesh) size(i int) float64 {
 // Normals returns the vector of every cell: of a triangle (a, b, c) its area times its unit normal, ½ (b − a) × (c − a); of
 // an edge its tangent b − a.
 func (m *Mesh) Normals() [][]float64 {
-	out := make([][]float64, len(m.Cells))
-	for i := range m.Cells {
-		out[i] = m.normal(i)
-	}
-	return out
+	return lists.Make(len(m.Cells), m.normal)
 }
 
 // Sizes returns the area of every triangle or the length of every edge.
 func (m *Mesh) Sizes() []float64 {
-	out := make([]float64, len(m.Cells))
-	for i := range m.Cells {
-		out[i] = m.size(i)
-	}
-	return out
+	return lists.Make(len(m.Cells), m.size)
 }
 
 // Size is the area of a surface, the length of a curve.
 func (m *Mesh) Size() float64 {
-	sum := 0.0
-	for i := range m.Cells {
-		sum += m.size(i)
-	}
-	return sum
+	return lists.Sum(len(m.Cells), m.size)
 }
 
 // Centroids returns the middle of every cell.
@@ -94,10 +84,9 @@ func (m *Mesh) Spacing() float64 {
 // Volume is the volume that a closed surface encloses, Σ a·(b × c)/6 over its triangles, or the area that a closed curve of
 // the plane encloses; positive where normals point outwards, or the curve runs counter-clockwise. Where more than two cells meet, as many
 // must run one way as the other.
-func (m *Mesh) Volume() (float64, error) {
-	if err := m.checkClosed(); err != nil {
-		return 0, fmt.Errorf("Volume: %w", err)
-	}
+func (m *Mesh) Volume() (_ float64, err error) {
+	defer try.Named(&err, "Volume")
+	m.checkClosed()
 	sum, o := 0.0, m.Vertices[m.Cells[0][0]] // an origin near the mesh, for the digits
 	for i, c := range m.Cells {
 		n := m.normal(i)
@@ -160,21 +149,14 @@ func angle(u, v []float64) float64 {
 }
 
 // Distances returns how far every vertex of m is from the nearest point of another mesh, on its edges or triangles.
-func (m *Mesh) Distances(other *Mesh) ([]float64, error) {
-	if err := m.wellFormed(); err != nil {
-		return nil, err
-	}
-	if err := other.wellFormed(); err != nil {
-		return nil, fmt.Errorf("the other mesh: %w", err)
-	}
-	if len(m.Vertices[0]) != len(other.Vertices[0]) {
-		return nil, text.Advise("give both two or both three", "one mesh has %d coordinates, the other %d", len(m.Vertices[0]), len(other.Vertices[0]))
-	}
-	out, tree := make([]float64, len(m.Vertices)), other.boxes()
-	for i, x := range m.Vertices {
-		out[i] = math.Sqrt(other.nearest(tree, x).square)
-	}
-	return out, nil
+func (m *Mesh) Distances(other *Mesh) (_ []float64, err error) {
+	defer try.Catch(&err)
+	try.Do(m.wellFormed())
+	try.Do(try.Name(other.wellFormed(), "the other mesh"))
+	text.RefuseIf(len(m.Vertices[0]) != len(other.Vertices[0]), "give both two or both three",
+		"one mesh has %d coordinates, the other %d", len(m.Vertices[0]), len(other.Vertices[0]))
+	tree := other.boxes()
+	return lists.Each(m.Vertices, func(x []float64) float64 { return math.Sqrt(other.nearest(tree, x).square) }), nil
 }
 
 // Moments returns the centre of mass of meshes, their main axes as columns, the longest last, and the root mean square distance from the
@@ -195,9 +177,6 @@ func Moments(meshes []*Mesh) (centre []float64, axes *mat.Dense, radius float64)
 	each(func(mass float64, at []float64) {
 		spread.SymRankOne(spread, mass, mat.NewVecDense(d, floats.SubTo(make([]float64, d), at, centre)))
 	})
-	var eigen mat.EigenSym
-	eigen.Factorize(spread, true)
-	axes = new(mat.Dense)
-	eigen.VectorsTo(axes)
+	_, axes, _ = dense.Eigen(spread)
 	return centre, axes, math.Sqrt(mat.Trace(spread))
 }

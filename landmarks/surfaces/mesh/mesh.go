@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -54,11 +56,7 @@ func (m *Mesh) Copy() *Mesh {
 }
 
 func cloneRows[T any](rows [][]T) [][]T {
-	out := make([][]T, len(rows))
-	for i, r := range rows {
-		out[i] = slices.Clone(r)
-	}
-	return out
+	return lists.Make(len(rows), func(i int) []T { return slices.Clone(rows[i]) })
 }
 
 // Vertices returns the vertices of meshes, one mesh after the other.
@@ -135,45 +133,39 @@ func (m *Mesh) firstCell(cells []int) string {
 
 // wellFormed returns what makes m no mesh at all: no vertices or cells, vertices or cells of different sizes, coordinates
 // that are no numbers, cells that point nowhere.
-func (m *Mesh) wellFormed() error {
-	if m == nil || len(m.Vertices) == 0 {
-		return text.Advise("save the mesh again, or leave it out", "the mesh is empty: no vertices")
-	}
+func (m *Mesh) wellFormed() (err error) {
+	defer try.Catch(&err)
+	text.RefuseIf(m == nil || len(m.Vertices) == 0, "save the mesh again, or leave it out", "the mesh is empty: no vertices")
 	dim := len(m.Vertices[0])
-	if dim != 2 && dim != 3 {
-		return text.Advise("give each vertex 2 or 3 coordinates", "vertex 0 has %d coordinates", dim)
-	}
+	text.RefuseIf(dim != 2 && dim != 3, "give each vertex 2 or 3 coordinates", "vertex 0 has %d coordinates", dim)
 	for i, x := range m.Vertices {
-		if len(x) != dim {
-			return text.Advise("give all as many", "vertex %d has %d coordinates, vertex 0 has %d", i, len(x), dim)
-		}
-		for a, v := range x {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return text.Advise("correct it, or remove the cells at this vertex", "coordinate %d of vertex %d is %g", a, i, v)
-			}
+		if a, bad := lists.NotFinite(x); len(x) != dim {
+			text.Refuse("give all as many", "vertex %d has %d coordinates, vertex 0 has %d", i, len(x), dim)
+		} else if bad {
+			text.Refuse("correct it, or remove the cells at this vertex", "coordinate %d of vertex %d is %g", a, i, x[a])
 		}
 	}
-	if len(m.Cells) == 0 {
-		return text.Advise("save the mesh with its cells: landmarks are read by morpho.Read", "the mesh is empty: %d vertices, but no edges or triangles", len(m.Vertices))
-	}
+	text.RefuseIf(len(m.Cells) == 0, "save the mesh with its cells: landmarks are read by morpho.Read",
+		"the mesh is empty: %d vertices, but no edges or triangles", len(m.Vertices))
 	k := len(m.Cells[0])
-	if k != 2 && k != 3 {
-		return text.Advise("give it 2 for an edge or 3 for a triangle", "cell 0 has %d vertices", k)
+	text.RefuseIf(k != 2 && k != 3, "give it 2 for an edge or 3 for a triangle", "cell 0 has %d vertices", k)
+	text.RefuseIf(k == 3 && dim == 2, "give the vertices a third coordinate", "triangles in the plane are no surface")
+	if i := slices.IndexFunc(m.Cells, func(c []int) bool { return len(c) != k }); i >= 0 {
+		text.Refuse("give all as many", "cell %d has %d vertices, cell 0 has %d", i, len(m.Cells[i]), k)
 	}
-	if k == 3 && dim == 2 {
-		return text.Advise("give the vertices a third coordinate", "triangles in the plane are no surface")
-	}
+	m.checkCells()
+	return nil
+}
+
+// checkCells refuses cells that point nowhere.
+func (m *Mesh) checkCells() {
 	for i, c := range m.Cells {
-		if len(c) != k {
-			return text.Advise("give all as many", "cell %d has %d vertices, cell 0 has %d", i, len(c), k)
-		}
 		for _, v := range c {
 			if v < 0 || v >= len(m.Vertices) {
-				return text.Advise("correct the numbers, or "+again, "cell %d %v points outside the %d vertices", i, c, len(m.Vertices))
+				text.Refuse("correct the numbers, or "+again, "cell %d %v points outside the %d vertices", i, c, len(m.Vertices))
 			}
 		}
 	}
-	return nil
 }
 
 // Shares of the size of a mesh up to which cells without orientation, and cells that count twice, are no error.
@@ -197,16 +189,14 @@ func CheckAlike(one string, a *Mesh, other string, b *Mesh) error {
 // Validate returns an error if integrals over the cells would not be those of a curve or surface: if m is no mesh, if all its cells are
 // degenerate, or if cells with the vertices of earlier ones have more than 10 % of its size. Clean removes these. Non-manifold
 // places, borders, several pieces and unused vertices are no errors.
-func (m *Mesh) Validate() error {
-	if err := m.wellFormed(); err != nil {
-		return err
-	}
-	if len(m.degenerate()) == len(m.Cells) {
-		return text.Advise(again, "all %s are degenerate: they have no size", text.Counted(len(m.Cells), m.kind()))
-	}
+func (m *Mesh) Validate() (err error) {
+	defer try.Catch(&err)
+	try.Do(m.wellFormed())
+	text.RefuseIf(len(m.degenerate()) == len(m.Cells), again, "all %s are degenerate: they have no size", text.Counted(len(m.Cells), m.kind()))
 	if twice := m.duplicateCells(); len(twice) > 0 {
 		if share := m.share(twice); share > maxTwice {
-			return text.Advise("remove them by Mesh.Clean", "%s with %s of the size count twice, the first %s", text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
+			return text.Advise("remove them by Mesh.Clean", "%s with %s of the size count twice, the first %s",
+				text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
 		}
 	}
 	return nil

@@ -7,6 +7,9 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Locator finds the nearest points of a curve or surface: morpho's semi-landmarks slide on it. The mesh must stay as it is.
@@ -22,17 +25,13 @@ type Locator struct {
 // neighbours x + e_i has the direction of Σ_i ± e_i/|e_i|² on a curve, with − for the one before, and the normal that of
 // Σ_i e_i × e_{i+1}/(|e_i|² |e_{i+1}|²) on a surface (Max, J. Graphics Tools 4, 1999). They are exact where the vertices lie on a
 // circle or a sphere.
-func (m *Mesh) Locator() (*Locator, error) {
-	if err := cmp.Or(m.Validate(), m.CheckOriented()); err != nil {
-		return nil, fmt.Errorf("nearest points: %w", err)
-	}
+func (m *Mesh) Locator() (_ *Locator, err error) {
+	defer try.Named(&err, "nearest points")
+	try.Do(cmp.Or(m.Validate(), m.CheckOriented()))
 	m = m.With(m.Vertices)
 	m.Cells = slices.Clone(m.Cells)
 	m.drop(m.degenerate())
-	l := &Locator{m, m.boxes(), make([][]float64, len(m.Vertices))}
-	for v, x := range m.Vertices {
-		l.directions[v] = make([]float64, len(x))
-	}
+	l := &Locator{m, m.boxes(), lists.Zeros(len(m.Vertices), len(m.Vertices[0]))}
 	for i, c := range m.Cells {
 		n := m.normal(i) // ½ e × f, or e, at all corners
 		for k, v := range c {
@@ -100,11 +99,7 @@ const cellsOfLeaf = 4
 
 // boxes returns the tree of the cells, halved along the longest side of each box.
 func (m *Mesh) boxes() *box {
-	cells := make([]int, len(m.Cells))
-	for i := range cells {
-		cells[i] = i
-	}
-	return m.boxOf(cells, m.Centroids())
+	return m.boxOf(lists.Range(len(m.Cells)), m.Centroids())
 }
 
 func (m *Mesh) boxOf(cells []int, middles [][]float64) *box {

@@ -3,22 +3,17 @@ package mesh
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
 
-	"anatomy/geom/try"
 	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
 // readOBJ reads the vertices (v) and the faces (f) or lines (l) of a Wavefront OBJ file. Negative numbers count back from
 // the last vertex; what belongs to rendering is passed over.
-func readOBJ(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	in := text.NewReader(r, name)
-	b := builder{in: in}
+func readOBJ(in *text.Reader, b *builder) {
 	for line := range in.Lines() {
 		// A comment ends with its line, whatever that ends with.
 		if line, _, _ = strings.Cut(line, "#"); strings.HasSuffix(line, "\\") {
@@ -27,14 +22,12 @@ func readOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 				line, more = strings.CutSuffix(line, "\\")
 				whole.WriteString(line)
 				in.Spend(input.Numbers, 1) // a line that goes on holds a corner
-				if whole.Len() > text.MaxLine {
-					in.Refuse(again, "the line is longer than %d MiB", text.MaxLine>>20)
-				}
+				in.RefuseIf(whole.Len() > text.MaxLine, again, "the line is longer than %d MiB", text.MaxLine>>20)
 				if more {
 					whole.WriteByte(' ')
-					line, err = in.Line()
+					rest, err := in.Line()
 					in.Need(err, "the rest of the line")
-					line, _, _ = strings.Cut(line, "#")
+					line, _, _ = strings.Cut(rest, "#")
 				}
 			}
 			line = whole.String()
@@ -79,7 +72,6 @@ func readOBJ(r io.Reader, name string) (_ *Mesh, err error) {
 			in.Refuse(again, "%s is no line of a polygon mesh", text.Clip(line))
 		}
 	}
-	return b.mesh(name), nil
 }
 
 // writeOBJ writes a Wavefront OBJ file; the vertices of a curve in the plane get z = 0.

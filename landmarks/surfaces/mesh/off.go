@@ -3,19 +3,15 @@ package mesh
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
-	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
 // readOFF reads the vertices and polygons of an ASCII OFF file of Geomview; colours, normals and texture coordinates (COFF,
 // NOFF, STOFF) are passed over.
-func readOFF(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	in := text.NewReader(r, name)
+func readOFF(in *text.Reader, b *builder) {
 	// next returns the words of the next line that has some, at most so many.
 	next := func(most int, what string, args ...any) []string {
 		for {
@@ -36,17 +32,16 @@ func readOFF(r io.Reader, name string) (_ *Mesh, err error) {
 	words := next(5, "OFF")
 	if kind, is := strings.CutSuffix(words[0], "OFF"); is {
 		if words = words[1:]; strings.Contains(kind, "4") || strings.Contains(kind, "n") || len(words) > 0 && words[0] == "BINARY" {
-			in.Refuse("save the mesh as ASCII, with three coordinates for each vertex", "%sOFF %s: only ASCII files of vertices in space are read", kind, strings.Join(words, " "))
+			in.Refuse("save the mesh as ASCII, with three coordinates for each vertex", "%sOFF %s: only ASCII files of vertices in space are read", kind,
+				strings.Join(words, " "))
 		}
 		if len(words) == 0 {
 			words = next(4, "the numbers of vertices, faces and edges")
 		}
 	}
-	if len(words) < 2 || len(words) > 3 {
-		in.Refuse(again, "not an OFF file: %s where the numbers of vertices, faces and edges belong", text.Clip(strings.Join(words, " ")))
-	}
+	in.RefuseIf(len(words) < 2 || len(words) > 3, again, "not an OFF file: %s where the numbers of vertices, faces and edges belong",
+		text.Clip(strings.Join(words, " ")))
 	vertices, faces := in.Count("vertices", words[0]), in.Count("faces", words[1])
-	b := builder{in: in}
 	for i := range vertices {
 		words = next(3, "vertex %d of %d", i, vertices)
 		if len(words) < 3 {
@@ -68,7 +63,6 @@ func readOFF(r io.Reader, name string) (_ *Mesh, err error) {
 		}
 		b.fan(cell)
 	}
-	return b.mesh(name), nil
 }
 
 // writeOFF writes an ASCII OFF file; an edge is a face of two corners, and the vertices of a curve in the plane get z = 0.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"anatomy/geom/try"
 	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
@@ -32,24 +31,18 @@ func (e *plyElement) property(names ...string) int {
 }
 
 // readPLY reads the vertices and the faces or edges of a PLY file (Turk 1994), ascii or binary of either byte order.
-func readPLY(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	in := text.NewReader(r, name)
+func readPLY(in *text.Reader, b *builder) {
 	order, elements := plyHeader(in)
 	in.Binary = order != nil
-	b := builder{in: in}
 	for i := range elements {
-		plyRead(in, order, &elements[i], &b)
+		plyRead(in, order, &elements[i], b)
 	}
-	return b.mesh(name), nil
 }
 
 // plyHeader returns the byte order, nil for ascii, and the elements.
 func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) {
 	line, err := in.Line()
-	if err != nil || strings.TrimSpace(line) != "ply" {
-		in.Refuse(again, "not a PLY file: it begins with %s", text.Clip(line))
-	}
+	in.RefuseIf(err != nil || strings.TrimSpace(line) != "ply", again, "not a PLY file: it begins with %s", text.Clip(line))
 	format := ""
 	for line := range in.Lines() {
 		words := strings.Fields(line)
@@ -59,9 +52,8 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) 
 		switch words[0] {
 		case "comment", "obj_info":
 		case "format":
-			if len(words) != 3 || words[2] != "1.0" {
-				in.Refuse(again, "%s: want format ascii, binary_little_endian or binary_big_endian 1.0", text.Clip(line))
-			}
+			in.RefuseIf(len(words) != 3 || words[2] != "1.0", again, "%s: want format ascii, binary_little_endian or binary_big_endian 1.0",
+				text.Clip(line))
 			switch format = words[1]; format {
 			case "ascii":
 			case "binary_little_endian":
@@ -72,18 +64,12 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) 
 				in.Refuse(again, "format %s is unknown", text.Clip(format))
 			}
 		case "element":
-			if len(words) != 3 {
-				in.Refuse(again, "%s: want element, name and count", text.Clip(line))
-			}
+			in.RefuseIf(len(words) != 3, again, "%s: want element, name and count", text.Clip(line))
 			count := in.Count(words[1]+" elements", words[2])
-			if len(elements) == 100 {
-				in.Refuse(again, "more than 100 elements")
-			}
+			in.RefuseIf(len(elements) == 100, again, "more than 100 elements")
 			elements = append(elements, plyElement{name: words[1], count: count})
 		case "property":
-			if len(elements) == 0 {
-				in.Refuse(again, "a property before the first element")
-			}
+			in.RefuseIf(len(elements) == 0, again, "a property before the first element")
 			p := plyProperty{name: words[len(words)-1], list: len(words) == 5 && words[1] == "list"}
 			known := len(words) == 3 || p.list
 			if known && p.list {
@@ -92,16 +78,12 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) 
 			if known {
 				p.value, known = numberTypes[words[len(words)-2]]
 			}
-			if !known {
-				in.Refuse(again, "%s: want property, type and name, or property list, two types and name", text.Clip(line))
-			}
+			in.RefuseIf(!known, again, "%s: want property, type and name, or property list, two types and name", text.Clip(line))
 			in.Spend(input.Cells, 16)
 			e := &elements[len(elements)-1]
 			e.properties = append(e.properties, p)
 		case "end_header":
-			if format == "" {
-				in.Refuse(again, "the header has no format")
-			}
+			in.RefuseIf(format == "", again, "the header has no format")
 			return order, elements
 		default:
 			in.Refuse(again, "%s is no line of a PLY header", text.Clip(line))
@@ -113,9 +95,7 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) 
 
 // plyRead reads all of one element; one that is neither vertex, face nor edge is passed over.
 func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder) {
-	if len(e.properties) == 0 && e.count > 0 {
-		in.Refuse(again, "element %s has no properties", text.Clip(e.name))
-	}
+	in.RefuseIf(len(e.properties) == 0 && e.count > 0, again, "element %s has no properties", text.Clip(e.name))
 	var columns []int // those that are kept
 	isFace := false
 	switch e.name {
@@ -130,25 +110,17 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 	case "face":
 		isFace = true
 		k := e.property("vertex_indices", "vertex_index")
-		if k < 0 || !e.properties[k].list {
-			in.Refuse(again, "the faces have no list vertex_indices")
-		}
+		in.RefuseIf(k < 0 || !e.properties[k].list, again, "the faces have no list vertex_indices")
 		columns = []int{k}
 	case "edge":
 		k, l := e.property("vertex1"), e.property("vertex2")
-		if k < 0 || l < 0 {
-			in.Refuse(again, "the edges have no properties vertex1 and vertex2")
-		}
+		in.RefuseIf(k < 0 || l < 0, again, "the edges have no properties vertex1 and vertex2")
 		columns = []int{k, l}
 	case "tristrips":
-		if e.count > 0 {
-			in.Refuse("save the mesh with faces", "triangle strips in PLY files are not read")
-		}
+		in.RefuseIf(e.count > 0, "save the mesh with faces", "triangle strips in PLY files are not read")
 	}
 	for _, k := range columns {
-		if !isFace && e.properties[k].list {
-			in.Refuse(again, "property %s of element %s is a list", e.properties[k].name, e.name)
-		}
+		in.RefuseIf(!isFace && e.properties[k].list, again, "property %s of element %s is a list", e.properties[k].name, e.name)
 	}
 	for i := range e.count {
 		values := e.read(in, order, columns, i)

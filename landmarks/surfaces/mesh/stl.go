@@ -8,16 +8,13 @@ import (
 	"math"
 	"strings"
 
-	"anatomy/geom/try"
 	"anatomy/landmarks/internal/text"
 )
 
 // readSTL reads the triangles of an STL file, ASCII or binary. The format repeats the corners for every triangle: those with the same
 // coordinates become one vertex. Normals and colours are passed over.
-func readSTL(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	in := text.NewReader(r, name)
-	b := &stlBuilder{builder{in: in}, map[[3]float64]int{}}
+func readSTL(in *text.Reader, out *builder) {
+	b := &stlBuilder{out, map[[3]float64]int{}}
 	// Binary files may begin with "solid", too, but their 80 bytes and the number after them have a NUL.
 	head := in.Peek(84)
 	if start := bytes.TrimLeft(head, " \t\r\n"); len(start) >= 5 && strings.EqualFold(string(start[:5]), "solid") && bytes.IndexByte(head, 0) < 0 {
@@ -25,11 +22,10 @@ func readSTL(r io.Reader, name string) (_ *Mesh, err error) {
 	} else {
 		b.readBinary(in)
 	}
-	return b.mesh(name), nil
 }
 
 type stlBuilder struct {
-	builder
+	*builder
 	at map[[3]float64]int // vertex of these coordinates
 }
 
@@ -72,7 +68,8 @@ func (b *stlBuilder) readASCII(in *text.Reader) {
 			corners[count] = [3]float64(coordinates(in, words[1:], "facet %d, vertex %d", len(b.triangles), count))
 			count++
 		default:
-			in.Refuse(again, "%s does not belong here: facet %d of an STL file has a normal, an outer loop and three vertices of three coordinates", text.Clip(line), len(b.triangles))
+			in.Refuse(again, "%s does not belong here: facet %d of an STL file has a normal, an outer loop and three vertices of three coordinates",
+				text.Clip(line), len(b.triangles))
 		}
 	}
 	if inside {

@@ -1,26 +1,23 @@
 package mesh
 
 import (
-	"fmt"
-
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/strain"
 )
 
 // Strains returns the strain of each cell of a curve or surface between two positions of its vertices: that of the affine map within the
 // cell. Its directions are vectors along the cell. It is an error if the meshes differ in their cells or vertices, or a cell of the
 // first has no size.
-func Strains(before, after *Mesh) ([]strain.Tensor, error) {
-	if len(before.Vertices) != len(after.Vertices) || len(before.Cells) != len(after.Cells) {
-		return nil, fmt.Errorf("strains: %d vertices and %d cells before, %d and %d after, want the same mesh with other vertices",
-			len(before.Vertices), len(before.Cells), len(after.Vertices), len(after.Cells))
-	}
+func Strains(before, after *Mesh) (_ []strain.Tensor, err error) {
+	defer try.Named(&err, "strains")
+	try.FailIf(len(before.Vertices) != len(after.Vertices) || len(before.Cells) != len(after.Cells),
+		"%d vertices and %d cells before, %d and %d after, want the same mesh with other vertices",
+		len(before.Vertices), len(before.Cells), len(after.Vertices), len(after.Cells))
 	for _, m := range []*Mesh{before, after} {
-		if err := m.wellFormed(); err != nil {
-			return nil, fmt.Errorf("strains: %w", err)
-		}
+		try.Do(m.wellFormed())
 	}
 	out := make([]strain.Tensor, len(before.Cells))
 	for i, cell := range before.Cells {
@@ -32,14 +29,10 @@ func Strains(before, after *Mesh) ([]strain.Tensor, error) {
 		qr.QTo(&q)
 		qr.RTo(&r)
 		n := len(cell) - 1
-		if err := inverse.Inverse(r.Slice(0, n, 0, n)); err != nil {
-			return nil, fmt.Errorf("strains: cell %d has no size; Clean removes it", i)
-		}
+		try.FailIf(inverse.Inverse(r.Slice(0, n, 0, n)) != nil, "cell %d has no size; Clean removes it", i)
 		f.Mul(to, &inverse)
 		s, err := strain.OfMatrix(&f)
-		if err != nil {
-			return nil, fmt.Errorf("strains: cell %d: %w", i, err)
-		}
+		try.Do(try.Name(err, "cell %d", i))
 		for k, x := range s.Directions {
 			var along mat.VecDense
 			along.MulVec(q.Slice(0, len(before.Vertices[0]), 0, n), mat.NewVecDense(n, x))

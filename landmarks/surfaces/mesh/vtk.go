@@ -15,13 +15,10 @@ import (
 
 // readVTK reads a legacy VTK file of PolyData (versions 1 to 5.1), ASCII or BINARY: its points with the polygons, triangle
 // strips or lines.
-func readVTK(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	in := text.NewReader(r, name)
+func readVTK(in *text.Reader, b *builder) {
 	head, err := in.Line()
-	if err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version") {
-		in.Refuse(again, "not a legacy VTK file: it begins with %s", text.Clip(head))
-	}
+	in.RefuseIf(err != nil || !strings.HasPrefix(strings.ToLower(head), "# vtk datafile version"), again,
+		"not a legacy VTK file: it begins with %s", text.Clip(head))
 	modern := strings.HasPrefix(strings.TrimSpace(head[len("# vtk DataFile Version"):]), "5")
 	_, err = in.Line()
 	in.Need(err, "the title")
@@ -34,23 +31,21 @@ func readVTK(r io.Reader, name string) (_ *Mesh, err error) {
 	default:
 		in.Refuse(again, "%s where ASCII or BINARY belongs", text.Clip(kind))
 	}
-	b := builder{in: in}
 	for {
 		word, err := in.Word()
 		if err == io.EOF {
-			return b.mesh(name), nil
+			return
 		}
 		in.Need(err, "a section")
 		switch section := strings.ToUpper(word); section {
 		case "DATASET":
 			set, err := in.Word()
-			if err != nil || strings.ToUpper(set) != "POLYDATA" {
-				in.Refuse("save the surface as PolyData", "DATASET %s, want POLYDATA", text.Clip(set))
-			}
+			in.RefuseIf(err != nil || strings.ToUpper(set) != "POLYDATA", "save the surface as PolyData", "DATASET %s, want POLYDATA",
+				text.Clip(set))
 		case "POINTS":
-			v.points(&b)
+			v.points(b)
 		case "VERTICES", "POLYGONS", "LINES", "TRIANGLE_STRIPS":
-			v.cells(section, &b)
+			v.cells(section, b)
 		case "METADATA": // lasts to a blank line
 			first := true // which is the rest of this one
 			for line := range in.Lines() {
@@ -62,7 +57,7 @@ func readVTK(r io.Reader, name string) (_ *Mesh, err error) {
 		case "FIELD":
 			v.field()
 		case "POINT_DATA", "CELL_DATA": // the geometry is over
-			return b.mesh(name), nil
+			return
 		default:
 			in.Refuse(again, "%s is no section of PolyData", text.Clip(word))
 		}
@@ -86,9 +81,7 @@ func (v *vtkReader) count(what string) int { return v.Count(what, v.word("the nu
 
 func (v *vtkReader) kind() (t numberType) {
 	word := v.word("a type")
-	if err := try.Run(func() { t = typeCalled(word, "vtktype") }); err != nil {
-		try.Do(v.Errorf("%w", err))
-	}
+	v.here(try.Run(func() { t = typeCalled(word, "vtktype") }))
 	return t
 }
 
@@ -153,20 +146,14 @@ func (v *vtkReader) cells(section string, b *builder) {
 		var arrays [2][]int
 		for k, head := range []string{"OFFSETS", "CONNECTIVITY"} {
 			word, err := v.Word()
-			if err != nil || strings.ToUpper(word) != head {
-				v.Refuse(again, "%s: %s where %s belongs", section, text.Clip(word), head)
-			}
+			v.RefuseIf(err != nil || strings.ToUpper(word) != head, again, "%s: %s where %s belongs", section, text.Clip(word), head)
 			arrays[k] = vtkArray(v, section+" "+head, []int{n, size}[k], v.kind(), vertexNumber)
 		}
 		if n == 0 {
 			return
 		}
-		if arrays[0][0] != 0 {
-			v.Refuse(again, "%s: the first offset is %d, not 0", section, arrays[0][0])
-		}
-		if err := splitCells(section, arrays[0][1:], arrays[1], b); err != nil {
-			try.Do(v.Errorf("%w", err))
-		}
+		v.RefuseIf(arrays[0][0] != 0, again, "%s: the first offset is %d, not 0", section, arrays[0][0])
+		v.here(try.Run(func() { splitCells(section, arrays[0][1:], arrays[1], b) }))
 		return
 	}
 	flat := vtkArray(v, section, size, numberTypes["int"], vertexNumber)
@@ -177,9 +164,7 @@ func (v *vtkReader) cells(section string, b *builder) {
 		addCell(section, flat[1:1+flat[0]], b)
 		flat = flat[1+flat[0]:]
 	}
-	if len(flat) > 0 {
-		v.Refuse(again, "%d numbers after the last cell of %s", len(flat), section)
-	}
+	v.RefuseIf(len(flat) > 0, again, "%d numbers after the last cell of %s", len(flat), section)
 }
 
 // vtkArray reads n converted numbers; the first that is none is refused behind the last.
@@ -193,26 +178,28 @@ func vtkArray[T any](v *vtkReader, what string, n int, t numberType, convert fun
 		}
 		out = append(out, y)
 	})
-	if wrong != nil {
-		try.Do(v.Errorf("%w", wrong))
-	}
+	v.here(wrong)
 	return out
 }
 
+// here ends the read by an error at the current line or byte.
+func (v *vtkReader) here(err error) {
+	if err != nil {
+		try.Do(v.Errorf("%w", err))
+	}
+}
+
 // splitCells cuts the vertex numbers at the ends of the cells.
-func splitCells(section string, ends, connectivity []int, b *builder) error {
+func splitCells(section string, ends, connectivity []int, b *builder) {
 	from := 0
 	for i, to := range ends {
 		if to < from || to > len(connectivity) {
-			return text.Advise(again, "%s: cell %d ends at %d of %d vertex numbers and begins at %d", section, i, to, len(connectivity), from)
+			text.Refuse(again, "%s: cell %d ends at %d of %d vertex numbers and begins at %d", section, i, to, len(connectivity), from)
 		}
 		addCell(section, connectivity[from:to], b)
 		from = to
 	}
-	if from != len(connectivity) {
-		return text.Advise(again, "%s: %d vertex numbers after the last cell", section, len(connectivity)-from)
-	}
-	return nil
+	text.RefuseIf(from != len(connectivity), again, "%s: %d vertex numbers after the last cell", section, len(connectivity)-from)
 }
 
 func addCell(section string, cell []int, b *builder) {
@@ -233,9 +220,8 @@ func (v *vtkReader) field() {
 		name := v.word("the name of an array")
 		components := v.count("components")
 		tuples := v.count("tuples")
-		if components > 0 && tuples > input.Numbers.Most()/components {
-			v.Refuse(again, "array %s of %d×%d numbers", text.Clip(name), tuples, components)
-		}
+		v.RefuseIf(components > 0 && tuples > input.Numbers.Most()/components, again, "array %s of %d×%d numbers", text.Clip(name), tuples,
+			components)
 		if head := bytes.TrimLeft(v.Peek(9), " \t"); strings.EqualFold(string(head[:min(len(head), 6)]), "string") {
 			v.word("a type")
 			v.strings(components * tuples)

@@ -63,40 +63,31 @@ type vtpDocument struct {
 
 // readVTP reads an XML VTK file of PolyData: ascii, inline base64, appended as base64 or raw, uncompressed or by
 // vtkZLibDataCompressor, of either byte order. Several pieces become one mesh.
-func readVTP(r io.Reader, name string) (_ *Mesh, err error) {
-	defer try.Catch(&err)
-	b, _ := parseVTP(r, name, false)
-	return b.mesh(name), nil
-}
+func readVTP(in *text.Reader, b *builder) { parseVTP(in, b, false) }
 
 // parseVTP reads points and cells, and on request the data of points.
-func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
-	all, within := wholeFile(r, name)
-	f := &vtpFile{numbers: within}
+func parseVTP(in *text.Reader, b *builder, withFields bool) (fields []Field) {
+	f, name := &vtpFile{numbers: &numbers{Reader: in}}, in.File
+	all := f.whole()
+	b.in = f
 	// Raw appended data are no XML: the parser gets what stands before them.
 	xmlPart := all
 	if tag := bytes.LastIndex(all, []byte("</AppendedData>")); tag >= 0 {
 		open := bytes.Index(all, []byte("<AppendedData"))
-		if open < 0 || open > tag {
-			text.Refuse(again, "%s: byte %d: </AppendedData> without its beginning", name, tag)
-		}
+		text.RefuseIf(open < 0 || open > tag, again, "%s: byte %d: </AppendedData> without its beginning", name, tag)
 		inside := all[open:tag]
 		end := bytes.IndexByte(inside, '>')
 		f.raw = bytes.Contains(inside[:end+1], []byte(`"raw"`)) || bytes.Contains(inside[:end+1], []byte(`'raw'`))
 		underscore := bytes.IndexByte(inside[end+1:], '_')
-		if underscore < 0 {
-			text.Refuse(again, "%s: byte %d: the appended data do not begin with _", name, open)
-		}
+		text.RefuseIf(underscore < 0, again, "%s: byte %d: the appended data do not begin with _", name, open)
 		f.appended = inside[end+1+underscore+1:]
 		xmlPart = append(append([]byte{}, all[:open]...), "</VTKFile>"...)
 	} else if open := bytes.Index(all, []byte("<AppendedData")); open >= 0 {
 		text.Refuse(again, "%s: the file ends within its appended data", name)
 	}
 	var doc vtpDocument
-	try.Do(markup.Parse(xmlPart, name, &doc, f.budget))
-	if doc.Type != "PolyData" {
-		text.Refuse("save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
-	}
+	try.Do(markup.Parse(xmlPart, name, &doc, in.Budget))
+	text.RefuseIf(doc.Type != "PolyData", "save the surface as PolyData", "%s: VTKFile type %s, want PolyData", name, text.Clip(doc.Type))
 	try.Do(try.Name(try.Run(func() { f.order = byteOrder("byte_order", doc.ByteOrder) }), "%s", name))
 	f.header = numberTypes[map[string]string{"": "uint32", "UInt32": "uint32", "UInt64": "uint64"}[doc.HeaderType]]
 	f.compressed = doc.Compressor != ""
@@ -106,26 +97,23 @@ func parseVTP(r io.Reader, name string, withFields bool) (*builder, []Field) {
 	case f.compressed && doc.Compressor != "vtkZLibDataCompressor":
 		text.Refuse("save the file with it or uncompressed", "%s: compressor %s: only vtkZLibDataCompressor is read", name, text.Clip(doc.Compressor))
 	}
-	b := builder{in: f}
-	var fields []Field
 	for i := range doc.Pieces {
 		err := try.Run(func() {
 			before := len(b.vertices)
-			f.piece(&doc.Pieces[i], &b)
+			f.piece(&doc.Pieces[i], b)
 			if withFields && len(b.vertices) > before {
 				f.fields(&doc.Pieces[i], before, len(b.vertices), &fields)
 			}
 		})
 		try.Do(try.Name(err, "%s: piece %d", name, i))
 	}
-	return &b, fields
+	return fields
 }
 
 // fields reads the data of a piece's points, which become vertices from before to after. Every piece with points has the same.
 func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) {
-	if before > 0 && len(p.PointData.Arrays) != len(*fields) {
-		text.Refuse(again, "%d arrays of PointData, the pieces before have %d", len(p.PointData.Arrays), len(*fields))
-	}
+	text.RefuseIf(before > 0 && len(p.PointData.Arrays) != len(*fields), again, "%d arrays of PointData, the pieces before have %d",
+		len(p.PointData.Arrays), len(*fields))
 	for k := range p.PointData.Arrays {
 		a := &p.PointData.Arrays[k]
 		width := 1
@@ -136,16 +124,14 @@ func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) {
 			}
 		}
 		x := array(f, a, "PointData "+text.Clip(a.Name), asIs)
-		if len(x) != width*(after-before) {
-			text.Refuse(again, "PointData %s: %d numbers for %d points of %d components", text.Clip(a.Name), len(x), after-before, width)
-		}
+		text.RefuseIf(len(x) != width*(after-before), again, "PointData %s: %d numbers for %d points of %d components", text.Clip(a.Name),
+			len(x), after-before, width)
 		if before == 0 {
 			*fields = append(*fields, Field{Name: a.Name})
 		}
 		field := &(*fields)[k]
-		if field.Name != a.Name || before > 0 && len(field.Values[0]) != width {
-			text.Refuse(again, "PointData %s is not that of the pieces before", text.Clip(a.Name))
-		}
+		text.RefuseIf(field.Name != a.Name || before > 0 && len(field.Values[0]) != width, again,
+			"PointData %s is not that of the pieces before", text.Clip(a.Name))
 		for ; len(x) > 0; x = x[width:] {
 			field.Values = append(field.Values, x[:width:width])
 		}
@@ -160,13 +146,9 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) {
 		text.Refuse(again, "no array in Points")
 	}
 	points := &p.Points.Arrays[0]
-	if points.Components != "3" {
-		text.Refuse(again, "Points of %s components, want 3", text.Clip(points.Components))
-	}
+	text.RefuseIf(points.Components != "3", again, "Points of %s components, want 3", text.Clip(points.Components))
 	x := array(f, points, "Points", asIs)
-	if len(x)%3 != 0 {
-		text.Refuse(again, "Points: %d numbers are not three for each point", len(x))
-	}
+	text.RefuseIf(len(x)%3 != 0, again, "Points: %d numbers are not three for each point", len(x))
 	if n := strings.TrimSpace(p.NumberOfPoints); n != "" {
 		if count := try.Get(text.Count("points", n)); count != len(x)/3 {
 			text.Refuse(again, "Points: %d points, %d are announced", len(x)/3, count)
@@ -188,7 +170,7 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) {
 			}
 			arrays[a.Name] = array(f, a, section.name+": "+a.Name, vertexNumber)
 		}
-		try.Do(splitCells(section.name, arrays["offsets"], arrays["connectivity"], &own))
+		splitCells(section.name, arrays["offsets"], arrays["connectivity"], &own)
 	}
 	before := len(b.vertices)
 	for len(x) > 0 {
@@ -225,42 +207,39 @@ func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error))
 		r = &base64Reader{text: strings.NewReader(a.Text)}
 	case "appended":
 		offset, err := strconv.Atoi(strings.TrimSpace(a.Offset))
-		if err != nil || offset < 0 || offset >= len(f.appended) {
-			text.Refuse(again, "offset %s, but %d bytes are appended", text.Clip(a.Offset), len(f.appended))
-		}
+		text.RefuseIf(err != nil || offset < 0 || offset >= len(f.appended), again, "offset %s, but %d bytes are appended",
+			text.Clip(a.Offset), len(f.appended))
 		if r = bytes.NewReader(f.appended[offset:]); !f.raw {
 			r = &base64Reader{text: bytes.NewReader(f.appended[offset:])}
 		}
 	default:
 		text.Refuse(again, "format %s is unknown", text.Clip(a.Format))
 	}
-	length, data := f.open(r)
-	if length%t.size != 0 {
-		text.Refuse(again, "%d bytes are not a number of %s", length, a.Type)
-	}
+	blocks, length := f.blocks(r)
+	text.RefuseIf(length%t.size != 0, again, "%d bytes are not a number of %s", length, a.Type)
 	f.Spend(input.Numbers, length/t.size)
-	return appendNumbers(f.numbers, make([]T, 0, length/t.size), data, length, t, convert)
+	if blocks != nil {
+		r = unpacked(r, blocks)
+	}
+	return appendNumbers(f.numbers, make([]T, 0, length/t.size), r, length, t, convert)
 }
 
-// open returns the length of an array in bytes and its bytes: they follow their count or, compressed, the number of blocks, their
-// size, that of the last and the compressed size of each.
-func (f *vtpFile) open(r io.Reader) (length int, data io.Reader) {
+// blocks returns the length of an array in bytes, and its blocks if it is compressed. The bytes follow their count or, compressed, the number of
+// blocks, their size, that of the last and the compressed size of each.
+func (f *vtpFile) blocks(r io.Reader) (blocks []block, length int) {
 	size := func(what string, args ...any) int {
 		var b [8]byte
 		if _, err := io.ReadFull(r, b[:f.header.size]); err != nil {
 			try.Do(ended(err, what, args...))
 		}
 		v := f.header.value(f.order, b[:])
-		if v > 8*float64(input.Numbers.Most()) {
-			text.Refuse(again, "%s is %g, more than a file may hold", fmt.Sprintf(what, args...), v)
-		}
+		text.RefuseIf(v > 8*float64(input.Numbers.Most()), again, "%s is %g, more than a file may hold", fmt.Sprintf(what, args...), v)
 		return int(v)
 	}
 	n := size("the number of bytes or blocks")
 	if !f.compressed || n == 0 {
-		return n, r
+		return nil, n
 	}
-	u := &unpacker{packed: r}
 	blockSize, lastSize := size("the size of a block"), size("the size of the last block")
 	for i := range n {
 		s := size("the size of compressed block %d of %d", i, n)
@@ -268,54 +247,33 @@ func (f *vtpFile) open(r io.Reader) (length int, data io.Reader) {
 		if i == n-1 && lastSize > 0 {
 			plain = lastSize
 		}
-		u.blocks = append(u.blocks, block{s, plain})
+		blocks = append(blocks, block{s, plain})
 		if length += plain; length > 8*input.Numbers.Most() {
 			text.Refuse(again, "%d bytes are more than a file may hold", length)
 		}
 	}
-	return length, u
+	return blocks, length
 }
 
 // block is the size of one compressed block, packed and plain.
 type block struct{ packed, plain int }
 
-// unpacker reads the blocks of a compressed array one after another.
-type unpacker struct {
-	packed io.Reader
-	blocks []block
-	number int // of the block at hand
-	plain  io.Reader
-	left   int // bytes of it
+// unpacked are the plain bytes of blocks, one after another.
+func unpacked(r io.Reader, blocks []block) io.Reader {
+	all := new(bytes.Buffer)
+	for k, b := range blocks {
+		packed := try.Get(readBytes(r, b.packed, fmt.Sprintf("block %d", k)))
+		z, err := zlib.NewReader(bytes.NewReader(packed))
+		try.Do(try.Name(err, "block %d", k))
+		if n, err := io.CopyN(all, z, int64(b.plain)); err != nil {
+			try.Do(ended(err, "block %d, unpacked, lacks %d bytes", k, int64(b.plain)-n))
+		}
+	}
+	return all
 }
 
-func (u *unpacker) Read(p []byte) (int, error) {
-	for ; u.left == 0; u.number++ {
-		if u.number == len(u.blocks) {
-			return 0, io.EOF
-		}
-		b := u.blocks[u.number]
-		packed, err := readBytes(u.packed, b.packed, fmt.Sprintf("block %d", u.number))
-		if err != nil {
-			return 0, err
-		}
-		if u.plain, err = zlib.NewReader(bytes.NewReader(packed)); err != nil {
-			return 0, fmt.Errorf("block %d: %w", u.number, err)
-		}
-		u.left = b.plain
-	}
-	n, err := u.plain.Read(p[:min(len(p), u.left)])
-	u.left -= n
-	if err == io.EOF && u.left == 0 {
-		err = nil
-	}
-	if err != nil {
-		err = ended(err, "block %d, unpacked, lacks %d bytes", u.number-1, u.left)
-	}
-	return n, err
-}
-
-// writeVTP writes an XML VTK file of PolyData with compressed arrays behind it in base64. The vertices of a curve in the plane get z = 0. Fields become
-// its PointData.
+// writeVTP writes an XML VTK file of PolyData with compressed arrays behind it in base64. The vertices of a curve in the plane get z = 0. Fields
+// become its PointData.
 func writeVTP(out *bufio.Writer, m *Mesh, fields ...Field) {
 	section := "Lines"
 	if m.order() == 3 {
@@ -351,7 +309,8 @@ func writePolyData(out *bufio.Writer, points [][]float64, section string, cells 
 		array(fmt.Sprintf(`type="Float64" Name="%s" NumberOfComponents="%d"`, escaped.String(), len(rows[0])),
 			appendFloats(binary.LittleEndian, nil, slices.Concat(rows...)))
 	}
-	fmt.Fprintf(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n<PolyData>\n<Piece NumberOfPoints=\"%d\"", len(points))
+	fmt.Fprintf(out,
+		"<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n<PolyData>\n<Piece NumberOfPoints=\"%d\"", len(points))
 	for _, name := range []string{"Verts", "Lines", "Strips", "Polys"} {
 		n := 0
 		if name == section {

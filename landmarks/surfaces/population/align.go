@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/internal/pool"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/attachment"
 	"anatomy/landmarks/surfaces/mesh"
@@ -62,7 +63,9 @@ func alignFrom(poses []*Aligned, objects []Object, to []*mesh.Mesh, subjects [][
 	const followed, evaluations = 3, 200
 	al := newAligner(objects, to, subjects, scaled)
 	defer al.free()
-	for i, s := range subjects {
+	out = make([]*Aligned, len(subjects))
+	pool.Each(len(subjects), func(i int) {
+		s := subjects[i]
 		_, own, _ := mesh.Moments(s)
 		starts := ways(al.axes, own)
 		if poses != nil {
@@ -71,8 +74,8 @@ func alignFrom(poses []*Aligned, objects []Object, to []*mesh.Mesh, subjects [][
 		name := fmt.Sprintf("subject %d", i)
 		a := al.align(name, s, starts, followed, evaluations)[0]
 		al.model.checkNormBounds(name, a.Objects, to)
-		out = append(out, a)
-	}
+		out[i] = a
+	})
 	return out
 }
 

@@ -22,11 +22,17 @@ import (
 // turned by the V with VᵀV = 1 for which (design V)ᵀ(design V) is diagonal. What is left of the products of two of them is passed over: it is 0
 // in an atlas, and where all H_i are the same. Then they are eliminated one by one.
 type stiffness struct {
-	sigma    []float64       // of the data terms
-	turn     *mat.Dense      // V
-	factors  []*mat.Cholesky // of K + Σ_i (design V)_ik² H_i
-	coupling []*mat.SymDense // B_k = Σ_i (design V)_ik H_i
-	template *mat.Cholesky   // of εK + Σ_i H_i − Σ_k B_k (K + Σ_i (design V)_ik² H_i)⁻¹ B_k
+	sigma        []float64     // of the data terms
+	turn         *mat.Dense    // V
+	coefficients []*eliminated // one for all of an atlas whose H_i are the same
+	template     *mat.Cholesky // of εK + Σ_i H_i − Σ_k B_k (K + Σ_i (design V)_ik² H_i)⁻¹ B_k
+}
+
+// eliminated is a coefficient m_k.
+type eliminated struct {
+	factor   mat.Cholesky  // of K + Σ_i (design V)_ik² H_i
+	coupling *mat.SymDense // B_k = Σ_i (design V)_ik H_i
+	taken    mat.SymDense  // −B_k (K + Σ_i (design V)_ik² H_i)⁻¹ B_k, while it is wanted
 }
 
 // maxStiff is the largest dimension of a momentum of which a stiffness is computed: beyond it, steps are those of precondition. maxApart is the
@@ -67,20 +73,36 @@ func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 		}
 	}
 	sum(rest, func(int) float64 { return 1 })
+	known := map[[2]float64]*eliminated{} // by the sums of weights, where all subjects have one H
 	for k := range n {
-		own, coupling, factor := mat.NewSymDense(size, nil), mat.NewSymDense(size, nil), &mat.Cholesky{}
-		own.CopySym(kernel)
-		sum(own, func(i int) float64 { return design.At(i, k) * design.At(i, k) })
-		sum(coupling, func(i int) float64 { return design.At(i, k) })
-		if !factor.Factorize(own) {
-			return // steps are those of precondition
+		var sums [2]float64
+		for i := range f.design {
+			sums[0] += design.At(i, k)
+			sums[1] += design.At(i, k) * design.At(i, k)
 		}
-		var lower mat.TriDense
-		var half mat.Dense // of B_k (K + …)⁻¹ B_k
-		factor.LTo(&lower)
-		try.Do(conditioned(half.Solve(&lower, coupling)))
-		rest.SymRankK(rest, -1, half.T())
-		s.factors, s.coupling = append(s.factors, factor), append(s.coupling, coupling)
+		e := known[sums]
+		if e == nil {
+			e = &eliminated{coupling: mat.NewSymDense(size, nil)}
+			own := mat.NewSymDense(size, nil)
+			own.CopySym(kernel)
+			sum(own, func(i int) float64 { return design.At(i, k) * design.At(i, k) })
+			sum(e.coupling, func(i int) float64 { return design.At(i, k) })
+			if !e.factor.Factorize(own) {
+				return // steps are those of precondition
+			}
+			var lower mat.TriDense
+			var half mat.Dense // of B_k (K + …)⁻¹ B_k
+			e.factor.LTo(&lower)
+			try.Do(conditioned(half.Solve(&lower, e.coupling)))
+			e.taken.SymOuterK(-1, half.T())
+		}
+		rest.AddSym(rest, &e.taken)
+		if len(held) > 1 {
+			e.taken.Reset()
+		} else {
+			known[sums] = e
+		}
+		s.coefficients = append(s.coefficients, e)
 	}
 	s.template = &mat.Cholesky{}
 	if s.template.Factorize(rest) {
@@ -245,19 +267,19 @@ func (f *fit) solveStiff(g []float64) []float64 {
 		solveTo(factor, to, to)
 	}
 	byField := mat.NewVecDense(size, slices.Clone(f.byField(g[:at[0][1]])))
-	coefficients := mat.NewDense(len(s.factors), size, nil)
-	coefficients.Mul(s.turn.T(), mat.NewDense(len(s.factors), size, slices.Clone(g[at[1][0]:at[1][1]])))
+	coefficients := mat.NewDense(len(s.coefficients), size, nil)
+	coefficients.Mul(s.turn.T(), mat.NewDense(len(s.coefficients), size, slices.Clone(g[at[1][0]:at[1][1]])))
 	var product mat.VecDense
-	for k, factor := range s.factors {
+	for k, e := range s.coefficients {
 		row := mat.NewVecDense(size, coefficients.RawRowView(k))
-		solve(factor, row)
-		product.MulVec(s.coupling[k], row)
+		solve(&e.factor, row)
+		product.MulVec(e.coupling, row)
 		byField.SubVec(byField, &product)
 	}
 	solve(s.template, byField)
-	for k, factor := range s.factors {
-		product.MulVec(s.coupling[k], byField)
-		solve(factor, &product)
+	for k, e := range s.coefficients {
+		product.MulVec(e.coupling, byField)
+		solve(&e.factor, &product)
 		row := mat.NewVecDense(size, coefficients.RawRowView(k))
 		row.SubVec(row, &product)
 	}

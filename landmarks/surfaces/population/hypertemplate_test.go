@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -96,7 +97,7 @@ func TestStiffnessIsAnInverse(t *testing.T) {
 	for name, c := range map[string]struct {
 		design [][]float64
 		alike  bool
-	}{"atlas": {identity(3), false}, "regression": {[][]float64{{-1}, {0.3}, {2}}, false}, "two covariates": {[][]float64{{1, -1}, {1, 0}, {1, 2}}, true}} {
+	}{"atlas": {identity(3), false}, "atlas, alike": {identity(3), true}, "regression": {[][]float64{{-1}, {0.3}, {2}}, false}, "two covariates": {[][]float64{{1, -1}, {1, 0}, {1, 2}}, true}} {
 		f := newFit(m, subjects[0], controls, subjects, c.design)
 		defer f.free()
 		var resistance [][]*mat.SymDense
@@ -112,6 +113,9 @@ func TestStiffnessIsAnInverse(t *testing.T) {
 		}
 		if f.stiffen(resistance); f.stiff == nil {
 			t.Fatal(name)
+		}
+		if shared := f.stiff.coefficients[0] == f.stiff.coefficients[len(c.design[0])-1]; shared != (name == "atlas, alike" || name == "regression") {
+			t.Errorf("%s: one matrix for all coefficients: %v", name, shared) // in memory of the order of the subjects
 		}
 		size, n := f.Space.Manifold.Dim(), len(c.design[0])
 		kernel := ridged(f.kernelMatrix(0), 0.1*f.ridge)
@@ -152,6 +156,17 @@ func TestStiffnessIsAnInverse(t *testing.T) {
 		moved := expect.Must(f.kernelSums.Call(body.Vertices, controls, engine.Unflatten(x[:size], 3))).Flat(0)
 		expect.Abs(t, name+": vertices", step[:at[0][1]], moved, 1e-7*floats.Norm(moved, math.Inf(1)))
 		expect.Abs(t, name+": coefficients", step[at[1][0]:], x[size:], 1e-7*floats.Norm(x[size:], math.Inf(1)))
+	}
+}
+
+// A plan counts the subjects and multiplies the time of one evaluation.
+func TestPlan(t *testing.T) {
+	m, body, controls := stiffBody(6, 9, 8)
+	subjects := Single([]*mesh.Mesh{body, body, body})
+	f := newFit(m, subjects[0], controls, subjects, identity(3))
+	defer f.free()
+	if got, want := f.plan("atlas", 2*time.Second), "atlas of 3 subjects: about 5m0s for 150 evaluations, and 1.1 GB"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

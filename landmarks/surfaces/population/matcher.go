@@ -135,7 +135,7 @@ func (c *matcher) matchOne(call engine.Caller, task *geom.Task, k int, opts []so
 	if first := c.evaluate(call, k, c.x[k]); math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		return
 	}
-	own := *c.fit // with a count of its own
+	own := *c.fit // which counts for itself, as subjects are matched at one time
 	own.on = task
 	end := own.run("match", c.chunks[k:k+1], solve.Objective{
 		Value: func(x []float64) (float64, []float64, error) {

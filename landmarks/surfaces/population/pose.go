@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/pool"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
@@ -139,14 +140,20 @@ func (m Model) Poses(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 	}
 	al := newAligner(m.Objects, template, slices.Concat(subjects, images), true)
 	defer al.free()
-	out := make([][]Pose, len(subjects))
-	var shapes [][]*mesh.Mesh
-	for i := range subjects {
+	out, first := make([][]Pose, len(subjects)), make([]int, len(subjects)) // among all shapes
+	pool.Each(len(subjects), func(i int) {
 		for k, s := range [][]*mesh.Mesh{subjects[i], images[i]} {
 			_, own, _ := mesh.Moments(s)
 			for _, a := range al.align(fmt.Sprintf("subject %d", i), s, ways(al.axes, own), followed, evaluations) {
-				out[i], shapes = append(out[i], Pose{a, k == 1, math.Inf(1)}), append(shapes, a.Objects)
+				out[i] = append(out[i], Pose{a, k == 1, math.Inf(1)})
 			}
+		}
+	})
+	var shapes [][]*mesh.Mesh
+	for i, poses := range out {
+		first[i] = len(shapes)
+		for _, p := range poses {
+			shapes = append(shapes, p.Objects)
 		}
 	}
 	if shapes == nil {
@@ -154,10 +161,9 @@ func (m Model) Poses(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 	}
 	c := m.newMatcher(template, controls, shapes, nil)
 	defer c.free()
-	first := 0
-	for i, poses := range out {
-		c.compete(poses, first)
-		first += len(poses)
+	pool.Each(len(out), func(i int) {
+		poses := out[i]
+		c.compete(poses, first[i])
 		slices.SortStableFunc(poses, func(a, b Pose) int { return cmp.Compare(a.Objective, b.Objective) })
 		out[i] = nil
 		for _, a := range poses {
@@ -165,7 +171,7 @@ func (m Model) Poses(template []*mesh.Mesh, controls [][]float64, subjects [][]*
 				out[i] = append(out[i], a)
 			}
 		}
-	}
+	})
 	return out, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -12,6 +13,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/geom/watch"
 	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
@@ -59,6 +61,11 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		text.Refuse("see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
 	}
+	begin := time.Now()
+	f.evaluate(x) // the first one compiled it
+	f.evaluations--
+	plan := f.plan(name, time.Since(begin))
+	defer watch.Step(plan)()
 	a := &Atlas{Before: first.mismatch, Noise: slices.Clone(f.sigma), Reach: 1}
 	if from.flowing {
 		// When all subjects are near, the template takes the details that these have in common.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -23,7 +24,7 @@ import (
 type Template struct {
 	Deformation float64 // width of the deformations, in sizes of the first subject
 	Detail      float64 // width in which shapes are compared, in the same unit
-	Noise       float64 // of the shapes, in multiples of the usual one; 0 means 1
+	Noise       string  // of the shapes, in multiples of the usual one: of all objects, or by their names, "skull: 2; jaw: 0.5"
 	Similarity  bool    // subjects are also scaled
 	Tolerance   float64 // of both residuals of population.Atlas
 	Unit        string  // of the coordinates
@@ -44,6 +45,7 @@ type atlas struct {
 	objects  []string  // their names
 	before   []float64 // the sum over the subjects of Atlas.Before, by objects
 	mismatch []float64
+	views    viz.Views
 }
 
 // foldedLimit is the share of the length or area of a template that folded cells may have: single slivers fold without harm.
@@ -59,19 +61,11 @@ const finishedStudy = "Template, control points and momenta are those of a finis
 func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.Atlas, err error) {
 	defer try.Catch(&err)
 	t.check(own)
+	views := try.Get(viz.ParseViews(t.Question.View))
 	before := *own
 	before.Subjects = slices.Clone(own.Subjects)
-	try.Do(own.Start(t.Deformation, t.Detail, t.Similarity))
-	if t.Noise != 0 && t.Noise != 1 {
-		if !(t.Noise > 0) || math.IsInf(t.Noise, 1) {
-			try.Fail("noise of %g times the usual one: give a positive number", t.Noise)
-		}
-		for o := range own.Model.Objects {
-			own.Model.Objects[o].Noise *= t.Noise
-		}
-		own.Notes = append(own.Notes, fmt.Sprintf("noise=%g multiplies each σ by this number", t.Noise))
-	}
-	a := &atlas{Template: t, own: own, found: try.Get(own.Estimate(solve.Tolerance(t.Tolerance)))}
+	t.start(own)
+	a := &atlas{Template: t, own: own, views: views, found: try.Get(own.Estimate(solve.Tolerance(t.Tolerance)))}
 	if t.Folder != "" {
 		try.Do(own.Write(t.Folder, a.found))
 	}
@@ -107,6 +101,32 @@ func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.
 	}
 	document.Insert("", *a.subjects(), *a.methods())
 	return document, a.found, nil
+}
+
+// start starts a study, and multiplies the noise of its objects.
+func (t Template) start(own *study.Study) {
+	try.Do(own.Start(t.Deformation, t.Detail, t.Similarity))
+	own.Model.Objects = slices.Clone(own.Model.Objects)
+	for part := range strings.FieldsFuncSeq(t.Noise, func(r rune) bool { return r == ';' || r == ',' }) {
+		name, number, named := strings.Cut(part, ":")
+		if !named {
+			number = part
+		}
+		factor, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		found := false
+		var names []string
+		for o := range own.Model.Objects {
+			object := &own.Model.Objects[o]
+			if names = append(names, object.ID); !named || strings.TrimSpace(name) == object.ID {
+				object.Noise *= factor
+				found = true
+			}
+		}
+		if err != nil || !found || !(factor > 0) || math.IsInf(factor, 1) {
+			try.Fail("noise=%s: give a positive number, or one for some objects by their names, as in “skull: 2; jaw: 0.5”; the objects are %q", t.Noise, names)
+		}
+		own.Notes = append(own.Notes, fmt.Sprintf("noise=%s multiplies σ by this number", strings.TrimSpace(part)))
+	}
 }
 
 // of is the name of an object after a comma, if it has one.
@@ -171,8 +191,9 @@ func (a *atlas) template() *supplement.Section {
 		}
 	}
 	figure(s, supplement.Figure{Name: "template", Caption: "(a) The first subject. (b) The template, coloured by the mean displacement of its vertices over the subjects.",
-		Drawing: viz.Row(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]).Pose(a.own.Subjects[0][0].Vertices).Camera(-90, 20),
-			supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template").Pose(template[0].Vertices).Camera(-90, 20))})
+		Drawing: viz.Tiles(max(2, len(a.views)), slices.Concat(
+			a.views.Of(supplement.Drawn(a.own.Subjects[0], a.Unit, "", nil).Title("(a) "+a.own.Names[0]), a.own.Subjects[0][0].Vertices),
+			a.views.Of(supplement.Drawn(template, a.Unit, "mean displacement", far).Title("(b) template"), template[0].Vertices))...)})
 	return s
 }
 
@@ -192,7 +213,8 @@ func (a *atlas) modes() *supplement.Section {
 	add(s, "The modes are the principal components of the deformations. The first mode explains %.0f %% of the variance.", 100*modes.Explained[0])
 	figure(s, supplement.Figure{Name: "mode", Caption: "The first mode, from c = −2 to 2 standard deviations. Colours are distances from the mean shape, c = 0.",
 		Drawing: viz.Slider("c", c, func(k int) *viz.Figure {
-			return supplement.Drawn(mode[k], a.Unit, "distance from the mean", supplement.Displacements(mode[k], mode[slices.Index(c, 0)])).Pose(mode[slices.Index(c, 0)][0].Vertices).Camera(-90, 20)
+			mean := mode[slices.Index(c, 0)]
+			return a.views[:1].Of(supplement.Drawn(mode[k], a.Unit, "distance from the mean", supplement.Displacements(mode[k], mean)), mean[0].Vertices)[0]
 		})})
 	for o, object := range a.objects {
 		var shares []string

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -92,10 +93,7 @@ func (r *deformed) describe(found bool) *supplement.Section {
 		add(s, "The search for the Fréchet mean ended as %s. Therefore this report shows neither modes nor tests of deformations.", r.mean.Status)
 	}
 	if len(r.mean.Unmatched) > 0 {
-		var lost []string
-		for _, i := range r.mean.Unmatched {
-			lost = append(lost, r.data.Names()[i])
-		}
+		lost := lists.Pick(r.data.Names(), r.mean.Unmatched)
 		add(s, "No smooth deformation was found from the mean to %s. Please look at the order of the landmarks of these specimens. SET=\"without='%s'\" leaves the specimens out.",
 			strings.Join(lost, ", "), strings.Join(lost, "; "))
 	}
@@ -123,10 +121,7 @@ func (r *deformed) variation() supplement.Figure {
 			r.draw(ends[0]).Color(viz.Blue).Label("−2 standard deviations"),
 			r.draw(ends[1]).Color(viz.Vermilion).Label("2 standard deviations")}
 		if !r.data.Closed {
-			way := make([][]float64, len(ends[0])) // dots of three shapes could not be told apart
-			for i := range way {
-				way[i] = floats.SubTo(make([]float64, len(ends[0][i])), ends[1][i], ends[0][i])
-			}
+			way := ends[1].Sub(ends[0]) // dots of three shapes could not be told apart
 			layers = []*viz.Layer{viz.Wireframe(ends[0], r.data.Links).Color(viz.Blue).Label("−2 standard deviations"),
 				viz.Arrows(ends[0], way).Color(viz.Vermilion).Label("to 2 standard deviations")}
 		}

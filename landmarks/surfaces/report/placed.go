@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/landmarks/morpho/supplement"
@@ -26,6 +27,7 @@ type Placing struct {
 	Deformation float64 // width of the deformations, in sizes of the first template
 	Detail      float64 // width in which shapes are compared, in the same unit
 	Unit        string  // of the coordinates
+	View        string  // sides from which bodies are shown: see viz.ParseViews
 	File        string  // for the table of landmarks, if it is not empty
 	Model       string  // what explains the shapes: see shapestats.Parse
 	Seed        uint64  // of the permutations by which the model is tested
@@ -35,6 +37,7 @@ type Placing struct {
 type placed struct {
 	Placing
 	own    *study.Study
+	views  viz.Views
 	meshes [][]*mesh.Mesh // before they are aligned
 	found  *population.Placement
 	table  *morpho.Dataset
@@ -46,15 +49,12 @@ type placed struct {
 // Place, and of morpho.Write.
 func Placed(own *study.Study, o Placing) (_ *supplement.Document, _ *population.Placement, err error) {
 	defer try.Catch(&err)
-	p := &placed{Placing: o, own: own, meshes: slices.Clone(own.Subjects)}
+	p := &placed{Placing: o, own: own, views: try.Get(viz.ParseViews(o.View)), meshes: slices.Clone(own.Subjects)}
 	try.Do(own.Start(o.Deformation, o.Detail, true))
 	p.found = try.Get(own.Place())
 	p.table = own.PlacedData("placed landmarks", p.found)
 	for i, marks := range p.found.Placed {
-		var expected []float64
-		for _, mark := range marks {
-			expected = append(expected, mark.StandardError())
-		}
+		expected := lists.Each(marks, population.PlacedLandmark.StandardError)
 		p.errors = append(p.errors, RMS(expected)) // NaN where there are none
 		if slices.Contains(p.found.Templates, i) {
 			p.errors[i] = 0
@@ -86,8 +86,8 @@ func (p *placed) summary() *supplement.Section {
 	}
 	if slices.Sort(known); len(known) > 0 {
 		typical := slices.Index(p.errors, known[len(known)/2])
-		figure(s, supplement.Figure{Name: "placed", Drawing: viz.Tiles(2, slices.Concat(p.draw(p.found.Templates[0], "(a) "), p.draw(typical, "(b) "))...),
-			Caption: "(a) A template with its digitised landmarks. (b) The subject whose standard error is the median, with the placed landmarks. Bodies are seen along their shortest main axis, and from above. Each ellipse is computed to contain the true landmark with a probability of 95 %."})
+		figure(s, supplement.Figure{Name: "placed", Drawing: viz.Tiles(max(2, len(p.views)), slices.Concat(p.draw(p.found.Templates[0], "(a) "), p.draw(typical, "(b) "))...),
+			Caption: "(a) A template with its digitised landmarks. (b) The subject whose standard error is the median, with the placed landmarks. Each ellipse is computed to contain the true landmark with a probability of 95 %."})
 	}
 	t := &supplement.Table{Name: "subjects", Caption: "The standard error of a subject is the root mean square of those of its landmarks, per direction of the surface.",
 		Header: []string{"subject", "landmarks", supplement.WithUnit("standard error", p.Unit, ""), "places to look at"}}
@@ -117,7 +117,7 @@ func (p *placed) draw(i int, title string) []*viz.Figure {
 		}
 		layers = append(layers, points.Color(viz.Vermilion).Label("placed"), viz.Lines(rings...).Color(viz.Black).Width(1.5).Label("95 % ellipse"))
 	}
-	return supplement.Drawn(p.meshes[i], p.Unit, "", nil, layers...).Title(title + p.own.Names[i]).Sides(p.meshes[i][0].Vertices)
+	return p.views.Of(supplement.Drawn(p.meshes[i], p.Unit, "", nil, layers...).Title(title+p.own.Names[i]), p.meshes[i][0].Vertices)
 }
 
 // label is the name of a landmark, or its number.

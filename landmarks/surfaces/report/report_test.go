@@ -15,11 +15,13 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/geom/try"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
+	"anatomy/landmarks/surfaces/population"
 	"anatomy/landmarks/surfaces/study"
 )
 
@@ -115,6 +117,41 @@ func TestLandmarksThatCoincide(t *testing.T) {
 func TestVerdictsAreNumbers(t *testing.T) {
 	if c := supplement.PValue(0.05004); c.String() != "0.05" || c.Value() <= supplement.Significant {
 		t.Error(c, c.Value())
+	}
+}
+
+// The noise is multiplied for all objects or for those that are named, in a copy of the model; what is no such answer is refused with the names.
+func TestNoiseOfObjects(t *testing.T) {
+	circle := func(radius float64) *mesh.Mesh {
+		var x [][]float64
+		for k := range 12 {
+			s, c := math.Sincos(math.Pi * float64(k) / 6)
+			x = append(x, []float64{radius * c, radius * s})
+		}
+		return mesh.Curve(x, true)
+	}
+	objects := []population.Object{{ID: "skull"}, {ID: "jaw"}}
+	two := func() *study.Study {
+		return &study.Study{Names: []string{"a", "b"}, Aligned: true, Model: population.Model{Objects: objects},
+			Subjects: [][]*mesh.Mesh{{circle(2), circle(1)}, {circle(2.1), circle(1.1)}}}
+	}
+	start := func(noise string, own *study.Study) error {
+		return try.Run(func() { Template{Deformation: 0.5, Detail: 0.2, Noise: noise}.start(own) })
+	}
+	for noise, want := range map[string][]float64{"": {0.3, 0.3}, "2": {0.6, 0.6}, "jaw: 0.5": {0.3, 0.15}, "skull:2,jaw:3": {0.6, 0.9}, "2; jaw: 0.5": {0.6, 0.3}} {
+		own := two()
+		if err := start(noise, own); err != nil {
+			t.Fatal(noise, err)
+		}
+		for o, object := range own.Model.Objects {
+			expect.Abs(t, noise+" of "+object.ID, object.Noise, want[o], 1e-12)
+		}
+	}
+	for _, noise := range []string{"nose: 2", "jaw: loud", "0", "jaw: -1", "skull: Inf", "jaw"} {
+		expect.Refused(t, start(noise, two()), "noise="+noise, `["skull" "jaw"]`)
+	}
+	if objects[0].Noise != 0 {
+		t.Error("the objects that were given have changed")
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/floats"
-
+	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/landmarks/morpho/supplement"
@@ -80,24 +80,15 @@ func (a *atlas) statistics() *supplement.Document {
 // writeBodies writes the means of groups and the ends of components for ParaView, with the displacement of each vertex from the mean of all.
 func (a *atlas) writeBodies(d *morpho.Dataset, body supplement.Body) {
 	write := func(name string, rows ...[]float64) {
-		mean := make([]float64, len(rows[0]))
-		for _, row := range rows {
-			floats.AddScaled(mean, 1/float64(len(rows)), row)
-		}
+		mean := lists.Mean(rows)
 		from, to := try.Get(body(make([]float64, len(mean)))), try.Get(body(mean))
 		for o, file := range try.Get(study.Files([]string{name}, a.objects))[0] {
-			moved := make([][]float64, len(to[o].Vertices))
-			for i, x := range to[o].Vertices {
-				moved[i] = floats.SubTo(make([]float64, len(x)), x, from[o].Vertices[i])
-			}
+			moved := shape.Shape(to[o].Vertices).Sub(from[o].Vertices)
 			try.Do(mesh.WriteFields(filepath.Join(a.Folder, file+".vtp"), to[o], mesh.Field{Name: "displacement", Values: moved}))
 		}
 	}
-	all := func(d *morpho.Dataset) (rows [][]float64) {
-		for _, s := range d.Specimens {
-			rows = append(rows, s.Points[0])
-		}
-		return rows
+	all := func(d *morpho.Dataset) [][]float64 {
+		return slices.Concat(d.Shapes()...) // each has one point
 	}
 	for _, factor := range try.Get(shapestats.Parse(a.Question.Model, d)).Factors {
 		by := d.GroupBy(factor)
@@ -141,7 +132,7 @@ func (a *atlas) sensitivity(before *study.Study) *supplement.Section {
 		decision.change(&again)
 		row := []any{decision.name}
 		if err := try.Run(func() {
-			try.Do(own.Start(again.Deformation, again.Detail, again.Similarity))
+			again.start(&own)
 			found := try.Get(own.Estimate(solve.Tolerance(again.Tolerance)))
 			d, q := again.flat(&own, found)
 			document := try.Get(supplement.New(d, q))

@@ -33,9 +33,8 @@ func (s *Study) differ(share float64) {
 			}
 		}
 	}
-	if s.Kind != Registration {
-		text.Refuse("give subjects that differ", "%s: all %d subjects are copies of %s, so that nothing varies", cmp.Or(s.folder, "the study"), len(s.Subjects), s.Names[0])
-	}
+	text.RefuseIf(s.Kind != Registration, "give subjects that differ", "%s: all %d subjects are copies of %s, so that nothing varies",
+		cmp.Or(s.folder, "the study"), len(s.Subjects), s.Names[0])
 }
 
 // alike reports whether vertices of two meshes that belong together are at most a distance apart, and they are of the same number.
@@ -51,7 +50,8 @@ func (s *Study) compare() {
 		open, closed := []string{}, 0
 		for i, ratio := range s.ratiosOf(o) {
 			if ratio > usualSizeRatio || ratio < 1./usualSizeRatio {
-				s.note("%s is %s times as large as the median of the subjects: see whether it has another unit, such as inches among centimetres", objects.Label(s.Names[i], o), times(ratio))
+				s.note("%s is %s times as large as the median of the subjects: see whether it has another unit, such as inches among centimetres",
+					objects.Label(s.Names[i], o), times(ratio))
 			}
 		}
 		for i, shape := range s.Subjects {
@@ -61,7 +61,8 @@ func (s *Study) compare() {
 				closed++
 			}
 			if longest, median := sides(shape[o]); longest > maxSideRatio*median {
-				s.note("%s: its longest side, %.3g, is %.0f times the median: see whether all vertices are in their places", objects.Label(s.Names[i], o), longest, longest/median)
+				s.note("%s: its longest side, %.3g, is %.0f times the median: see whether all vertices are in their places", objects.Label(s.Names[i], o),
+					longest, longest/median)
 			}
 			for j := range i {
 				if alike(shape[o], s.Subjects[j][o], 0) {

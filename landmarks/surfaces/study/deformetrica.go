@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -74,18 +73,14 @@ func (s *settings) number(standard float64, names ...string) float64 {
 		return standard
 	}
 	v, err := strconv.ParseFloat(word, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		refuse("%s: %s is %s, want a number", s.file, names[0], text.Clip(word))
-	}
+	try.FailIf(err != nil || math.IsNaN(v) || math.IsInf(v, 0), "%s: %s is %s, want a number", s.file, names[0], text.Clip(word))
 	return v
 }
 
 // positive is number for what must be above 0 and has no standard.
 func (s *settings) positive(where string, names ...string) float64 {
 	v := s.number(math.NaN(), names...)
-	if !(v > 0) {
-		refuse("%s: %s of %s is %s, want a positive number", s.file, names[0], where, text.Clip(s.first(names...)))
-	}
+	try.FailIf(!(v > 0), "%s: %s of %s is %s, want a positive number", s.file, names[0], where, text.Clip(s.first(names...)))
 	return v
 }
 
@@ -98,13 +93,10 @@ func (s *settings) on(standard bool, names ...string) bool {
 	case "off", "false", "0", "no":
 		return false
 	default:
-		refuse("%s: %s is %s, want On or Off", s.file, names[0], text.Clip(word))
+		try.Fail("%s: %s is %s, want On or Off", s.file, names[0], text.Clip(word))
 	}
 	return standard
 }
-
-// refuse ends the reading of a study by an error.
-func refuse(format string, args ...any) { try.Do(fmt.Errorf(format, args...)) }
 
 // rest says which values nobody asked for.
 func (s *settings) rest() (names []string) {
@@ -121,9 +113,7 @@ func readXML(path, root string) *element {
 	var e element
 	var within input.Budget
 	try.Do(markup.Parse(try.Get(input.ReadFile(path, &within)), path, &e, &within))
-	if e.name() != root {
-		refuse("%s: the element %s, want %s", path, text.Clip(e.XMLName.Local), root)
-	}
+	try.FailIf(e.name() != root, "%s: the element %s, want %s", path, text.Clip(e.XMLName.Local), root)
 	return &e
 }
 
@@ -155,9 +145,8 @@ var unsupported = map[string]string{
 // templates, and searches for nothing. Meshes of subjects may then be missing.
 // ReadParallelTransport reads a study of that model type.
 func readDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
-	if err := try.Run(func() { s = parseDeformetrica(model, dataSet, optimization) }); err != nil {
-		return nil, err
-	}
+	defer try.Catch(&err)
+	s = parseDeformetrica(model, dataSet, optimization)
 	return s, s.Validate()
 }
 
@@ -171,15 +160,14 @@ func parseDeformetrica(model, dataSet, optimization string) *Study {
 	kind := strings.ToLower(top.first("model-type"))
 	const bayesian = "bayesianatlas"
 	var known bool
-	if s.Kind, known = map[string]Kind{"registration": Registration, "deterministicatlas": Atlas, bayesian: Atlas, "regression": Regression}[kind]; kind == "" {
-		refuse("%s: no model-type", model)
+	if s.Kind, known = map[string]Kind{"registration": Registration, "deterministicatlas": Atlas, bayesian: Atlas,
+		"regression": Regression}[kind]; kind == "" {
+		try.Fail("%s: no model-type", model)
 	} else if !known {
-		refuse("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")),
+		try.Fail("%s: the model-type %s has no counterpart: %s", model, text.Clip(top.first("model-type")),
 			cmp.Or(unsupported[kind], "there are Registration, DeterministicAtlas, BayesianAtlas and Regression"))
 	}
-	if dataSet == "" {
-		refuse("%s: a study of Deformetrica of the type %s needs data_set.xml beside it", model, s.Kind)
-	}
+	try.FailIf(dataSet == "", "%s: a study of Deformetrica of the type %s needs data_set.xml beside it", model, s.Kind)
 	d := readXML(dataSet, "data-set")
 	objects, flow := top.parts(m)
 	if s.Kind == Atlas {
@@ -219,9 +207,7 @@ func (s *settings) parts(model *element) (objects []element, flow *settings) {
 			flow = settingsOf(s.file, e.Inner)
 		}
 	}
-	if len(objects) == 0 {
-		refuse("%s: the template has no objects", s.file)
-	}
+	try.FailIf(len(objects) == 0, "%s: the template has no objects", s.file)
 	flow.first("kernel-type", "kernel-device")
 	s.first("dtype")
 	return objects, flow
@@ -261,32 +247,29 @@ func (s *Study) space(top, flow, options *settings) {
 	} else if file != "" {
 		s.Controls = readPoints(beside(top.file, file), dimension)
 	} else {
-		var err error
-		if s.Controls, err = Grid(mesh.Vertices(s.Template), top.number(width, "initial-cp-spacing")); err != nil {
-			refuse("%s: initial-cp-spacing: %w", top.file, err)
-		}
+		controls, err := Grid(mesh.Vertices(s.Template), top.number(width, "initial-cp-spacing"))
+		try.Do(try.Name(err, "%s: initial-cp-spacing", top.file))
+		s.Controls = controls
 	}
 	top.first("initial-cp-spacing")
 	if v := top.number(float64(dimension), "dimension"); v != float64(dimension) {
-		refuse("%s: the dimension is %g, the vertices of the template have %d coordinates", top.file, v, dimension)
+		try.Fail("%s: the dimension is %g, the vertices of the template have %d coordinates", top.file, v, dimension)
 	}
 	s.Model.Space = landmarks.New(len(s.Controls), dimension, deformetricaGaussian(width), geom.Integrator(method, steps))
 }
 
 // steps are those between so many time points.
 func (s *settings) steps(points float64) int {
-	if points != math.Trunc(points) || points < 2 || points > 1000 {
-		refuse("%s: number-of-timepoints is %g, want 2 to 1000", s.file, points)
-	}
+	try.FailIf(points != math.Trunc(points) || points < 2 || points > 1000, "%s: number-of-timepoints is %g, want 2 to 1000", s.file,
+		points)
 	return int(points) - 1
 }
 
 // search chooses what is estimated, and the smoothing of the gradient of the template by the width of the deformations.
 func (s *Study) search(options *settings, width float64) {
 	s.Model.Free = !options.on(true, "freeze-control-points", "freeze-cp")
-	if options.on(false, "freeze-template") && s.Kind != Registration {
-		refuse("%s: freeze-template is On: take a Registration of every subject", options.file)
-	}
+	try.FailIf(options.on(false, "freeze-template") && s.Kind != Registration,
+		"%s: freeze-template is On: take a Registration of every subject", options.file)
 	if !options.on(true, "use-sobolev-gradient") {
 		s.note("use-sobolev-gradient Off is passed over: the gradient of the template is always smoothed, by the kernel of the attachment")
 		return
@@ -295,9 +278,7 @@ func (s *Study) search(options *settings, width float64) {
 		return
 	}
 	ratio := options.number(1, "sobolev-kernel-width-ratio", "smoothing-kernel-width-ratio")
-	if !(ratio > 0) {
-		refuse("%s: sobolev-kernel-width-ratio is %g, want a positive number", options.file, ratio)
-	}
+	try.FailIf(!(ratio > 0), "%s: sobolev-kernel-width-ratio is %g, want a positive number", options.file, ratio)
 	for o := range s.Model.Objects {
 		s.Model.Objects[o].Smoothing = deformetricaGaussian(ratio * width)
 	}
@@ -305,9 +286,8 @@ func (s *Study) search(options *settings, width float64) {
 
 // object reads one of the template, of which the noise may be left to be estimated.
 func (s *Study) object(id string, e *settings, estimatesNoise bool) {
-	if slices.ContainsFunc(s.Model.Objects, func(o population.Object) bool { return o.ID == id }) {
-		refuse("%s: two objects have the id %s", e.file, text.Clip(id))
-	}
+	try.FailIf(slices.ContainsFunc(s.Model.Objects, func(o population.Object) bool { return o.ID == id }), "%s: two objects have the id %s",
+		e.file, text.Clip(id))
 	e.first("kernel-type", "kernel-device", "noise-variance-prior-scale-std", "noise-variance-prior-normalized-dof")
 	name := strings.TrimSpace("the object " + text.Clip(id))
 	what := strings.ToLower(e.first("deformable-object-type"))
@@ -323,22 +303,22 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 	order := map[string]int{"polyline": 2, "surfacemesh": 3}[what]
 	switch {
 	case what == "landmark" || what == "pointcloud":
-		refuse("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.RelativeNoise", e.file, text.Clip(what))
+		try.Fail("%s: objects of type %s are no meshes: read their points as landmarks, and take stats.FrechetMean or stats.Regress with stats.RelativeNoise", e.file, text.Clip(what))
 	case order == 0:
-		refuse("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", e.file, text.Clip(what))
+		try.Fail("%s: objects of type %s are not read: there are SurfaceMesh and PolyLine", e.file, text.Clip(what))
 	case kind != "current" && kind != "varifold":
-		refuse("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(kind))
+		try.Fail("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(kind))
 	}
 	norm := attachment.Norm{Kernel: deformetricaGaussian(e.positive(name, "kernel-width")), Varifold: kind == "varifold"}
 	noise := 0.0
 	if e.first("noise-std", "data-sigma") != "" {
 		noise = e.positive(name, "noise-std", "data-sigma")
 	} else if !estimatesNoise {
-		refuse("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
+		try.Fail("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
 	}
 	template := s.template(e, id, name)
 	if got := len(template.Cells[0]); got != order {
-		refuse("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(e.first("filename")), what)
+		try.Fail("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(e.first("filename")), what)
 	}
 	s.Template = append(s.Template, template)
 	s.Model.Objects = append(s.Model.Objects, population.Object{ID: id, Norm: norm, Noise: noise})
@@ -347,9 +327,7 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 // template reads the mesh of an object with a name.
 func (s *Study) template(e *settings, id, name string) *mesh.Mesh {
 	file := e.first("filename")
-	if file == "" {
-		refuse("%s: %s has no filename", e.file, name)
-	}
+	try.FailIf(file == "", "%s: %s has no filename", e.file, name)
 	path := beside(e.file, file)
 	if result := s.results["template "+id]; result != "" {
 		path = result
@@ -359,9 +337,7 @@ func (s *Study) template(e *settings, id, name string) *mesh.Mesh {
 		s.note("%s: no estimated template: the initial one is taken, and meshes in figures are deformed from it", cmp.Or(name, "the object"))
 	}
 	m := try.Get(mesh.Read(path))
-	if err := s.clean(file, m); err != nil {
-		refuse("%s: %w", e.file, err)
-	}
+	try.Do(try.Name(s.clean(file, m), "%s", e.file))
 	return m
 }
 
@@ -389,21 +365,19 @@ func (s *Study) visits(dataSet string, d *element) {
 				case "age":
 					var err error
 					if age, err = strconv.ParseFloat(e.value(), 64); err != nil || math.IsInf(age, 0) {
-						refuse("%s: subject %s: the age %s is no number", dataSet, text.Clip(subject.ID), text.Clip(e.value()))
+						try.Fail("%s: subject %s: the age %s is no number", dataSet, text.Clip(subject.ID), text.Clip(e.value()))
 					}
 				case "filename":
 					files[e.Object] = e.value()
 				}
 			}
-			if s.Kind == Regression && math.IsNaN(age) {
-				refuse("%s: subject %s: the visit %s has no age, which a Regression needs", dataSet, text.Clip(subject.ID), text.Clip(visit.ID))
-			}
+			try.FailIf(s.Kind == Regression && math.IsNaN(age), "%s: subject %s: the visit %s has no age, which a Regression needs",
+				dataSet, text.Clip(subject.ID), text.Clip(visit.ID))
 			var shape []*mesh.Mesh
 			for _, object := range s.Model.Objects {
 				file := files[object.ID]
-				if file == "" {
-					refuse("%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID), text.Clip(object.ID))
-				}
+				try.FailIf(file == "", "%s: subject %s: a visit has no filename of the object %s", dataSet, text.Clip(subject.ID),
+					text.Clip(object.ID))
 				m, err := mesh.Read(beside(dataSet, file))
 				if s.results != nil && errors.Is(err, os.ErrNotExist) {
 					absent = append(absent, file)
@@ -412,9 +386,7 @@ func (s *Study) visits(dataSet string, d *element) {
 				if err == nil {
 					err = s.clean(file, m)
 				}
-				if err != nil {
-					refuse("%s: subject %s: %w", dataSet, text.Clip(subject.ID), err)
-				}
+				try.FailIf(err != nil, "%s: subject %s: %w", dataSet, text.Clip(subject.ID), err)
 				shape = append(shape, m)
 			}
 			s.Names, s.Subjects = append(s.Names, name), append(s.Subjects, shape)
@@ -422,17 +394,14 @@ func (s *Study) visits(dataSet string, d *element) {
 				s.Times = append(s.Times, age)
 			}
 		}
-		if s.Kind != Regression && visits != 1 {
-			refuse("%s: subject %s has %d visits, want 1", dataSet, text.Clip(subject.ID), visits)
-		}
+		try.FailIf(s.Kind != Regression && visits != 1, "%s: subject %s has %d visits, want 1", dataSet, text.Clip(subject.ID), visits)
 	}
 	if absent != nil {
-		s.note("%s not there, such as %s: what the subjects look like is not known, and how well the template fits them", text.Counted(len(absent), "meshes are"), absent[0])
+		s.note("%s not there, such as %s: what the subjects look like is not known, and how well the template fits them",
+			text.Counted(len(absent), "meshes are"), absent[0])
 		s.Subjects = make([][]*mesh.Mesh, len(s.Names))
 	}
-	if s.Kind != Atlas && subjects != 1 {
-		refuse("%s: %d subjects, a %s has 1: make a study of each", dataSet, subjects, s.Kind)
-	}
+	try.FailIf(s.Kind != Atlas && subjects != 1, "%s: %d subjects, a %s has 1: make a study of each", dataSet, subjects, s.Kind)
 }
 
 // beside returns the path of a file that another file names.
@@ -472,40 +441,8 @@ func readPoints(path string, d int, header ...float64) [][]float64 {
 		}
 		points = append(points, x)
 	}
-	if len(points) == 0 {
-		refuse("%s: no control points", path)
-	}
+	try.FailIf(len(points) == 0, "%s: no control points", path)
 	return points
-}
-
-// maxGrid bounds a grid of control points: the matrix of their kernel has maxGrid² numbers.
-const maxGrid = 20000
-
-// Grid returns the points [n][D] of a regular grid in the middle of the box of points, at the distance spacing from each other. It is an error if
-// the spacing is not positive, or if the grid has more than 20,000 points.
-func Grid(points [][]float64, spacing float64) ([][]float64, error) {
-	if !(spacing > 0) || math.IsInf(spacing, 1) {
-		return nil, fmt.Errorf("a spacing of %g, want a positive number", spacing)
-	}
-	grid := [][]float64{{}}
-	for axis := range points[0] {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, x := range points {
-			low, high = min(low, x[axis]), max(high, x[axis])
-		}
-		steps := math.Floor((high - low) / spacing)
-		if (steps+1)*float64(len(grid)) > maxGrid {
-			return nil, fmt.Errorf("a grid of spacing %g has more than %d points", spacing, maxGrid)
-		}
-		var next [][]float64
-		for _, x := range grid {
-			for k := range int(steps) + 1 {
-				next = append(next, append(slices.Clone(x), low+(high-low-spacing*steps)/2+spacing*float64(k)))
-			}
-		}
-		grid = next
-	}
-	return grid, nil
 }
 
 // resultFile matches the results of a finished atlas: those of Deformetrica 3, such as Atlas_Momentas.txt, and 4, such as
@@ -534,9 +471,8 @@ func resultsOf(folder string) map[string]string {
 func readMomenta(path string, controls [][]float64, subjects int) []geom.Shape {
 	n, d := len(controls), len(controls[0])
 	p := readPoints(path, d, float64(subjects), float64(n), float64(d))
-	if len(p) != subjects*n {
-		refuse("%s: %d vectors, and there are %d control points of %s", path, len(p), n, text.Counted(subjects, "subjects"))
-	}
+	try.FailIf(len(p) != subjects*n, "%s: %d vectors, and there are %d control points of %s", path, len(p), n,
+		text.Counted(subjects, "subjects"))
 	return slices.Collect(slices.Chunk(geom.Shape(p), n))
 }
 

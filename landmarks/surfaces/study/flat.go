@@ -15,16 +15,15 @@ import (
 	"anatomy/landmarks/surfaces/population"
 )
 
-// ReadCovariates reads a table with a row for each subject, as morpho.Dataset.ReadCovariates does for specimens, and returns the study: Flat and reports
-// about it have its columns. Names of subjects are those of their files, with or without extensions. Subjects that one rule of morpho.Join leaves out, or
-// that have no row, are errors.
+// ReadCovariates reads a table with a row for each subject, as morpho.Dataset.ReadCovariates does for specimens, and returns the study: Flat and
+// reports about it have its columns. Names of subjects are those of their files, with or without extensions. Subjects that one rule of morpho.Join
+// leaves out, or that have no row, are errors.
 func (s *Study) ReadCovariates(path string) (*Study, error) {
 	columns, err := s.Columns().ReadCovariates(path)
 	if err != nil {
 		return nil, err
 	}
-	s.columns = columns
-	s.Notes = append(s.Notes, columns.Notes...)
+	s.columns, s.Notes = columns, append(s.Notes, columns.Notes...)
 	return s, nil
 }
 
@@ -51,15 +50,14 @@ func (s *Study) Columns() *morpho.Dataset {
 	return d
 }
 
-// Flat returns an atlas of the study as a data set: the coordinates of a subject are the scores of its momentum along all modes of population.Atlas.PCA,
-// so that distances are those of the metric of the control points. The covariate "log size" is the logarithm of the root mean square distance from the
-// centre, in the unit of the files; others are those of the table that was read. Body deforms the template by the momentum of coordinates. It has the
-// errors of PCA.
+// Flat returns an atlas of the study as a data set: the coordinates of a subject are the scores of its momentum along all modes of
+// population.Atlas.PCA, so that distances are those of the metric of the control points. The covariate "log size" is the logarithm of the root mean
+// square distance from the centre, in the unit of the files; others are those of the table that was read. Body deforms the template by the momentum
+// of coordinates. It has the errors of PCA.
 func (s *Study) Flat(a *population.Atlas) (_ *morpho.Dataset, _ supplement.Body, err error) {
 	defer try.Catch(&err)
-	if s.Kind != Atlas || len(s.Names) < 3 {
-		text.Refuse("take an atlas of at least 3 subjects", "statistics of a study of the type %s with %s", s.Kind, text.Counted(len(s.Names), "subjects"))
-	}
+	text.RefuseIf(s.Kind != Atlas || len(s.Names) < 3, "take an atlas of at least 3 subjects",
+		"statistics of a study of the type %s with %s", s.Kind, text.Counted(len(s.Names), "subjects"))
 	modes := try.Get(a.PCA(s.Model))
 	d := &morpho.Dataset{Name: filepath.Base(s.folder), Flat: true, Measured: true}
 	for i, specimen := range s.Columns().Specimens {

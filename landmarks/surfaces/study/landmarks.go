@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
@@ -61,7 +62,8 @@ func (s *Study) ReadLandmarks(path string) (err error) {
 		if s.LeftOut != nil {
 			left = "; left out: " + strings.Join(s.LeftOut, "; ")
 		}
-		return text.Advise("give a file of landmarks the name of a mesh, such as skull.mrk.json beside skull.ply", "%s: no landmarks of a subject%s", path, left)
+		return text.Advise("give a file of landmarks the name of a mesh, such as skull.mrk.json beside skull.ply", "%s: no landmarks of a subject%s", path,
+			left)
 	}
 	names, subjects := s.Names, s.Subjects
 	s.Names, s.Subjects, s.Landmarks = nil, nil, nil
@@ -90,17 +92,14 @@ func checkOn(marks [][]float64, shape []*mesh.Mesh) {
 		if d := len(shape[0].Vertices[0]); len(x) != d {
 			text.Refuse("give both two or both three coordinates", "landmark %d has %d coordinates, the mesh %d", l, len(x), d)
 		}
-		if floats.HasNaN(x) {
-			text.Refuse("digitise it, or leave it out of all templates", "landmark %d is missing", l)
-		}
+		text.RefuseIf(floats.HasNaN(x), "digitise it, or leave it out of all templates", "landmark %d is missing", l)
 		least := math.Inf(1)
 		for _, locator := range locators {
 			point, _ := locator.Nearest(x)
 			least = math.Min(least, floats.Distance(point, x, 2))
 		}
-		if least > far {
-			text.Refuse("save both in one unit and one system of axes (RAS or LPS)", "landmark %d is %.3g away from the mesh, whose size is %.3g", l, least, size)
-		}
+		text.RefuseIf(least > far, "save both in one unit and one system of axes (RAS or LPS)",
+			"landmark %d is %.3g away from the mesh, whose size is %.3g", l, least, size)
 	}
 }
 
@@ -141,8 +140,8 @@ func (s *Study) returned(p *population.Placement, err error) (*population.Placem
 	return p, nil
 }
 
-// doubtful names the subjects that only templates in doubt place. Start compares poses with that of the first subject, so that a template in a wrong pose
-// places nothing right on the subjects in right ones.
+// doubtful names the subjects that only templates in doubt place. Start compares poses with that of the first subject, so that a template in a wrong
+// pose places nothing right on the subjects in right ones.
 func (s *Study) doubtful(p *population.Placement) (out []population.PlacementFailure) {
 	about := map[int]string{}
 	for _, d := range s.doubts {
@@ -154,7 +153,8 @@ func (s *Study) doubtful(p *population.Placement) (out []population.PlacementFai
 	first := p.Templates[0]
 	for i, marks := range p.Placed {
 		if marks != nil {
-			out = append(out, population.PlacementFailure{Subject: i, Landmark: -1, Reason: fmt.Sprintf("its template %s is in doubt: %s", s.Names[first], about[first])})
+			out = append(out,
+				population.PlacementFailure{Subject: i, Landmark: -1, Reason: fmt.Sprintf("its template %s is in doubt: %s", s.Names[first], about[first])})
 		}
 	}
 	return out
@@ -162,9 +162,8 @@ func (s *Study) doubtful(p *population.Placement) (out []population.PlacementFai
 
 // still is no motion.
 func still(d int) *population.Aligned {
-	a := &population.Aligned{Scale: 1, Centre: make([]float64, d), Shift: make([]float64, d)}
+	a := &population.Aligned{Scale: 1, Centre: make([]float64, d), Shift: make([]float64, d), Rotation: lists.Zeros(d, d)}
 	for i := range d {
-		a.Rotation = append(a.Rotation, make([]float64, d))
 		a.Rotation[i][i] = 1
 	}
 	return a
@@ -184,17 +183,9 @@ func (s *Study) move(i int, a *population.Aligned) {
 		s.motions = map[int]*population.Aligned{}
 	}
 	s.motions[i] = a
-	var moved []*mesh.Mesh
-	for _, m := range s.Subjects[i] {
-		moved = append(moved, m.Map(a.Move))
-	}
-	s.Subjects[i] = moved
-	if s.Landmarks != nil && s.Landmarks[i] != nil {
-		moved := make([][]float64, len(s.Landmarks[i]))
-		for l, x := range s.Landmarks[i] {
-			moved[l] = a.Move(x)
-		}
-		s.Landmarks[i] = moved
+	s.Subjects[i] = lists.Each(s.Subjects[i], func(m *mesh.Mesh) *mesh.Mesh { return m.Map(a.Move) })
+	if s.Landmarks != nil {
+		s.Landmarks[i] = lists.Each(s.Landmarks[i], a.Move)
 	}
 }
 
@@ -233,7 +224,8 @@ func (s *Study) PlacedData(name string, p *population.Placement) *morpho.Dataset
 				failures++
 			}
 		}
-		specimen := morpho.Specimen{Name: stem(s.Names[i]), Points: make([][]float64, count), Covariates: map[string]string{"failures": fmt.Sprint(failures)}}
+		specimen := morpho.Specimen{Name: stem(s.Names[i]), Points: make([][]float64, count),
+			Covariates: map[string]string{"failures": fmt.Sprint(failures)}}
 		sum := 0.0
 		given := slices.Contains(p.Templates, i)
 		for l := range count {

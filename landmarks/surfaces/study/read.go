@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
@@ -42,9 +43,7 @@ func ReadEach(folder string) (*Study, error) { return read(folder, true) }
 func read(folder string, each bool) (_ *Study, err error) {
 	defer try.Catch(&err)
 	if model, set := firstFile(folder, modelNames), firstFile(folder, dataSetNames); model != "" || set != "" {
-		if model == "" {
-			text.Refuse("put it there", "%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
-		}
+		text.RefuseIf(model == "", "put it there", "%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
 		return readDeformetrica(model, set, firstFile(folder, optimizationNames))
 	}
 	s := &Study{folder: folder, each: each}
@@ -60,7 +59,8 @@ func read(folder string, each bool) (_ *Study, err error) {
 		s.readSubject(subject)
 	}
 	if len(s.Subjects) == 0 && len(s.LeftOut) == 0 {
-		text.Refuse("put meshes there, or name another folder", "%s: no meshes (%s), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder, strings.Join(mesh.Extensions(), ", "))
+		text.Refuse("put meshes there, or name another folder",
+			"%s: no meshes (%s), no outlines (.csv), no study of Deformetrica (model.xml, data_set.xml)", folder, strings.Join(mesh.Extensions(), ", "))
 	}
 	return s.compared()
 }
@@ -79,34 +79,24 @@ func (s *Study) readSubject(subject string) {
 	objects := map[string]*mesh.Mesh{}
 	for i, name := range names {
 		id := object(subject, name)
-		if objects[id] != nil {
-			text.Refuse("rename one", "%s: two meshes of the name %s", folder, text.Clip(id))
-		}
+		text.RefuseIf(objects[id] != nil, "rename one", "%s: two meshes of the name %s", folder, text.Clip(id))
 		objects[id] = meshes[i]
 	}
-	var first []string
-	for _, o := range s.Model.Objects {
-		first = append(first, o.ID)
-	}
+	first := lists.Each(s.Model.Objects, func(o population.Object) string { return o.ID })
 	ids := slices.Sorted(maps.Keys(objects))
 	if len(ids) == 1 && len(first) < 2 {
 		ids, objects = []string{""}, map[string]*mesh.Mesh{"": meshes[0]}
 	}
 	if first == nil {
 		first = ids
-		for _, id := range ids {
-			s.Model.Objects = append(s.Model.Objects, population.Object{ID: id})
-		}
+		s.Model.Objects = lists.Each(ids, func(id string) population.Object { return population.Object{ID: id} })
 	}
 	if !slices.Equal(ids, first) {
 		s.leave(subject, text.Advise("give all subjects the same", "%s: the subject %s has the objects %s, %s has %s",
 			s.folder, subject, strings.Join(ids, ", "), s.Names[0], strings.Join(first, ", ")))
 		return
 	}
-	var shape []*mesh.Mesh
-	for _, id := range ids {
-		shape = append(shape, objects[id])
-	}
+	shape := lists.Each(ids, func(id string) *mesh.Mesh { return objects[id] })
 	s.Names, s.Subjects = append(s.Names, subject), append(s.Subjects, shape)
 }
 
@@ -204,7 +194,8 @@ func (s *Study) weed() {
 	for i, shape := range subjects {
 		switch ratio := ratios[i]; {
 		case 2*kinds[kind(shape)] < len(subjects):
-			s.leave(names[i], text.Advise("give a mesh of the kind of the others", "its cells have %d vertices in R^%d, and those of most subjects do not", len(shape[0].Cells[0]), len(shape[0].Vertices[0])))
+			s.leave(names[i], text.Advise("give a mesh of the kind of the others", "its cells have %d vertices in R^%d, and those of most subjects do not",
+				len(shape[0].Cells[0]), len(shape[0].Vertices[0])))
 		case ratio < maxSizeRatio && ratio > 1./maxSizeRatio:
 			s.Names, s.Subjects = append(s.Names, names[i]), append(s.Subjects, shape)
 		default:
@@ -218,15 +209,12 @@ const otherUnit = "%s is %s times as large as the median of the subjects: it has
 
 // ratios returns how many times as large as their median the shapes are that are chosen of the subjects.
 func (s *Study) ratios(chosen func(shape []*mesh.Mesh) []*mesh.Mesh) []float64 {
-	sizes := make([]float64, len(s.Subjects))
-	for i, shape := range s.Subjects {
-		_, _, sizes[i] = mesh.Moments(chosen(shape))
-	}
+	sizes := lists.Each(s.Subjects, func(shape []*mesh.Mesh) float64 {
+		_, _, size := mesh.Moments(chosen(shape))
+		return size
+	})
 	median := slices.Sorted(slices.Values(sizes))[len(sizes)/2]
-	for i := range sizes {
-		sizes[i] /= median
-	}
-	return sizes
+	return lists.Each(sizes, func(size float64) float64 { return size / median })
 }
 
 // ratiosOf is ratios of the meshes of an object.
@@ -245,13 +233,10 @@ func times(ratio float64) string {
 // clean repairs a mesh and notes what was done.
 func (s *Study) clean(name string, m *mesh.Mesh) error {
 	done, err := m.Clean()
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if done != (mesh.Cleaning{}) {
+	if done != (mesh.Cleaning{}) { // as after an error
 		s.note("%s: %s", name, done)
 	}
-	return nil
+	return try.Name(err, "%s", name)
 }
 
 const unusedLandmarks = "landmarks of meshes, which an atlas does not use"

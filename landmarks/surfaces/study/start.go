@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/internal/text"
@@ -32,12 +33,12 @@ const fastFrom = 2000
 //   - the noise of each object is 0.2·r for surfaces, with the r of the object, and 0.3 for curves;
 //   - the Smoothing of a curve is twice as wide as its norm.
 //
-// With similarity subjects may also be scaled. The template starts as the first subject. A template of surfaces is a hypertemplate unless
-// FreeVertices is set, also in a study of Deformetrica. Notes has the numbers that were chosen.
+// With similarity subjects may also be scaled. The template starts as the first subject. It is a hypertemplate unless
+// FreeVertices is set or it has closed outlines, also in a study of Deformetrica. Notes has the numbers that were chosen.
 //
 // Several poses of each subject and of its mirror image are tried by rough matches of thinned meshes (see population.Model.Poses), and the alignment
 // starts from the best. If there are Landmarks, no alignment follows, because Place treats the pose as unknown. Notes names subjects whose two best
-// poses cannot be told apart, and subjects whose mirror image fits better.
+// poses cannot be told apart, and subjects whose mirror image fits better. Where subjects are Posed, none of this is tried.
 func (s *Study) Start(deformation, detail float64, similarity bool) (err error) {
 	defer try.Catch(&err)
 	if s.Model.Space != nil {
@@ -54,7 +55,14 @@ func (s *Study) Start(deformation, detail float64, similarity bool) (err error) 
 
 // align brings the subjects to the first one.
 func (s *Study) align(deformation float64, similarity bool) {
-	poses := s.choosePoses(deformation)
+	var poses []*population.Aligned
+	if s.Posed {
+		for range s.Subjects[1:] {
+			poses = append(poses, still(len(s.Subjects[0][0].Vertices[0])))
+		}
+	} else {
+		poses = s.choosePoses(deformation)
+	}
 	if s.Landmarks == nil {
 		poses = s.refine(poses, similarity)
 	}
@@ -102,9 +110,7 @@ func (s *Study) refine(poses []*population.Aligned, similarity bool) []*populati
 
 // chooseNorms chooses norms and noise of the objects.
 func (s *Study) chooseNorms(deformation, detail float64) {
-	if !(deformation > 0) || !(detail > 0) {
-		text.Refuse("give positive numbers", "widths of %g and %g times the size", deformation, detail)
-	}
+	text.RefuseIf(!(deformation > 0) || !(detail > 0), "give positive numbers", "widths of %g and %g times the size", deformation, detail)
 	first, objects := s.Subjects[0], slices.Clone(s.objects().Objects)
 	var chosen []string
 	for o, m := range first {
@@ -136,11 +142,7 @@ func (s *Study) useFastSums(objects []population.Object, o int, points ...geom.S
 // chooseDeformations chooses the sums of the norms, the first template, control points and deformations.
 func (s *Study) chooseDeformations(deformation float64) {
 	for o := range s.Model.Objects {
-		var points []geom.Shape
-		for _, shape := range s.Subjects {
-			points = append(points, shape[o].Vertices)
-		}
-		s.useFastSums(s.Model.Objects, o, points...)
+		s.useFastSums(s.Model.Objects, o, lists.Each(s.Subjects, func(shape []*mesh.Mesh) geom.Shape { return shape[o].Vertices })...)
 	}
 	s.Model, s.Controls = s.deformations(s.Model.Objects, deformation)
 	s.Template = s.Subjects[0]
@@ -149,13 +151,22 @@ func (s *Study) chooseDeformations(deformation float64) {
 	s.chooseMotion()
 }
 
-// chooseMotion chooses how the template moves: curves need no smooth fields to converge, and templates with Landmarks stay.
+// chooseMotion chooses how the template moves. Closed outlines need no smooth fields to converge. Where a curve ends or forks they do: a piece that
+// lies there on its neighbour is hardly seen by a norm wider than it is. Templates with Landmarks stay.
 func (s *Study) chooseMotion() {
-	curve := func(m *mesh.Mesh) bool { return len(m.Cells[0]) == 2 }
-	s.Model.Hypertemplate = s.Landmarks == nil && s.Kind != Registration && !s.FreeVertices && !slices.ContainsFunc(s.Template, curve)
+	s.Model.Hypertemplate = s.Landmarks == nil && s.Kind != Registration && !s.FreeVertices && !slices.ContainsFunc(s.Template, closedOutline)
 	if s.Model.Hypertemplate {
 		s.note("the template is the initial template, displaced by a field that is as smooth as the deformations: finer details of the initial template remain in it")
 	}
+}
+
+// closedOutline says whether a mesh is of curves of which each vertex joins two edges.
+func closedOutline(m *mesh.Mesh) bool {
+	edges := make([]int, len(m.Vertices))
+	for _, v := range slices.Concat(m.Cells...) {
+		edges[v]++
+	}
+	return len(m.Cells[0]) == 2 && !slices.ContainsFunc(edges, func(n int) bool { return n != 2 })
 }
 
 // deformations returns a model of objects, with the control points.
@@ -170,6 +181,33 @@ func (s *Study) deformations(objects []population.Object, deformation float64) (
 	}
 	space := landmarks.New(len(controls), len(vertices[0]), kernels.Gaussian(width), geom.Integrator(ode.Heun, 5))
 	return population.Model{Objects: objects, Space: space, Save: s.Save}, controls
+}
+
+// maxGrid bounds a grid of control points: the matrix of their kernel has maxGrid² numbers.
+const maxGrid = 20000
+
+// Grid returns the points [n][D] of a regular grid in the middle of the box of points, at the distance spacing from each other. It is an error if
+// the spacing is not positive, or if the grid has more than 20,000 points.
+func Grid(points [][]float64, spacing float64) (_ [][]float64, err error) {
+	defer try.Catch(&err)
+	try.FailIf(!(spacing > 0) || math.IsInf(spacing, 1), "a spacing of %g, want a positive number", spacing)
+	grid := [][]float64{{}}
+	for axis := range points[0] {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, x := range points {
+			low, high = min(low, x[axis]), max(high, x[axis])
+		}
+		steps := math.Floor((high - low) / spacing)
+		try.FailIf((steps+1)*float64(len(grid)) > maxGrid, "a grid of spacing %g has more than %d points", spacing, maxGrid)
+		var next [][]float64
+		for _, x := range grid {
+			for k := range int(steps) + 1 {
+				next = append(next, append(slices.Clone(x), low+(high-low-spacing*steps)/2+spacing*float64(k)))
+			}
+		}
+		grid = next
+	}
+	return grid, nil
 }
 
 // thinned returns the subjects with about so many cells, and objects for them with norms of a share of the size, and a noise.
@@ -198,9 +236,9 @@ func (s *Study) thinned(cells int, share float64) ([]population.Object, [][]*mes
 // nearly is how many times as large as the least the objective of a second pose may be that is taken for nearly as good.
 const nearly = 1.2
 
-// choosePoses returns a pose of each subject but the first, by rough matches of thinned meshes: see population.Model.Poses. Rough matches do not tell a mirror
-// image from a body that is the same as its own, nor poses that are nearly as good: such subjects are matched in more detail. It notes those of which
-// another pose is nearly as good then, and those whose mirror images fit the first subject clearly better than they do themselves.
+// choosePoses returns a pose of each subject but the first, by rough matches of thinned meshes: see population.Model.Poses. Rough matches do not tell
+// a mirror image from a body that is the same as its own, nor poses that are nearly as good: such subjects are matched in more detail. It notes those
+// of which another pose is nearly as good then, and those whose mirror images fit the first subject clearly better than they do themselves.
 func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned) {
 	const alike, clearly = 1.02, 0.65
 	objects, thin := s.thinned(400, 0.3)
@@ -218,10 +256,12 @@ func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned) 
 		chosen = append(chosen, best.Aligned)
 		switch {
 		case suspected[i] && image[0].Objective < clearly*own[0].Objective:
-			s.doubt(i+1, "its mirror image fits %s with the objective %.2g, and itself with %.2g: see whether it is of the other side, or two axes were exchanged",
+			s.doubt(i+1,
+				"its mirror image fits %s with the objective %.2g, and itself with %.2g: see whether it is of the other side, or two axes were exchanged",
 				s.Names[0], image[0].Objective, own[0].Objective)
 		case ambiguous(own):
-			s.doubt(i+1, "its pose is ambiguous: two poses fit %s with the objectives %.2g and %.2g; see whether it lies as the others do, or turn it by hand", s.Names[0], own[0].Objective, own[1].Objective)
+			s.doubt(i+1, "its pose is ambiguous: two poses fit %s with the objectives %.2g and %.2g; see whether it lies as the others do, or turn it by hand",
+				s.Names[0], own[0].Objective, own[1].Objective)
 		}
 	}
 	return chosen
@@ -244,8 +284,8 @@ func split(poses []population.Pose) (own, image []population.Pose) {
 	return own, image
 }
 
-// lookCloser replaces the poses of subjects whose mirror images fit best, or whose poses are ambiguous, by those of matches in more detail, and says which
-// these are.
+// lookCloser replaces the poses of subjects whose mirror images fit best, or whose poses are ambiguous, by those of matches in more detail, and says
+// which these are.
 func (s *Study) lookCloser(model population.Model, controls [][]float64, poses [][]population.Pose) (suspected map[int]bool) {
 	suspected = map[int]bool{}
 	for i, all := range poses {

@@ -46,9 +46,10 @@ type Study struct {
 	Model    population.Model // before Start its objects have at most names
 	Notes    []string         // what was repaired, chosen or passed over, in sentences
 	LeftOut  []string         // by ReadEach: what could not be used, and why
-	// FreeVertices says that all vertices of a template of surfaces move. Otherwise it is a population.Model.Hypertemplate: it moves by smooth
-	// fields only. Set it before Start.
+	// FreeVertices says that all vertices of a template move, as those of closed outlines always do. Otherwise it is a population.Model.Hypertemplate:
+	// it moves by smooth fields only. Set it before Start.
 	FreeVertices bool
+	Posed        bool   // the subjects lie about alike, as by one protocol of scanning: Start turns them from where they lie only
 	Aligned      bool   // the subjects are aligned already, as when Start did so in another process: Start only chooses the model
 	Save         string // a folder where Start, Estimate and Place keep their searches: see population.Model
 
@@ -77,16 +78,15 @@ func (s *Study) doubt(subject int, format string, args ...any) {
 // Validate returns an error where the study cannot be estimated: see Read.
 func (s *Study) Validate() (err error) {
 	defer try.Catch(&err)
-	if len(s.Names) != len(s.Subjects) {
-		text.Refuse("give one for each", "%d names for %d subjects", len(s.Names), len(s.Subjects))
-	}
+	text.RefuseIf(len(s.Names) != len(s.Subjects), "give one for each", "%d names for %d subjects", len(s.Names), len(s.Subjects))
 	switch where := cmp.Or(s.folder, "the study"); {
 	case len(s.Subjects) == 0 && len(s.LeftOut) > 0:
 		text.Refuse("correct them", "%s: no subject is left: %d cannot be used, and the first is %s", where, len(s.LeftOut), s.LeftOut[0])
 	case len(s.Subjects) == 0:
 		text.Refuse("give at least one", "%s: no subjects", where)
 	case s.Kind != Registration && len(s.Subjects) == 1:
-		text.Refuse("add others, or give this file instead of its folder: its report describes one mesh", "%s: %s is the only subject, and a template needs at least 2", where, s.Names[0])
+		text.Refuse("add others, or give this file instead of its folder: its report describes one mesh",
+			"%s: %s is the only subject, and a template needs at least 2", where, s.Names[0])
 	}
 	if s.momenta != nil && s.Subjects[0] == nil {
 		return nil
@@ -98,14 +98,12 @@ func (s *Study) Validate() (err error) {
 	objects := s.objects()
 	try.Get(stems(s.Names, objects.Objects)) // what is estimated could not be written
 	for i, shape := range s.Subjects {
-		if len(shape) != len(objects.Objects) || len(shape) != len(first) {
-			text.Refuse("give one of each", "%s has %d meshes, %s %d, for %d objects", s.Names[i], len(shape), name, len(first), len(objects.Objects))
-		}
+		text.RefuseIf(len(shape) != len(objects.Objects) || len(shape) != len(first), "give one of each",
+			"%s has %d meshes, %s %d, for %d objects", s.Names[i], len(shape), name, len(first), len(objects.Objects))
 	}
 	for o, m := range first {
-		if m == nil || len(m.Vertices) == 0 || len(m.Cells) == 0 {
-			text.Refuse("save it again, or leave it out", "%s is empty", objects.Label(name, o))
-		}
+		text.RefuseIf(m == nil || len(m.Vertices) == 0 || len(m.Cells) == 0, "save it again, or leave it out", "%s is empty",
+			objects.Label(name, o))
 	}
 	for o, m := range first {
 		if d, e := len(m.Vertices[0]), len(first[0].Vertices[0]); d != e {
@@ -113,16 +111,13 @@ func (s *Study) Validate() (err error) {
 		}
 		for i, shape := range s.Subjects {
 			own := objects.Label(s.Names[i], o)
-			if shape[o] == nil {
-				text.Refuse("read or make it first", "%s is nil", own)
-			}
+			text.RefuseIf(shape[o] == nil, "read or make it first", "%s is nil", own)
 			try.Do(try.Name(shape[o].Validate(), "%s", own))
 			try.Do(mesh.CheckAlike(objects.Label(name, o), m, own, shape[o]))
 		}
 		for i, ratio := range s.ratiosOf(o) {
-			if ratio > maxSizeRatio || ratio < 1./maxSizeRatio {
-				text.Refuse("convert it, correct it, or leave it out", otherUnit, objects.Label(s.Names[i], o), times(ratio))
-			}
+			text.RefuseIf(ratio > maxSizeRatio || ratio < 1./maxSizeRatio, "convert it, correct it, or leave it out", otherUnit,
+				objects.Label(s.Names[i], o), times(ratio))
 		}
 	}
 	return nil
@@ -144,9 +139,7 @@ func (s *Study) Finished() bool { return s.momenta != nil }
 // that is Finished it is population.Model.Assess, or template, control points and momenta alone where meshes of subjects are missing.
 func (s *Study) Estimate(opts ...solve.Option) (_ *population.Atlas, err error) {
 	defer try.Catch(&err)
-	if s.Model.Space == nil {
-		return nil, text.Advise("call Start, which chooses one", "the study has no model")
-	}
+	text.RefuseIf(s.Model.Space == nil, "call Start, which chooses one", "the study has no model")
 	s.Model.Save = s.Save
 	switch {
 	case s.momenta != nil && s.Subjects[0] == nil:

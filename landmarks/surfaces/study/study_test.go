@@ -3,6 +3,7 @@ package study_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
+	"anatomy/geom/solve"
 	"anatomy/kernels"
 	"anatomy/landmarks/surfaces/attachment"
 	"anatomy/landmarks/surfaces/mesh"
@@ -409,4 +411,62 @@ func TestStartFromFar(t *testing.T) {
 		t.Errorf("the model is %v of %v, was %v of %v", again.Model.Objects, again.Model.Space.Manifold, s.Model.Objects, s.Model.Space.Manifold)
 	}
 	expect.Abs(t, "control points", again.Controls, s.Controls, 0)
+}
+
+// Five profiles of six pieces that end and fork, as of skulls, whose ends differ from subject to subject. The template moves by smooth fields, so that
+// the search ends without folds; that of closed outlines moves by all vertices.
+func TestCurvesThatEndAndFork(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	profile := func() *mesh.Mesh {
+		bend, long := 0.1*r.NormFloat64(), 1+0.1*r.NormFloat64()
+		m := &mesh.Mesh{}
+		piece := func(n int, at func(s float64) (x, y float64)) { // from one point to another
+			from, end := len(m.Vertices), 1+0.1*r.NormFloat64()
+			for k := range n {
+				x, y := at(end * float64(k) / float64(n-1))
+				m.Vertices = append(m.Vertices, []float64{60 * (long*x + bend*x*y), 60 * (y + bend*x*x)})
+				if k > 0 {
+					m.Cells = append(m.Cells, []int{from + k - 1, from + k})
+				}
+			}
+		}
+		piece(40, func(s float64) (float64, float64) { c := 4 * s; return 1.2 * math.Cos(c), math.Sin(c) })       // the vault
+		piece(9, func(s float64) (float64, float64) { return 1.2 + 0.3*s, -0.9 * s })                             // the face, from where the vault begins
+		piece(8, func(s float64) (float64, float64) { return 1.5 - 0.9*s, -0.9 - 0.1*s })                         // the palate, from where the face ends
+		piece(7, func(s float64) (float64, float64) { return 0.7 + 0.2*math.Cos(5*s), -0.2 + 0.2*math.Sin(5*s) }) // the orbit
+		piece(6, func(s float64) (float64, float64) { return 0.6 - s, -1 + 0.3*s })                               // the base
+		piece(5, func(s float64) (float64, float64) { return -0.1 + 0.2*s, -0.5 - 0.4*s })                        // the ear
+		_, err := m.Clean()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	s := &study.Study{Aligned: true}
+	for i := range 5 {
+		s.Names, s.Subjects = append(s.Names, fmt.Sprint(i)), append(s.Subjects, []*mesh.Mesh{profile()})
+	}
+	if err := s.Start(0.5, 0.2, false); err != nil || !s.Model.Hypertemplate {
+		t.Fatal(err, s.Model.Hypertemplate)
+	}
+	if a := expect.Must(s.Estimate(solve.Tolerance(0.05))); a.Err() != nil || a.Folded > 0 {
+		t.Error(a)
+	}
+	// These lie about alike, and Start turns the second one back from where it lies.
+	turned := outlineOf(1.6).Map(func(x []float64) []float64 { return []float64{0.96*x[0] - 0.28*x[1], 0.28*x[0] + 0.96*x[1]} })
+	closed := &study.Study{Names: s.Names[:2], Posed: true, Subjects: population.Single([]*mesh.Mesh{outlineOf(1.5), turned})}
+	if err := closed.Start(0.5, 0.2, false); err != nil || closed.Model.Hypertemplate {
+		t.Error(err, closed.Model.Hypertemplate)
+	}
+	expect.Abs(t, "the turned one", closed.Subjects[1][0].Vertices, outlineOf(1.6).Vertices, 1e-3)
+}
+
+// outlineOf is a closed one.
+func outlineOf(size float64) *mesh.Mesh {
+	var x [][]float64
+	for k := range 20 {
+		sin, cos := math.Sincos(math.Pi * float64(k) / 10)
+		x = append(x, []float64{size * cos, sin})
+	}
+	return mesh.Curve(x, true)
 }

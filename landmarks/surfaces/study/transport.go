@@ -12,6 +12,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/ode"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
@@ -49,10 +50,9 @@ const maxSteps = 10_000
 // and if the steps are so few that an energy or the length of the deformation changes by more than 1 %.
 func (t *ParallelTransport) Predict() (out []Prediction, err error) {
 	defer try.Named(&err, "Predict")
-	if !(t.From <= t.At && t.At <= t.To && t.From < t.To) {
-		return nil, text.Advise("give three times in this order, of which the first and the last differ",
-			"from %g to %g, with the template at %g", t.From, t.To, t.At)
-	}
+	text.RefuseIf(!(t.From <= t.At && t.At <= t.To && t.From < t.To),
+		"give three times in this order, of which the first and the last differ", "from %g to %g, with the template at %g", t.From, t.To,
+		t.At)
 	if steps := t.StepsPerUnitTime * (t.To - t.From); !(t.StepsPerUnitTime > 0 && steps <= maxSteps) {
 		return nil, text.Advise(fmt.Sprintf("give a positive number, and at most %d steps in all", maxSteps),
 			"%g steps per unit of time for a time of %g", t.StepsPerUnitTime, t.To-t.From)
@@ -70,7 +70,8 @@ func (t *ParallelTransport) Predict() (out []Prediction, err error) {
 	}
 	for _, p := range out {
 		if drift := math.Abs(p.Length/out[0].Length - 1); drift > geom.MaxDrift {
-			return nil, text.Advise("give more steps per unit of time", "the length of the deformation changes by %.2g %% up to the time %g", 100*drift, p.Time)
+			return nil, text.Advise("give more steps per unit of time", "the length of the deformation changes by %.2g %% up to the time %g", 100*drift,
+				p.Time)
 		}
 	}
 	return out, nil
@@ -138,7 +139,7 @@ func readTransport(model string) *ParallelTransport {
 	m := readXML(model, "model")
 	top := settingsOf(model, m.Inner)
 	if kind := top.first("model-type"); strings.ToLower(kind) != parallelTransport {
-		refuse("%s: the model-type is %s, want ParallelTransport", model, text.Clip(kind))
+		try.Fail("%s: the model-type is %s, want ParallelTransport", model, text.Clip(kind))
 	}
 	objects, flow := top.parts(m)
 	s := &Study{} // for its notes
@@ -147,14 +148,12 @@ func readTransport(model string) *ParallelTransport {
 	for _, e := range objects {
 		object := settingsOf(model, e.Inner)
 		if all = append(all, object); slices.Contains(t.Objects, e.ID) {
-			refuse("%s: two objects have the id %s", model, text.Clip(e.ID))
+			try.Fail("%s: two objects have the id %s", model, text.Clip(e.ID))
 		}
 		t.Objects, t.Template = append(t.Objects, e.ID), append(t.Template, s.template(object, e.ID, "the object "+text.Clip(e.ID)))
 	}
 	for _, name := range []string{"initial-control-points", "initial-momenta", "initial-momenta-to-transport"} {
-		if top.values[name] == "" {
-			refuse("%s: no %s, which a ParallelTransport needs", model, name)
-		}
+		try.FailIf(top.values[name] == "", "%s: no %s, which a ParallelTransport needs", model, name)
 	}
 	file := func(name string) string { return beside(model, top.first(name)) }
 	d := len(t.Template[0].Vertices[0])
@@ -166,11 +165,10 @@ func readTransport(model string) *ParallelTransport {
 	}
 	width := flow.positive("the deformation", "kernel-width")
 	t.Velocity = gaussianField(width, from, readMomenta(file("initial-momenta-to-transport"), from, 1)[0], t.Controls)
-	t.Space = landmarks.New(len(t.Controls), d, deformetricaGaussian(width), geom.Integrator(ode.Heun, flow.steps(flow.number(10, "number-of-timepoints"))))
+	t.Space = landmarks.New(len(t.Controls), d, deformetricaGaussian(width),
+		geom.Integrator(ode.Heun, flow.steps(flow.number(10, "number-of-timepoints"))))
 	for _, name := range []string{"tmin", "tmax"} {
-		if flow.values[name] == "" {
-			refuse("%s: no %s in the deformation-parameters, which a ParallelTransport needs", model, name)
-		}
+		try.FailIf(flow.values[name] == "", "%s: no %s in the deformation-parameters, which a ParallelTransport needs", model, name)
 	}
 	t.From, t.To = flow.number(0, "tmin"), flow.number(0, "tmax")
 	t.At = flow.number(t.From, "t0")
@@ -181,9 +179,8 @@ func readTransport(model string) *ParallelTransport {
 
 // gaussianField returns the vectors Σ_j exp(−|x − c_j|²/w²) p_j at points x.
 func gaussianField(w float64, c, p, at [][]float64) [][]float64 {
-	out := make([][]float64, len(at))
+	out := lists.Zeros(len(at), len(at[0]))
 	for i, x := range at {
-		out[i] = make([]float64, len(x))
 		for j := range c {
 			floats.AddScaled(out[i], math.Exp(-math.Pow(floats.Distance(x, c[j], 2)/w, 2)), p[j])
 		}

@@ -5,19 +5,22 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
 )
 
 // Files returns the names of files for the objects of shapes, without extensions: the stem of each shape, such as "template", followed by _ and the
 // ID of the object if it has one. Characters that names of files cannot have become _. It is an error if two names are equal.
-func Files(stems, ids []string) ([][]string, error) {
+func Files(stems, ids []string) (_ [][]string, err error) {
+	defer try.Catch(&err)
 	taken, out := map[string]string{}, make([][]string, len(stems))
 	for i, stem := range stems {
 		for o, id := range ids {
@@ -32,9 +35,8 @@ func Files(stems, ids []string) ([][]string, error) {
 				return r
 			}, name)
 			what := fmt.Sprintf("%q, object %d", stem, o)
-			if other, found := taken[name]; found {
-				return nil, fmt.Errorf("%s and %s would have one file, %s: give subjects and objects other names", other, what, name)
-			}
+			other, found := taken[name]
+			try.FailIf(found, "%s and %s would have one file, %s: give subjects and objects other names", other, what, name)
 			taken[name] = what
 			out[i] = append(out[i], name)
 		}
@@ -44,17 +46,11 @@ func Files(stems, ids []string) ([][]string, error) {
 
 // stems are the names of the files of Write, of the template first, which the names of subjects and objects must allow.
 func stems(names []string, objects []population.Object) ([][]string, error) {
-	stems, ids := []string{"template"}, make([]string, len(objects))
-	for i, name := range names {
-		if name == "" {
-			return nil, fmt.Errorf("subject %d has no name", i)
-		}
-		stems = append(stems, "flow_"+name)
+	if i := slices.Index(names, ""); i >= 0 {
+		return nil, fmt.Errorf("subject %d has no name", i)
 	}
-	for o, object := range objects {
-		ids[o] = object.ID
-	}
-	return Files(stems, ids)
+	flows := lists.Each(names, func(name string) string { return "flow_" + name })
+	return Files(append([]string{"template"}, flows...), lists.Each(objects, func(o population.Object) string { return o.ID }))
 }
 
 // Write writes an atlas of the study for ParaView into a folder, which it makes: template.vtp with the mean displacement of its vertices
@@ -67,7 +63,8 @@ func stems(names []string, objects []population.Object) ([][]string, error) {
 func (s *Study) Write(folder string, a *population.Atlas) (err error) {
 	defer try.Named(&err, "write")
 	if len(s.Names) != len(a.Momenta) || len(s.Model.Objects) != len(a.Template) {
-		try.Fail("%d names for %d subjects, and the model has %d objects, the atlas %d", len(s.Names), len(a.Momenta), len(s.Model.Objects), len(a.Template))
+		try.Fail("%d names for %d subjects, and the model has %d objects, the atlas %d", len(s.Names), len(a.Momenta), len(s.Model.Objects),
+			len(a.Template))
 	}
 	files := try.Get(stems(s.Names, s.Model.Objects))
 	makeFolder(folder)
@@ -122,22 +119,16 @@ func (s *Study) writeFlow(folder string, files []string, template []*mesh.Mesh, 
 }
 
 // strainFields are maps of the strain at vertices between two positions of a mesh: see Write.
-func strainFields(before, after *mesh.Mesh) ([]mesh.Field, error) {
-	strains, err := mesh.Strains(before, after)
-	if err != nil {
-		return nil, err
-	}
+func strainFields(before, after *mesh.Mesh) (_ []mesh.Field, err error) {
+	defer try.Catch(&err)
+	strains := try.Get(mesh.Strains(before, after))
 	ratio := "log ratio of areas"
 	if len(before.Cells[0]) == 2 {
 		ratio = "log ratio of lengths"
 	}
-	fields := []mesh.Field{{Name: ratio}, {Name: "anisotropy"}}
-	cells := make([]float64, len(before.Vertices))
-	for f := range fields {
-		for range before.Vertices {
-			fields[f].Values = append(fields[f].Values, []float64{0})
-		}
-	}
+	n := len(before.Vertices)
+	fields := []mesh.Field{{Name: ratio, Values: lists.Zeros(n, 1)}, {Name: "anisotropy", Values: lists.Zeros(n, 1)}}
+	cells := make([]float64, n)
 	for i, cell := range before.Cells {
 		for _, v := range cell {
 			cells[v]++ // the mean so far changes by this part of the difference

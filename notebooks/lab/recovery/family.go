@@ -132,7 +132,7 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 	return f, nil
 }
 
-// Place places the landmarks of the first templates on the other subjects, as notebook 23 does it with a folder. The function that it
+// Place places the landmarks of the first templates on the other subjects, as the template placed_landmarks does it with a folder. The function that it
 // returns places those of some of the templates alone.
 func (f *Family) Place(templates int) (among func(templates ...int) (*population.Placement, error), err error) {
 	defer try.Catch(&err)

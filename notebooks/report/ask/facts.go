@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho/supplement"
 )
 
@@ -58,37 +58,29 @@ func (s *source) UnmarshalJSON(data []byte) error {
 // factsOf are those of notebooks, in their order.
 func factsOf(paths []string) ([]facts, error) {
 	all := []facts{}
-	for _, path := range paths {
-		f, err := read(path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+	err := try.Run(func() {
+		for _, path := range paths {
+			all = append(all, read(path))
 		}
-		all = append(all, f)
-	}
-	return all, nil
+	})
+	return all, err
 }
 
-func read(path string) (facts, error) {
+func read(path string) facts {
 	f := facts{Readers: []string{}, Params: map[string]parameter{}, Seeds: []string{}, Cells: []cell{}}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return f, err
-	}
 	var notebook struct {
 		Cells []struct {
 			Kind   string `json:"cell_type"`
 			Source source `json:"source"`
 		} `json:"cells"`
 	}
-	if err := json.Unmarshal(data, &notebook); err != nil {
-		return f, err
-	}
+	try.Do(try.Name(json.Unmarshal(try.Get(os.ReadFile(path)), &notebook), "%s", path))
 	for _, c := range notebook.Cells {
 		if c.Kind == "code" {
 			f.Cells = append(f.Cells, f.add(string(c.Source)))
 		}
 	}
-	return f, nil
+	return f
 }
 
 // add takes up what a cell says.

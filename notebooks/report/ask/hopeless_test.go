@@ -66,7 +66,7 @@ func TestHopelessData(t *testing.T) {
 		_, err := look(strings.NewReader(string(expect.Must(json.Marshal(question{Reader: reader, Path: path})))))
 		return err
 	}
-	population := func() string { // what notebook 14 says
+	population := func() string { // what the template own_population says
 		if err := read("study.Read", "bones"); err != nil {
 			return err.Error()
 		}
@@ -81,7 +81,7 @@ func TestHopelessData(t *testing.T) {
 		}
 		return "nothing"
 	}
-	table := func() string { // what notebook 16 says
+	table := func() string { // what the template own_landmarks says
 		if err := read("morpho.Read", "heads.csv"); err != nil {
 			return err.Error()
 		}

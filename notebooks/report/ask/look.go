@@ -47,17 +47,15 @@ var readers = map[string]func(path string) (data, error){
 
 // readersOf returns the readers that may read the data of a path, the likeliest first. A folder may hold a landmark file per specimen; where
 // study.Read finds something in it, meshes, .csv or a study, that is what it is for unless notebooks read landmarks alone.
-func readersOf(path string) ([]string, error) {
+func readersOf(path string) (_ []string, err error) {
+	defer try.Catch(&err)
 	if info, err := os.Stat(path); err != nil || !info.IsDir() { // a file that is not there is told of when it is copied
 		if mesh.Readable(path) {
 			return []string{"mesh.Read"}, nil
 		}
 		return []string{"morpho.Read"}, nil
 	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, err
-	}
+	entries := try.Get(os.ReadDir(path))
 	all := append(morpho.Extensions(), ".txt")
 	var landmarks, own, meshes, others bool // files of landmarks; of such that nobody else writes; of meshes, outlines or a study; what is none of these
 	for _, e := range entries {
@@ -86,15 +84,10 @@ func readersOf(path string) ([]string, error) {
 // look reads the data of a question, and returns their notes, about what was passed over or repaired. The error says what is wrong with the data, or
 // else with each of the values.
 func look(asked io.Reader) (notes []string, err error) {
+	defer try.Catch(&err)
 	var q question
-	if err := json.NewDecoder(asked).Decode(&q); err != nil {
-		return nil, err
-	}
-	own, err := q.data()
-	if err != nil {
-		return nil, err
-	}
-	switch d := own.(type) {
+	try.Do(json.NewDecoder(asked).Decode(&q))
+	switch d := try.Get(q.data()).(type) {
 	case *morpho.Dataset:
 		notes = d.Notes
 	case *study.Study:
@@ -121,16 +114,13 @@ func (q *question) data() (own data, err error) {
 	try.Do(try.Name(err, "SET"))
 	if q.Path == "" {
 		for name := range answers {
-			if supplement.Named(name).Step == supplement.ToRead {
-				try.Fail("SET: %s: it is about how data are read, and DATA names none", name)
-			}
+			try.FailIf(supplement.Named(name).Step == supplement.ToRead, "SET: %s: it is about how data are read, and DATA names none",
+				name)
 		}
 		return nil, nil
 	}
 	read, known := readers[q.Reader]
-	if !known {
-		return nil, fmt.Errorf("no data are read by %q", q.Reader)
-	}
+	try.FailIf(!known, "no data are read by %q", q.Reader)
 	if q.Reader != "morpho.Read" {
 		own = try.Get(read(q.Path))
 		try.Do(own.Validate())

@@ -17,7 +17,7 @@ import (
 // notebooks is what facts says of the notebooks of the project, as the question wants it.
 func notebooks(t *testing.T) (all []map[string]any) {
 	t.Helper()
-	paths := expect.Must(filepath.Glob("../../*.ipynb"))
+	paths := append(expect.Must(filepath.Glob("../../*.ipynb")), expect.Must(filepath.Glob("../../templates/*.ipynb"))...)
 	if err := json.Unmarshal(expect.Must(json.Marshal(expect.Must(factsOf(paths)))), &all); err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func TestNotebooksSayWhatTheyTake(t *testing.T) {
 
 // The templates for one's own data take the questions that the table says of their reports; make report itself sees to titles and authors.
 func TestTemplatesAskTheQuestions(t *testing.T) {
-	for of, template := range map[string]string{"L": "16_own_landmarks", "M": "17_own_mesh", "P": "14_own_population", "D": "23_placed_landmarks"} {
-		asked := expect.Must(factsOf([]string{"../../" + template + ".ipynb"}))[0].Params
+	for of, template := range map[string]string{"L": "own_landmarks", "M": "own_mesh", "P": "own_population", "D": "placed_landmarks"} {
+		asked := expect.Must(factsOf([]string{"../../templates/" + template + ".ipynb"}))[0].Params
 		for _, i := range supplement.Questions {
 			if strings.Contains(i.Reports, of) && i.Step != supplement.ToWrite && asked[i.Name].Kind == "" {
 				t.Errorf("%s does not ask %s", template, i.Name)

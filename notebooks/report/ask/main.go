@@ -15,6 +15,8 @@ import (
 	"os"
 	"regexp"
 
+	_ "github.com/gomlx/go-xla/compute/xla/autoinstall" // GOMLX_BACKEND=xla:cpu fetches GoMLX's own plug-in
+
 	"anatomy/geom/engine"
 )
 
@@ -45,7 +47,7 @@ func main() {
 	}
 }
 
-// opened is the plug-in, its PJRT version and the devices; all are empty if XLA cannot be opened.
+// opened is the plug-in, its PJRT version and the device; all are empty if XLA cannot be opened.
 type opened struct {
 	Plugin string `json:"plugin"`
 	PJRT   string `json:"pjrt"`
@@ -63,9 +65,7 @@ func backend() (a opened) {
 	if err == nil {
 		a.PJRT = version.FindString(b.Description())
 		a.Device = process.ReplaceAllString(engine.Devices(), "")
-		if a.Plugin = os.Getenv("GOMLX_BACKEND"); a.Plugin == "" {
-			a.Plugin, err = engine.FindPlugin()
-		}
+		a.Plugin, err = engine.MachineCode()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

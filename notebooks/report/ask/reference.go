@@ -18,6 +18,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // reference is the documentation of the packages of this module.
@@ -27,22 +30,17 @@ type reference struct {
 	about map[string]string // the first sentences of their comments
 }
 
-func documentation() (*reference, error) {
+func documentation() (_ *reference, err error) {
+	defer try.Catch(&err)
 	r := &reference{names: map[string]string{}, about: map[string]string{}}
 	// With -e programs that do not compile yet are listed, too, and passed over below.
-	list := exec.Command("go", "list", "-e", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}", "anatomy/"+"...") // internal/rename.py finds a path that ends so
+	list := exec.Command("go", "list", "-e", "-f", "{{.Name}}\t{{.ImportPath}}\t{{.Dir}}",
+		"anatomy/"+"...") // internal/rename.py finds a path that ends so
 	list.Stderr = os.Stderr
-	out, err := list.Output()
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(string(try.Get(list.Output()))) {
 		field := strings.Split(strings.TrimSpace(line), "\t")
-		if field[0] == "main" || inside(field[1]) {
-			continue
-		}
-		if err := r.add(field[1], field[2]); err != nil {
-			return nil, err
+		if field[0] != "main" && !inside(field[1]) {
+			r.add(field[1], field[2])
 		}
 	}
 	return r, nil
@@ -82,23 +80,15 @@ func inside(importPath string) bool {
 }
 
 // documented reads the package in a folder; nil where there are only tests.
-func documented(set *token.FileSet, importPath, dir string) (*doc.Package, error) {
-	b, err := build.ImportDir(dir, 0)
-	if err != nil {
-		return nil, err
-	}
-	var files []*ast.File
-	for _, name := range slices.Concat(b.GoFiles, b.CgoFiles) {
-		f, err := parser.ParseFile(set, filepath.Join(dir, name), nil, parser.ParseComments)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
-	}
+func documented(set *token.FileSet, importPath, dir string) *doc.Package {
+	b := try.Get(build.ImportDir(dir, 0))
+	files := lists.Each(slices.Concat(b.GoFiles, b.CgoFiles), func(name string) *ast.File {
+		return try.Get(parser.ParseFile(set, filepath.Join(dir, name), nil, parser.ParseComments))
+	})
 	if len(files) == 0 {
-		return nil, nil
+		return nil
 	}
-	return doc.NewFromFiles(set, files, importPath)
+	return try.Get(doc.NewFromFiles(set, files, importPath))
 }
 
 // linked is the place of a name: on the page, if it is of this module, else where Go documents it.
@@ -114,11 +104,11 @@ func linked(pkg *doc.Package, l *comment.DocLink) string {
 }
 
 // add writes the documentation of the package in a folder.
-func (r *reference) add(importPath, dir string) error {
+func (r *reference) add(importPath, dir string) {
 	set := token.NewFileSet()
-	pkg, err := documented(set, importPath, dir)
-	if err != nil || pkg == nil {
-		return err
+	pkg := documented(set, importPath, dir)
+	if pkg == nil {
+		return
 	}
 	p := pkg.Printer()
 	p.HeadingLevel, p.HeadingID = 4, func(*comment.Heading) string { return "" }
@@ -171,5 +161,4 @@ func (r *reference) add(importPath, dir string) error {
 		functions(3, "", t.Funcs)
 		functions(4, t.Name+".", t.Methods)
 	}
-	return nil
 }

@@ -21,7 +21,7 @@ import (
 
 func main() {
 	if len(os.Args) < 3 || filepath.Ext(os.Args[2]) != ".ipynb" {
-		fmt.Fprintln(os.Stderr, "which notebook: make program NOTEBOOK=notebooks/02_geodesics.ipynb")
+		fmt.Fprintln(os.Stderr, "which notebook: make program NOTEBOOK=notebooks/1-2_geodesics.ipynb")
 		os.Exit(2)
 	}
 	name := strings.TrimSuffix(filepath.Base(os.Args[2]), ".ipynb")

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"text/template"
 
+	"anatomy/geom/try"
 	"anatomy/landmarks/morpho/supplement"
 )
 
@@ -31,35 +32,17 @@ func main() {
 }
 
 func bundle(program, root, out string) error {
-	wasm, err := os.ReadFile(program)
-	if err != nil {
-		return err
-	}
-	exec, err := os.ReadFile(filepath.Join(root, "lib", "wasm", "wasm_exec.js"))
-	if err != nil {
-		return err
-	}
-	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(wasm); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	part := func(name string) string {
-		data, err := sources.ReadFile(name)
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		return string(data)
-	}
-	page := strings.NewReplacer("@memory.js@", part("memory.js"), "@worker.js@", part("worker.js"), "@wasm_exec.js@", string(exec),
-		"@program@", base64.StdEncoding.EncodeToString(packed.Bytes())).Replace(form(part("index.html")))
-	return os.WriteFile(out, []byte(page), 0o666)
+	return try.Run(func() {
+		var packed bytes.Buffer
+		w := try.Get(gzip.NewWriterLevel(&packed, gzip.BestCompression))
+		try.Get(w.Write(try.Get(os.ReadFile(program))))
+		try.Do(w.Close())
+		part := func(name string) string { return string(try.Get(sources.ReadFile(name))) }
+		exec := try.Get(os.ReadFile(filepath.Join(root, "lib", "wasm", "wasm_exec.js")))
+		page := strings.NewReplacer("@memory.js@", part("memory.js"), "@worker.js@", part("worker.js"), "@wasm_exec.js@", string(exec),
+			"@program@", base64.StdEncoding.EncodeToString(packed.Bytes())).Replace(form(part("index.html")))
+		try.Do(os.WriteFile(out, []byte(page), 0o666))
+	})
 }
 
 // form puts the fields of all questions into a page.

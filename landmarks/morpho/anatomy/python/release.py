@@ -3,8 +3,8 @@
     release.py          everything: programs, wheels, page, source archive, notes, metadata, checksums
     release.py wheel    only the wheel for this system, in .anatomy/wheel
 
-It needs Go and git, and nothing of Python but its library. Equal sources, with equal versions of Go and Python, give equal bytes: no file holds
-a time, a name of a machine or a path of it.
+It needs Go and git, a C compiler for each wheel with Space, and nothing of Python but its library. Equal sources, with equal versions of Go, Python
+and the compilers, give equal bytes: no file holds a time, a name of a machine or a path of it.
 """
 import base64
 import gzip
@@ -35,8 +35,11 @@ SYSTEMS = {
     "windows-arm64": "win_arm64",
 }
 # The program for Space loads XLA, so it is linked with the C library, and is in a wheel of its own tag, which pip prefers where the library is new
-# enough: glibc 2.34. It is built on its own system only.
-SPACE, SPACE_TAG = "linux-amd64", "manylinux_2_34_x86_64"
+# enough: glibc 2.34. Beside the tag stands the C compiler that builds it from another system.
+SPACE = {
+    "linux-amd64": ("manylinux_2_34_x86_64", "x86_64-linux-gnu-gcc"),
+    "linux-arm64": ("manylinux_2_34_aarch64", "aarch64-linux-gnu-gcc"),
+}
 PURE = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-buildvcs=false", "GOAMD64": "v1", "GOARM64": "v8.0"}
 GO_BUILD = ["go", "build", "-trimpath", "-ldflags=-s -w"]
 
@@ -54,12 +57,17 @@ def this_system():
     return f"{platform.system().lower()}-{machine}"
 
 
-def build_space(folder):
-    """Builds the program anatomy-space, where that can be done, and returns its file."""
-    if this_system() != SPACE:
+def build_space(system, folder):
+    """Builds the program anatomy-space for a system, where that can be done, and returns its file."""
+    if system not in SPACE:
         return None
-    file = folder / f"anatomy-space-{version()}-{SPACE}"
-    subprocess.run([*GO_BUILD, "-o", str(file), "./landmarks/serve"], cwd=ROOT, env={**PURE, "CGO_ENABLED": "1"}, check=True)
+    compiler = answer("go", "env", "CC").decode().strip() if system == this_system() else SPACE[system][1]
+    if not shutil.which(compiler.partition(" ")[0]):
+        print(f"without Space for {system}, because {compiler} is not there: Debian `apt-get install gcc-{SPACE[system][1].removesuffix('-gcc')}`")
+        return None
+    file = folder / f"anatomy-space-{version()}-{system}"
+    built_for = {**PURE, "CGO_ENABLED": "1", "GOARCH": system.partition("-")[2], "CC": compiler}
+    subprocess.run([*GO_BUILD, "-o", str(file), "./landmarks/serve"], cwd=ROOT, env=built_for, check=True)
     return file
 
 
@@ -72,8 +80,8 @@ def build(system, folder):
 
 
 def xla():
-    """The wheel of XLA that the project pins for SPACE, as `name==version ; platform`, for METADATA."""
-    return re.search(r"^(fastatomstruct-xla-cpu==.*?) \\$", (ROOT / "kernels/jupyter/requirements.txt").read_text(), re.MULTILINE)[1]
+    """The wheels of XLA that the project pins, as `name==version ; platform`, for METADATA."""
+    return re.findall(r"^((?:fastatomstruct-xla-cpu|xla-cpu-pjrt)==.*?) \\$", (ROOT / "kernels/jupyter/requirements.txt").read_text(), re.MULTILINE)
 
 
 def put(archive, name, data, executable=False):
@@ -87,7 +95,8 @@ def wheel(system, program, folder, space=None):
     """Writes the wheel with the program for a system, and with that for Space if it is given, after
     packaging.python.org/specifications/binary-distribution-format. Returns its file."""
     stem = f"{NAME.replace('-', '_')}-{version()}"
-    tags = SPACE_TAG if space else SYSTEMS[system]
+    tags = SPACE[system][0] if space else SYSTEMS[system]
+    required = "\n".join(f'Requires-Dist: {name} and extra == "space"' for name in xla())
     metadata = f"""Metadata-Version: 2.1
 Name: {NAME}
 Version: {version()}
@@ -98,7 +107,7 @@ Requires-Dist: numpy
 Provides-Extra: pandas
 Requires-Dist: pandas; extra == "pandas"
 Provides-Extra: space
-Requires-Dist: {xla()} and extra == "space"
+{required}
 Description-Content-Type: text/markdown
 
 """
@@ -202,18 +211,20 @@ def release(folder):
     archive = source()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    programs = {system: build(system, folder) for system in SYSTEMS}
-    for system, program in programs.items():
+    programs = []
+    for system in SYSTEMS:
+        programs.append(program := build(system, folder))
         wheel(system, program, folder)
-    if space := build_space(folder):
-        wheel(SPACE, programs[SPACE], folder, space)
+        if space := build_space(system, folder):
+            programs.append(space)
+            wheel(system, program, folder, space)
     shutil.copyfile(ROOT / ".anatomy" / "page" / "anatomy.html", folder / f"anatomy-{version()}.html")
     (folder / f"anatomy-{version()}-source.tar.gz").write_bytes(archive)
     (folder / "release-notes.md").write_text(notes())
     if reports := site(ROOT / "notebooks" / "reports"):
         (folder / f"anatomy-{version()}-reports.zip").write_bytes(reports)
     shutil.copytree(ROOT / ".github" / "joss", folder / "joss")
-    for name, content in {"sbom.cdx.json": bill(programs.values()), **metadata()}.items():
+    for name, content in {"sbom.cdx.json": bill(programs), **metadata()}.items():
         (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     files = sorted(f for f in folder.rglob("*") if f.is_file())
     (folder / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.relative_to(folder).as_posix()}\n" for f in files))
@@ -226,7 +237,8 @@ def main(arguments):
         folder = ROOT / ".anatomy" / "wheel"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        print(wheel(this_system(), build(this_system(), folder), folder, build_space(folder)).relative_to(ROOT))
+        system = this_system()
+        print(wheel(system, build(system, folder), folder, build_space(system, folder)).relative_to(ROOT))
     elif not arguments:
         release(ROOT / ".anatomy" / "release")
     else:

@@ -78,7 +78,7 @@ class TestWheel(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(cls.folder.name)
         cls.program = release.build(release.this_system(), folder)
-        cls.space = release.build_space(folder)
+        cls.space = release.build_space(release.this_system(), folder)
         wheel = release.wheel(release.this_system(), cls.program, folder, cls.space)
         cls.start = time.monotonic()
         subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
@@ -89,9 +89,18 @@ class TestWheel(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
+    def test_c_library(self):
+        """The program for Space needs no newer C library than the tag of its wheel says."""
+        if not self.space:
+            self.skipTest("anatomy-space is built on Linux")
+        needed = {int(n) for n in re.findall(rb"GLIBC_2\.(\d+)", self.space.read_bytes())}
+        self.assertIn(f"manylinux_2_{max(needed)}_", release.SPACE[release.this_system()][0])
+
     def test_bill(self):
-        found = release.bill([self.program])
-        self.assertIn("github.com/spf13/cobra", [c["name"] for c in found["components"]])
+        found = release.bill([self.program, self.space] if self.space else [self.program])
+        names = [c["name"] for c in found["components"]]
+        self.assertIn("github.com/spf13/cobra", names)
+        self.assertEqual("github.com/gomlx/go-xla" in names, bool(self.space))
         pinned = (release.ROOT / "go.sum").read_text()
         for c in found["components"][1:]:
             checksum = base64.b64encode(bytes.fromhex(c["hashes"][0]["content"])).decode()
@@ -113,7 +122,7 @@ class TestWheel(unittest.TestCase):
     def test_space(self):
         """The second example prints its comments, and derivatives of the length of a geodesic are its momenta."""
         if not self.space:
-            self.skipTest("anatomy-space is built on Linux on x86-64")
+            self.skipTest("anatomy-space is built on Linux")
         _, example = re.findall(r"```python\n(.*?)```", (release.HERE / "README.md").read_text(), re.DOTALL)
         check = """
 import numpy as np
@@ -145,6 +154,9 @@ print(M.log(a, b))
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(done.stdout.count("geodesic of length 23.11, converged"), 2, done.stdout)
         self.assertIn("(26, 39, 2)", done.stdout)
+        # In a terminal the program finds the wheel of XLA beside it.
+        said = subprocess.run([self.python.parent / "anatomy-space", "--version"], check=True, text=True, stdout=subprocess.PIPE).stdout
+        self.assertRegex(said, rf"\Aanatomy-space version {re.escape(release.version())}\nXLA: \S+\.so of .*, built by .*; SHA-256 [0-9a-f]{{64}}\n\Z")
 
     @unittest.skipUnless(shutil.which("Rscript"), "R is not at hand")
     def test_r(self):

@@ -139,7 +139,7 @@ class Space:
 
     def transport(self, geodesic, vector):
         """Parallel transport of a tangent vector at the start of a geodesic, [N, D], along it: [n + 1, N, D]."""
-        return np.array(self._call("transport", self._geodesic(geodesic), self._points(vector)))
+        return np.array(self._call("transport", self._geodesic(geodesic), self._points(vector))[0])
 
     def mean(self, shapes, mismatch=0.0):
         """The Fréchet Mean of shapes, [samples, N, D]. mismatch: distances that forgive noise; 0 for exact logarithms."""
