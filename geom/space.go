@@ -196,6 +196,17 @@ var checkKeys = os.Getenv("ANATOMY_CHECK_KEYS") != ""
 // for arguments of other shapes. Call panics if two functions have the same key. That one function captures another value it sees only where
 // the environment has ANATOMY_CHECK_KEYS: it then builds the graph of every call for a comparison, which takes longer than most calls.
 func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
+	f := s.Compiled(key, fn)
+	if checkKeys {
+		kept, _ := f.Text(args...)
+		text, err := engine.Compile(fn, engine.Name(fmt.Sprintf("%v", key))).Text(args...)
+		refuse.If(err == nil && text != kept, "geom.Space.Call: a function with the key %#v captures what the key does not hold", key)
+	}
+	return f.Call(args...)
+}
+
+// Compiled is the function that Call calls, which others may call side by side (engine.Together).
+func (s *space) Compiled(key any, fn func(in []*Node) []*Node) *engine.Func {
 	if t := reflect.TypeOf(key); t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
 		panic(fmt.Sprintf("geom.Space.Call: the key %v is a %T, want a struct type of the caller's package", key, key))
 	}
@@ -207,13 +218,8 @@ func (s *space) Call(key any, fn func(in []*Node) []*Node, args ...any) (engine.
 		s.programs.funcs[key] = f
 	}
 	s.programs.mu.Unlock()
-	if checkKeys {
-		kept, _ := f.Text(args...)
-		text, err := engine.Compile(fn, engine.Name(fmt.Sprintf("%v", key))).Text(args...)
-		refuse.If(err == nil && text != kept, "geom.Space.Call: a function with the key %#v captures what the key does not hold", key)
-	}
 	refuse.If(f.code != code, "geom.Space.Call: two functions have the key %#v: the key must hold everything that a function captures", key)
-	return f.Func.Call(args...)
+	return f.Func
 }
 
 // Orbits reports whether the points of the space are orbits: see Quotient.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/autodiff"
+	"anatomy/geom/engine"
 	"anatomy/geom/internal/shortest"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
@@ -28,6 +29,12 @@ func (a shooting) HasVelocities() bool {
 
 func (a shooting) Integrator() (steps, order int, doubles bool) {
 	return a.s.steps, a.s.method.Order, a.s.doubles
+}
+
+// Costly geodesics are those in many dimensions on a CPU. A GPU computes many of them in the time of one.
+func (a shooting) Costly() bool {
+	const wide = 32
+	return a.Dim() >= wide && !engine.ForGPU(nil)
 }
 
 func (a shooting) Finer(times int) shortest.Geometry {

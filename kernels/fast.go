@@ -86,10 +86,10 @@ func costsOf(terms []native.Term, d int) costs {
 		return graphOnGPU
 	}
 	out := graphOnCPU
-	if terms != nil && d <= native.MaxDim && engine.HasNative(native.Pairs) {
+	if terms != nil && d <= native.MaxDim && engine.HasNative(native.Pairs, nil) {
 		out.pairCosts = pairsInC
 	}
-	if d <= native.MaxDim && engine.HasNative(native.Grid) {
+	if d <= native.MaxDim && engine.HasNative(native.Grid, nil) {
 		out.gridCosts = gridInC
 	}
 	return out

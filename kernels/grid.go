@@ -107,7 +107,7 @@ func gridOf(e *Expansion, n, tolerance float64, c gridCosts) (*Gridded, error) {
 // kept after the transforms of two axes; on the graph the grid and all waves, twice.
 func (k *Gridded) bytes() float64 {
 	d := len(k.Cells)
-	if !engine.HasNative(native.Grid) {
+	if !engine.HasNative(native.Grid, nil) {
 		return 32 * float64(d) * k.cells()
 	}
 	grid, waves := 8*float64(d), 8*float64(d)

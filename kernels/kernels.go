@@ -272,7 +272,7 @@ func (k radial) hamiltonOnGraph(x, p *Node) (dx, dp *Node) {
 // takes longer to call a library for the product of small matrices than to compute it.
 func fused(x, y *Node) bool {
 	const few = 128
-	return engine.ForGPU() && max(x.Shape().Dim(-2), y.Shape().Dim(-2)) <= few
+	return engine.ForGPU(x) && max(x.Shape().Dim(-2), y.Shape().Dim(-2)) <= few
 }
 
 func column(x *Node) *Node { return ExpandAxes(linalg.T(x), -1) } // x_ia, [..., D, n, 1]

@@ -67,7 +67,7 @@ func inPairs(graph onGraph, k Kernel, reach []float64, x, y, b *Node) sums {
 
 // inC says whether the back end has a function in C that takes the operands of a sum.
 func inC(function string, x, y, b *Node) bool {
-	if x.Rank() < 2 || !engine.HasNative(function) {
+	if x.Rank() < 2 || !engine.HasNative(function, x) {
 		return false
 	}
 	d, lead := x.Shape().Dim(-1), x.Shape().Dimensions[:x.Rank()-2]

@@ -17,7 +17,7 @@ import (
 
 // The sums in C are those on the graph, with their derivatives, for coincident points too.
 func TestPairsInC(t *testing.T) {
-	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Pairs) {
+	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Pairs, nil) {
 		t.Skipf("the back end calls no C code (error %v)", err)
 	}
 	for _, c := range []struct {
@@ -102,7 +102,7 @@ func TestPairsInC(t *testing.T) {
 
 // Sums over many points, which threads share and which leave out pairs of far tiles, are those on the graph, with their derivatives.
 func TestManyPairsInC(t *testing.T) {
-	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Pairs) {
+	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Pairs, nil) {
 		t.Skipf("the back end calls no C code (error %v)", err)
 	}
 	x, p := cloud(1111, 3, 1)
@@ -131,7 +131,7 @@ func TestManyPairsInC(t *testing.T) {
 // Sums on a grid in C are those on the graph, with their derivatives and in a batch; what leaves the grid gets
 // nothing, and what is no number none.
 func TestGridsInC(t *testing.T) {
-	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Grid) {
+	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Grid, nil) {
 		t.Skipf("the back end calls no C code (error %v)", err)
 	}
 	for dim := 1; dim <= 3; dim++ {
@@ -217,7 +217,7 @@ func TestKeptProgramsCallC(t *testing.T) {
 			v, f := kernels.Gaussian(0.5).Hamilton(x, p)
 			return []*Node{v, f}
 		}, x, p))
-		return fmt.Sprint(engine.HasNative(native.Pairs), " ", out.Flat(1)[0], " ", out.Flat(1)[1])
+		return fmt.Sprint(engine.HasNative(native.Pairs, nil), " ", out.Flat(1)[0], " ", out.Flat(1)[1])
 	})
 	t.Setenv("ANATOMY_NATIVE", "off")
 	var inC, onGraph struct {

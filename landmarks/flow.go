@@ -30,7 +30,11 @@ type flowing interface {
 }
 
 func (s *Flow) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
-	return s.Call(ode.Key{Name: "landmarks, " + name, Method: s.Method(), Steps: s.Steps()}, fn, args...)
+	return s.compiled(name, fn).Call(args...)
+}
+
+func (s *Flow) compiled(name string, fn func(in []*Node) []*Node) *engine.Func {
+	return s.Compiled(ode.Key{Name: "landmarks, " + name, Method: s.Method(), Steps: s.Steps()}, fn)
 }
 
 // Transform moves arbitrary points, [k][D], by the diffeomorphisms of a geodesic: z' = v(z) with the field v of its momenta, which for landmarks is

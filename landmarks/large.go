@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
@@ -87,8 +88,7 @@ func (s *Space) within(task *geom.Task, x, y []float64, tolerance float64) (*aim
 func (s *Space) pull(task *geom.Task, x, y []float64, tolerance float64, kernel *spectrum, a *aimed) (err error) {
 	defer try.Catch(&err)
 	inputs := try.Get(Correspondence(s.FromFlat(y)).Inputs(s.Manifold.N, s.Manifold.D))
-	r := s.newRegistration(x, nil, Correspondence(nil), inputs, kernel)
-	defer r.objective.Free()
+	r := s.newRegistration(&matcher{call: (*engine.Func).Call}, x, nil, Correspondence(nil), inputs, kernel)
 	// The momenta at time 1 are (target − end)/noise². What was found is a start where a hundredth of the way is left; momenta that stalled
 	// before are too large, and the way from them is longer than that from 0, with a guess for a tenth of the way.
 	way := floats.SubTo(make([]float64, len(x)), y, x)

@@ -97,8 +97,9 @@ func (c correspondence) typicalWeight() float64 {
 	return sum / n
 }
 
+// Distance is also that of many shapes, [..., n, d].
 func (c correspondence) Distance(x, _ *Node, inputs []*Node) *Node {
-	return ReduceAllSum(Mul(inputs[1], Square(Sub(x, inputs[0]))))
+	return ReduceSum(Mul(inputs[1], Square(Sub(x, inputs[0]))), -2, -1)
 }
 
 // Matching is a geodesic whose diffeomorphism moves a source close to a target.
@@ -147,7 +148,24 @@ type Matching struct {
 // objective by at most the share (20·tolerance)²/2. If the geodesic needs more than 25 steps and no Integrator was given, the
 // search continues with more; it is Stalled if no number of steps is enough (see Geodesic.StepError).
 func (s *Space) Match(source [][]float64, term DataTerm, sigma float64, opts ...solve.Option) (*Matching, error) {
-	return s.match("Match", source, nil, term, sigma, opts)
+	return s.matchOne("Match", source, nil, term, sigma, opts)
+}
+
+// MatchAll is Match for many sources, each with a term of its own. It returns one result for each. Where a source has none, its result is nil, and
+// the error, which names the source, is joined to those of other such sources (errors.Join). On a GPU matches with Correspondence are
+// computed in the same calls; other terms, and all on a CPU, one by one, as many at a time as there are cores.
+func (s *Space) MatchAll(sources []geom.Shape, terms []DataTerm, sigma float64, opts ...solve.Option) ([]*Matching, error) {
+	if len(sources) != len(terms) || len(sources) == 0 {
+		return nil, fmt.Errorf("MatchAll: %d sources and %d terms, want one term for each source", len(sources), len(terms))
+	}
+	task := s.Begin(fmt.Sprintf("match of %d shapes", len(sources)))
+	defer task.End()
+	found, errs := make([]*Matching, len(sources)), make([]error, len(sources))
+	engine.Together(task, len(sources), func(k int, call engine.Caller) {
+		name := fmt.Sprintf("MatchAll: source %d", k)
+		found[k], errs[k] = s.match(&matcher{name, call, task}, sources[k], nil, terms[k], sigma, opts)
+	})
+	return found, errors.Join(errs...)
 }
 
 // MatchFrom is Match with the momenta at separate control points, [N][D], N being the landmarks of the space; their flow moves the
@@ -163,7 +181,7 @@ func (s *Space) MatchFrom(controls, source [][]float64, term DataTerm, sigma flo
 	if len(source) == 0 {
 		return nil, fmt.Errorf("MatchFrom: the source has no points")
 	}
-	return s.match("MatchFrom", controls, source, term, sigma, opts)
+	return s.matchOne("MatchFrom", controls, source, term, sigma, opts)
 }
 
 // String says what the match is in one line.
@@ -198,14 +216,24 @@ func (s *Space) checkMatch(controls, source [][]float64, term DataTerm, sigma fl
 	return term.Inputs(moved, s.Manifold.D)
 }
 
+// matcher is how a match computes: its name in errors, what calls its functions, and what its searches run on, a space or the task of many matches.
+type matcher struct {
+	name string
+	call engine.Caller
+	on   interface{ Begin(name string) *geom.Task }
+}
+
+func (s *Space) matchOne(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []solve.Option) (*Matching, error) {
+	return s.match(&matcher{name, (*engine.Func).Call, s}, controls, source, term, sigma, opts)
+}
+
 // match moves the source to the target; a nil source stands for the controls themselves.
-func (s *Space) match(name string, controls, source [][]float64, term DataTerm, sigma float64, opts []solve.Option) (_ *Matching, err error) {
-	defer try.Named(&err, "%s", name)
+func (s *Space) match(by *matcher, controls, source [][]float64, term DataTerm, sigma float64, opts []solve.Option) (_ *Matching, err error) {
+	defer try.Named(&err, "%s", by.name)
 	inputs := try.Get(s.checkMatch(controls, source, term, sigma))
 	q, scales := shape.Flat(controls), term.Scales()
 	kernel := try.Get(s.newSpectrum(q))
-	r := s.newRegistration(q, source, term, inputs, kernel)
-	defer func() { r.objective.Free() }()
+	r := s.newRegistration(by, q, source, term, inputs, kernel)
 	m := &Matching{}
 	p := make([]float64, len(q))
 	out := try.Get(r.at(p, 1, sigma))
@@ -214,7 +242,7 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 		return nil, fmt.Errorf("the data term of the source is %g, want a finite number: check the coordinates of source and target", m.Before)
 	}
 	if c, ok := term.(correspondence); ok && source == nil {
-		found, steps := try.Get2(s.balanced(name, q, inputs, c.typicalWeight(), sigma, kernel))
+		found, steps := try.Get2(s.balanced(by, q, inputs, c.typicalWeight(), sigma, kernel))
 		m.Iterations = steps
 		atStart := out.Scalar(0)
 		out = try.Get(r.at(found, 1, sigma))
@@ -224,10 +252,9 @@ func (s *Space) match(name string, controls, source [][]float64, term DataTerm, 
 	}
 	for steady := s; steady != nil; {
 		if steady != s { // goes on with more steps
-			r.objective.Free()
-			r, scales = steady.newRegistration(q, source, term, inputs, kernel), []float64{1}
+			r, scales = steady.newRegistration(by, q, source, term, inputs, kernel), []float64{1}
 		}
-		found := try.Get(r.minimise(steady, p, scales, sigma, opts))
+		found := try.Get(r.minimise(p, scales, sigma, opts))
 		p = found.X
 		iterations := m.Iterations + found.Iterations
 		g, finer := try.Get2(s.found(steady, q, p, found.Status))
@@ -270,7 +297,7 @@ func (s *Space) found(steady *Space, q, p []float64, status geom.Status) (g *Geo
 }
 
 // minimise searches for the momenta at the scales of the data term, one after the other.
-func (r *registration) minimise(s *Space, p []float64, scales []float64, sigma float64, opts []solve.Option) (found *solve.Minimum, err error) {
+func (r *registration) minimise(p []float64, scales []float64, sigma float64, opts []solve.Option) (found *solve.Minimum, err error) {
 	defer try.Catch(&err)
 	iterations := 0
 	for k, scale := range scales {
@@ -279,7 +306,7 @@ func (r *registration) minimise(s *Space, p []float64, scales []float64, sigma f
 		if k < len(scales)-1 {
 			more = append(opts[:len(opts):len(opts)], solve.Tolerance(0.1)) // a coarse scale only shows the way
 		}
-		found = try.Get(objective.Run("match", s, p, solve.Limits{Tolerance: 0.003, MaxIterations: 500}, more...))
+		found = try.Get(objective.Run("match", r.by.on, p, solve.Limits{Tolerance: 0.003, MaxIterations: 500}, more...))
 		iterations += found.Iterations
 		if p = found.X; found.Status == geom.Cancelled {
 			break
@@ -291,6 +318,7 @@ func (r *registration) minimise(s *Space, p []float64, scales []float64, sigma f
 
 // registration is the objective of Match.
 type registration struct {
+	by          *matcher
 	objective   *engine.Func
 	fixed       []any // arguments of objective that stay
 	kernel      *spectrum
@@ -299,32 +327,40 @@ type registration struct {
 	mismatch    float64 // the data term where the objective was last evaluated
 }
 
-// newRegistration is that of points z, or of the points x that have momenta where z is nil. Its objective is to be freed.
-func (s *Space) newRegistration(x []float64, z [][]float64, term DataTerm, inputs []any, kernel *spectrum) *registration {
+// newRegistration is that of points z, or of the points x that have momenta where z is nil.
+func (s *Space) newRegistration(by *matcher, x []float64, z [][]float64, term DataTerm, inputs []any, kernel *spectrum) *registration {
 	fixed, points := []any{x}, slices.Concat(s.FromFlat(x), z)
 	size := pointset.CentroidSize(points) / math.Sqrt(float64(len(points)))
 	if z != nil {
 		fixed = append(fixed, z)
 	}
-	given := 3 + len(fixed)
-	return &registration{fixed: append(fixed, inputs...), kernel: kernel, size: size, objective: engine.Compile(func(in []*Node) []*Node {
-		p, scale, precision, x := in[0], in[1], in[2], in[3]
-		var end *Node
-		if z == nil {
-			end = s.Manifold.points(ode.Flow(geom.Geodesics(s.Manifold), s.Method(), s.Steps(), ode.State{x, p})[0])
-		} else {
-			end = s.TransformOnGraph(x, p, in[4])
-		}
-		mismatch := term.Distance(end, scale, in[given:])
-		f := Add(geom.Hamiltonian(s.Manifold)(x, p), Mul(MulScalar(precision, 0.5), mismatch))
-		return []*Node{f, Gradient(f, p)[0], mismatch, ReduceAllSum(Square(end))}
-	}, engine.Name("Match"))}
+	graph := func(in []*Node) []*Node { return s.objective(term, z != nil, in) }
+	objective := engine.Compile(graph, engine.Name("Match"))
+	if _, ok := term.(correspondence); ok { // one for all, which differ in numbers alone
+		objective = s.compiled([]string{"match", "match by control points"}[min(len(z), 1)], graph)
+	}
+	return &registration{by: by, objective: objective, fixed: append(fixed, inputs...), kernel: kernel, size: size}
+}
+
+// objective is a graph function of momenta, scale, 1/σ², the points with momenta, those that they carry, if they do, and the inputs of the term:
+// the objective, its gradient, the data term and the sum of squares of the end. With Correspondence all may have leading axes.
+func (s *Space) objective(term DataTerm, carries bool, in []*Node) []*Node {
+	p, scale, precision, x, inputs := in[0], in[1], in[2], in[3], in[4:]
+	var end *Node
+	if carries {
+		end, inputs = s.TransformOnGraph(x, p, in[4]), in[5:]
+	} else {
+		end = s.Manifold.points(ode.Flow(geom.Geodesics(s.Manifold), s.Method(), s.Steps(), ode.State{x, p})[0])
+	}
+	mismatch := term.Distance(end, scale, inputs)
+	f := Add(geom.Hamiltonian(s.Manifold)(x, p), Mul(MulScalar(precision, 0.5), mismatch))
+	return []*Node{f, Gradient(ReduceAllSum(f), p)[0], mismatch, ReduceSum(Square(end), -2, -1)}
 }
 
 // at returns the objective, its gradient, the data term and the sum of squares of the end at momenta p.
 func (r *registration) at(p []float64, scale, sigma float64) (engine.Values, error) {
 	r.evaluations++
-	out, err := r.objective.Call(append([]any{p, scale, 1 / (sigma * sigma)}, r.fixed...)...)
+	out, err := r.by.call(r.objective, append([]any{p, scale, 1 / (sigma * sigma)}, r.fixed...)...)
 	if err == nil {
 		r.mismatch = out.Scalar(2)
 	}
@@ -363,9 +399,9 @@ func (r *registration) around(p []float64, scale, sigma float64) solve.Objective
 // as a root, with σ falling to the wanted one by halves. The derivative of the left side is close to w K + σ² if landmarks go less than
 // a few widths of the kernel. This needs few flows where a descent creeps, because the kernel is wide or σ small; where landmarks go
 // farther it gives up. What it returns is where the search ended, a root or not, and the number of steps that it took.
-func (s *Space) balanced(name string, q []float64, target []any, weight, sigma float64, kernel *spectrum) (_ []float64, _ int, err error) {
+func (s *Space) balanced(by *matcher, q []float64, target []any, weight, sigma float64, kernel *spectrum) (_ []float64, _ int, err error) {
 	defer try.Catch(&err)
-	task := s.Begin(name)
+	task := by.on.Begin(by.name)
 	defer task.End()
 	variance := sigma * sigma
 	call := func(what string, fn func(in []*Node) *Node, x ...[]float64) ([][]float64, error) {
@@ -373,7 +409,7 @@ func (s *Space) balanced(name string, q []float64, target []any, weight, sigma f
 		for _, x := range x {
 			args = append(args, x)
 		}
-		out, err := s.call(what, func(in []*Node) []*Node { return []*Node{fn(in)} }, args...)
+		out, err := by.call(s.compiled(what, func(in []*Node) []*Node { in[1] = ExpandAxes(in[1], -1); return []*Node{fn(in)} }), args...)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -382,4 +383,41 @@ func TestMatchToItself(t *testing.T) {
 	if d := expect.Must(attachment.Varifold(kernels.Gaussian(0.4), ball, moved).Value(ball.Vertices)); !(d > 0) {
 		t.Errorf("the distance of a mesh from one that was moved by 1e-4 is %g", d)
 	}
+}
+
+// Matches of many shapes are those of each alone: on the CPU bit by bit, and to rounding where their calls are joined as on a GPU. A shape that
+// has no match does not end the others.
+func TestMatchAll(t *testing.T) {
+	cc := morpho.CorpusCallosum()
+	from, to := cc.Shapes()[0], cc.Shapes()[1]
+	shapes := lists.Make(6, func(k int) geom.Shape { return from.Add(to.Sub(from).Scale(float64(k) / 5)) })
+	var progress []geom.Progress
+	m := landmarks.New(39, 2, kernels.Gaussian(2*cc.Spacing()), geom.OnProgress(func(p geom.Progress) { progress = append(progress, p) }))
+	var terms []landmarks.DataTerm
+	for k := range shapes {
+		terms = append(terms, landmarks.Correspondence(shapes[(k+1)%6]))
+	}
+	terms[2] = landmarks.Correspondence(shapes[0][:38])
+	terms[4] = attachment.Current(kernels.Gaussian(cc.Spacing()), mesh.Curve(shapes[4], true), mesh.Curve(shapes[5], true))
+	check := func(name string, tolerance float64) {
+		progress = nil
+		found, err := m.MatchAll(shapes, terms, 0.3)
+		expect.Refused(t, err, "MatchAll: source 2: 39 points, the target has 38")
+		if len(progress) != 6 || progress[5].Iteration != 6 || progress[5].Total != 6 {
+			t.Errorf("%s: progress is %v, want one report of each", name, progress)
+		}
+		for k := range shapes {
+			if k == 2 {
+				continue
+			}
+			alone := expect.Must(m.Match(shapes[k], terms[k], 0.3))
+			expect.Abs(t, name+": momenta", found[k].Momentum.Flat(), alone.Momentum.Flat(), tolerance)
+			expect.Rel(t, name+": objective", found[k].Objective, alone.Objective, tolerance)
+		}
+	}
+	check("side by side", 0)
+	t.Setenv(engine.RecordVariable, t.TempDir())
+	check("joined", 1e-9)
+	_, err := m.MatchAll(shapes, terms[:5], 0.3)
+	expect.Refused(t, err, "6 sources and 5 terms")
 }

@@ -38,11 +38,19 @@ type group struct {
 	name      string
 	programs  int
 	launches  int   // of the program that launches most, on the reference
+	all       int   // of all calls of all programs
 	open      bool  // it has loops whose turns the compiler does not know
 	kernels   int   // of all programs
 	temporary int64 // the most that a program takes, in bytes
 	seconds   []float64
 	failures  map[string][]string // why, and for which cards
+}
+
+// problems is how many share the programs: see batches.
+func (g *group) problems() float64 {
+	n, _, _ := strings.Cut(g.name, " × ")
+	problems, _ := strconv.ParseFloat(n, 64)
+	return max(problems, 1)
 }
 
 // compileAll compiles programs for every card and prints a table. It is an error if one does not compile, or if a computation launches more
@@ -123,6 +131,9 @@ func compiled(folder string) ([]*group, error) {
 				g.temporary = max(g.temporary, p.Temporary)
 				if i == reference {
 					g.kernels += p.Kernels
+					if calls, err := os.Stat(strings.TrimSuffix(file, ".mlir") + ".calls"); err == nil {
+						g.all += p.Launches * int(calls.Size())
+					}
 					if p.Launches > g.launches {
 						g.launches, g.open = p.Launches, p.Open
 					}
@@ -136,7 +147,7 @@ func compiled(folder string) ([]*group, error) {
 // printed prints the table, and returns how many programs failed.
 func printed(out io.Writer, groups []*group) (failed int) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "computation\tprograms\tlaunches\ttime of launches\tkernels\tmemory")
+	fmt.Fprint(w, "computation\tprograms\tlaunches\ttime of these\tlaunches of all calls\ttime of these\tkernels\tmemory\tof each problem")
 	for _, c := range described.Cards {
 		fmt.Fprintf(w, "\t%d.%d", c.Major, c.Minor)
 	}
@@ -144,8 +155,11 @@ func printed(out io.Writer, groups []*group) (failed int) {
 	programs := 0
 	for _, g := range groups {
 		programs += g.programs
-		fmt.Fprintf(w, "%s\t%d\t%s%d\t%.3g ms\t%d\t%.3g MB", g.name, g.programs, map[bool]string{true: "≥ "}[g.open], g.launches,
-			1e3*launch*float64(g.launches), g.kernels, float64(g.temporary)/1e6)
+		fmt.Fprintf(w, "%s\t%d\t%s%d\t%.3g ms\t%d\t%.3g ms\t%d\t%.3g MB\t", g.name, g.programs, map[bool]string{true: "≥ "}[g.open], g.launches,
+			1e3*launch*float64(g.launches), g.all, 1e3*launch*float64(g.all), g.kernels, float64(g.temporary)/1e6)
+		if n := g.problems(); n > 1 {
+			fmt.Fprintf(w, "%.1f, %.2g MB", float64(g.launches)/n, float64(g.temporary)/1e6/n)
+		}
 		for _, s := range g.seconds {
 			fmt.Fprintf(w, "\t%.1f s", s)
 		}

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Written as for a GPU, 21 programs and searches agree with those that call C functions, and float32 is within its tolerance of float64.
+// Written as for a GPU, 25 programs and searches agree with those that call C functions, and float32 is within its tolerance of float64.
 func TestPortable(t *testing.T) {
 	var sent *run
 	var failed error
@@ -56,7 +56,7 @@ func TestPortable(t *testing.T) {
 	var out bytes.Buffer
 	agree := compare(&out, computed, sent)
 	t.Log("\n" + out.String())
-	if n := len(sent.Results); n != 21 || !agree {
+	if n := len(sent.Results); n != 25 || !agree {
 		t.Errorf("%d results, which agree: %v", n, agree)
 	}
 	// Forces of many landmarks are ten thousand times smaller than their velocities, and yet seen.

@@ -15,8 +15,10 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
+	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/morpho"
@@ -111,6 +113,17 @@ func searches(measure measurer) {
 		try.Do(m.Err())
 		return [][]float64{{m.Objective}, slices.Concat(m.Deformed...)}
 	})
+	// Problems that share programs have their number in front.
+	const n = 8
+	sources, way := slices.Repeat([]geom.Shape{q}, n), target.Sub(q)
+	targets := lists.Make(n, func(k int) geom.Shape { return q.Add(way.Scale(float64(k+1) / n)) })
+	measure("8 × Log, 39 landmarks", "float64", 1e-6, func() [][]float64 {
+		return lists.Each(try.Get(space.LogAll(sources, targets)), func(g *landmarks.Geodesic) []float64 { return g.Velocity.Flat() })
+	})
+	measure("8 × Match, 39 landmarks", "float64", 1e-4, func() [][]float64 {
+		terms := lists.Each(targets, func(x geom.Shape) landmarks.DataTerm { return landmarks.Correspondence(x) })
+		return lists.Each(try.Get(wide.MatchAll(sources, terms, 0.3)), func(m *landmarks.Matching) []float64 { return m.Deformed.Flat() })
+	})
 	from, to := movedFar(60)
 	narrow := landmarks.New(len(from), 2, kernels.Gaussian(0.2), geom.Integrator(ode.RK4, 20))
 	measure("LogWithin, five widths", "float64", 1e-4, func() [][]float64 {
@@ -141,6 +154,16 @@ func searches(measure measurer) {
 		}
 		return [][]float64{{a.Objective}, slices.Concat(a.Template[0].Vertices...)}
 	})
+	measure("4 × placed landmarks", "float64", 1e-3, func() (places [][]float64) {
+		marks := make([]geom.Shape, len(subjects))
+		marks[0] = subjects[0][0].Vertices[3:5]
+		for _, placed := range try.Get(model.Landmarks(ellipse(12, 2, 1), subjects, marks)).Placed[1:] {
+			for _, l := range placed {
+				places = append(places, l.Point)
+			}
+		}
+		return places
+	})
 	stochasticSearches(measure)
 }
 
@@ -157,6 +180,11 @@ func stochasticSearches(measure measurer) {
 		frame[0] = append(frame[0], []float64{end[i][0] - start[i][0], end[i][1] - start[i][1]})
 		frame[1] = append(frame[1], []float64{1, 0})
 	}
+	measure("8 × Brownian bridge, 13 landmarks", "float64", 1e-8, func() [][]float64 {
+		run := stochastic.Run{Paths: 8, Steps: 20, Time: 0.01, Seed: 1}
+		l := try.Get(stochastic.LogLikelihood(few, stochastic.DelyonHu, start, slices.Repeat([]geom.Shape{end}, 8), run))
+		return [][]float64{lists.Each(l, func(l stochastic.Likelihood) float64 { return l.Log })}
+	})
 	var curve [][]float64
 	for k := range 11 {
 		sin, cos := math.Sincos(float64(k) / 5)
@@ -204,7 +232,7 @@ func flat(out engine.Values, err error) [][]float64 {
 }
 
 // callosa returns two corpora callosa in a space whose kernel is as wide as some of their spacings.
-func callosa(spacings float64) (space *landmarks.Space, q, target [][]float64) {
+func callosa(spacings float64) (space *landmarks.Space, q, target geom.Shape) {
 	cc := morpho.CorpusCallosum()
 	return landmarks.New(39, 2, kernels.Gaussian(spacings*cc.Spacing())), cc.Shape("jhu_atlas"), cc.Shape("colin27")
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"anatomy/geom/engine/internal/programs"
 )
 
 // program is what XLA made of a graph function for inputs of given shapes.
@@ -24,6 +26,7 @@ type program struct {
 	nodes    int
 	bytes    int64 // for results and intermediate values; 0 where not known
 	err      error
+	called   func() // records a call; nil: not wanted
 
 	calls int           // in progress, under compiled.Lock
 	place *list.Element // among all that are compiled; nil once dropped
@@ -97,6 +100,7 @@ func (s *shelf) take(b compute.Backend, inputs []shapes.Shape, build buildFunc) 
 		return nil, err
 	}
 	p.run, p.settings, p.logged = g.Executable(), builderOf(g).settings, g.LoggedNodes()
+	p.called = programs.Recording()
 	if b.HasSharedBuffers() { // what it works on lies in main memory
 		p.bytes = bytes(p.run)
 	}
@@ -150,6 +154,9 @@ func (p *program) call(b compute.Backend, in []*tensors.Tensor) (Values, error) 
 		if err := Fits("the computation", float64(p.bytes)); err != nil {
 			return nil, err
 		}
+	}
+	if p.called != nil {
+		p.called()
 	}
 	results, err := p.run.Execute(buffers, nil, 0)
 	runtime.KeepAlive(in)

@@ -9,6 +9,8 @@
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
 // CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in. The project is the folder that
 // ANATOMY_HOME names, or else the one that the program was built from. MachineCode says whose code the plug-in is.
+// Where nothing names a device and there is a GPU, programs whose arguments have at most 512 numbers run on the CPU all the same, since a GPU
+// launches their kernels longer than it computes.
 //
 // Programs that were compiled for the CPU are kept, up to 1 GB, so that another process has them in milliseconds. They lie
 // in anatomy-programs-UID, for the user's number UID, below the folder that ANATOMY_PROGRAMS names or else the user's cache;
@@ -119,8 +121,7 @@ func inputs(fn reflect.Type) (n int) {
 // Errors are those of the arguments, what the graph function panicked with while it was built, and that the memory which the
 // program wants is not there (see Fits).
 func (f *Func) Call(args ...any) (Values, error) {
-	b, err := Backend()
-	if err != nil {
+	if _, err := Backend(); err != nil {
 		return nil, err
 	}
 	in, s, err := f.tensors(args)
@@ -128,7 +129,11 @@ func (f *Func) Call(args ...any) (Values, error) {
 		return nil, err
 	}
 	var out Values
-	p, err := f.programs.take(b, s, f.build)
+	var p *program
+	b, err := deviceOf(in, s)
+	if err == nil {
+		p, err = f.programs.take(b, s, f.build)
+	}
 	if err == nil {
 		defer p.release()
 		end := watch.Step("computing " + f.step)
@@ -253,10 +258,7 @@ func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 	return t, err
 }
 
-var (
-	mu     sync.Mutex
-	opened compute.Backend
-)
+var mu sync.Mutex
 
 // Backend returns the process's back end, opening it at the first call. A failure is not remembered, neither here nor by
 // functions, so that a program can mend its environment and try again.
@@ -270,6 +272,17 @@ func Backend() (compute.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	b, err := open(path, config)
+	if err != nil {
+		return nil, err
+	}
+	opened = b
+	openSmall()
+	return opened, nil
+}
+
+// open opens the back end of a configuration, which has the path of its plug-in.
+func open(path, config string) (b compute.Backend, err error) {
 	if os.Getenv(compute.ConfigEnvVar) == "" {
 		defer tell(path)()
 	}
@@ -280,7 +293,6 @@ func Backend() (compute.Backend, error) {
 	if strings.HasPrefix(config, "xla:") && !strings.Contains(config, "tf32") {
 		config += ",tf32=false" // else matrix products of float32 have 10 bits on CUDA
 	}
-	var b compute.Backend
 	if caught := exceptions.TryCatch[error](func() { b, err = compute.NewWithConfig(config) }); caught != nil {
 		err = caught
 	}
@@ -296,23 +308,11 @@ func Backend() (compute.Backend, error) {
 		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so",
 			config, b.Name())
 	}
-	opened = b
 	if onCPU(b) {
 		programs.On(b.DeviceDescription(0))
 	}
 	enterNatives(b, path)
-	return opened, nil
-}
-
-// OnCPU reports whether the back end computes on a CPU, and not on a GPU. It is false before the back end is opened.
-func OnCPU() bool {
-	mu.Lock()
-	defer mu.Unlock()
-	return opened != nil && onCPU(opened)
-}
-
-func onCPU(b compute.Backend) bool {
-	return strings.Contains(strings.ToLower(b.DeviceDescription(0)), "cpu")
+	return b, nil
 }
 
 // RecordVariable is the environment variable that names a folder for the texts of all programs that are compiled, HASH.mlir, from which package

@@ -48,28 +48,13 @@ func checkNativeVariable() error {
 	return nil
 }
 
-// HasNative reports whether programs of the back end can call a C function.
-func HasNative(name string) bool {
-	mu.Lock()
-	defer mu.Unlock()
-	return opened != nil && entered[name]
-}
-
-// ForGPU reports whether programs are written for a GPU, which takes microseconds to launch each loop that XLA makes of them: on one, and where
-// programs are recorded to be compiled for one. A CPU is slower with such programs.
-func ForGPU() bool {
-	mu.Lock()
-	defer mu.Unlock()
-	return opened != nil && (!onCPU(opened) || os.Getenv(RecordVariable) != "")
-}
-
 // nativePrefix begins the names of graph functions whose body is a call of C.
 const nativePrefix = "native_"
 
 // Native calls a C function on the inputs, which come in row-major layout, and returns outputs of the shapes given. It
 // has no derivative; autodiff.CustomVJP gives it one.
 func Native(name string, inputs []*graph.Node, outputs ...shapes.Shape) []*graph.Node {
-	refuse.If(!HasNative(name), "engine.Native: the back end has no function %q: ask HasNative before", name)
+	refuse.If(!HasNative(name, inputs[0]), "engine.Native: the back end has no function %q: ask HasNative before", name)
 	g := inputs[0].Graph()
 	unique := fmt.Sprintf("%s%s_%d", nativePrefix, name, g.LastNode().Id())
 	fn := withOwnScalars(g, func() *graph.Function {

@@ -53,7 +53,7 @@ func MachineCode() (string, error) {
 func plugin() (path, config string, err error) {
 	if config = os.Getenv(compute.ConfigEnvVar); config == "" {
 		path, err = findPlugin()
-		return path, fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path)), err // go-xla guesses this option from the path
+		return path, configOf(path), err
 	}
 	path, _, _ = strings.Cut(strings.TrimPrefix(config, "xla:"), ",")
 	if !filepath.IsAbs(path) {
@@ -61,6 +61,9 @@ func plugin() (path, config string, err error) {
 	}
 	return path, config, nil
 }
+
+// configOf is the configuration of a plug-in that was found, with an option that go-xla guesses from the path.
+func configOf(path string) string { return fmt.Sprintf("xla:%s,shared_buffers=%t", path, !cuda(path)) }
 
 func cuda(config string) bool {
 	return slices.ContainsFunc(cudaPlugins, func(plugin string) bool { return strings.Contains(config, plugin) })
@@ -70,8 +73,14 @@ func cuda(config string) bool {
 // .anatomy/venv of the folder that ANATOMY_HOME names, or of that whose sources of this package the program was built from; where -trimpath hides
 // that, in the Python environment whose bin folder holds the program. It is machine code, so it is an error if anybody but this user and root may
 // write to it or to a folder on its path, and no other folder is searched.
-func findPlugin() (string, error) {
-	device, install := os.Getenv("ANATOMY_DEVICE"), "make setup"
+func findPlugin() (string, error) { return pluginFor(os.Getenv(deviceVariable)) }
+
+// deviceVariable is the environment variable that names the device of all programs.
+const deviceVariable = "ANATOMY_DEVICE"
+
+// pluginFor is findPlugin for a device.
+func pluginFor(device string) (string, error) {
+	install := "make setup"
 	candidates := map[string][]string{"": cpuPlugins, "cpu": cpuPlugins, "cuda": cudaPlugins}[device]
 	if candidates == nil {
 		return "", fmt.Errorf("ANATOMY_DEVICE=%q: want cpu or cuda", device)

@@ -30,13 +30,14 @@ import (
 type backend struct{ compute.Backend }
 
 func (b backend) Builder(name string) compute.Builder {
-	return &builder{Builder: b.Backend.Builder(name)}
+	return &builder{Builder: b.Backend.Builder(name), cpu: onCPU(b.Backend)}
 }
 
 type value = compute.Value
 
 type builder struct {
 	compute.Builder
+	cpu   bool // whether the program runs on a CPU
 	main  *function
 	stack []*function // the functions being built, innermost last
 

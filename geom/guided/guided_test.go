@@ -746,7 +746,7 @@ func TestScale(t *testing.T) {
 
 // A step in C is that of the graph, and so are its derivatives, whatever the number of paths, landmarks and axes.
 func TestNative(t *testing.T) {
-	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Step) {
+	if _, err := engine.Backend(); err != nil || !engine.HasNative(native.Step, nil) {
 		t.Skip("no C functions")
 	}
 	testNative(t, 12, 5, 2)

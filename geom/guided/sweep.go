@@ -149,7 +149,7 @@ func step(x, a, eta, b, f *Node) (next, mean, value *Node) {
 // stepFrom is step with η = Lξ, A = LLᵀ, for lower messages: in C where that is possible. There W = BL, lower too, stands for BA:
 // S = 1 + WWᵀ and x' = x + L(ξ + Wᵀv).
 func stepFrom(x, a, xi, b, f *Node) (next, mean, value *Node) {
-	if x.Shape().Dim(2) > 3 || !engine.HasNative(native.Step) || x.DType() != dtypes.Float64 {
+	if x.Shape().Dim(2) > 3 || !engine.HasNative(native.Step, x) || x.DType() != dtypes.Float64 {
 		return step(x, a, linalg.MatMul(linalg.Cholesky(a), xi), b, f)
 	}
 	in, number := []*Node{a, x, b, f, xi}, shapes.Make(x.DType(), x.Shape().Dim(0))

@@ -21,8 +21,11 @@ const (
 
 // columnSize is the size up to which a factorisation is a loop over columns. Measured on a CPU: matrix products are the
 // fastest operation there is; 30 columns balance them, and the size of the graph, against the loop. A large batch does not
-// stay in the cache, where fewer columns mean fewer passes over it.
+// stay in the cache, where fewer columns mean fewer passes over it. On a GPU each product is a launch.
 func columnSize(a *Node) int {
+	if engine.ForGPU(a) {
+		return nativeSize
+	}
 	const cached = 1 << 17 // numbers
 	if n, size := a.Shape().Dim(-1), a.Shape().Size(); size > 4*n*n && size > cached {
 		return 8
@@ -108,7 +111,7 @@ func cholesky(a *Node) (l, inv *Node) {
 	switch n := a.Shape().Dim(-1); {
 	case n <= unrolledSize:
 		return choleskyUnrolled(a)
-	case n <= nativeSize && a.DType() == dtypes.Float64 && engine.HasNative(native.Cholesky):
+	case n <= nativeSize && a.DType() == dtypes.Float64 && engine.HasNative(native.Cholesky, a):
 		return choleskyInC(a)
 	case n <= columnSize(a):
 		return choleskyColumns(a)
@@ -173,20 +176,29 @@ func choleskyInC(a *Node) (l, inv *Node) {
 	return out[0], out[1]
 }
 
-// choleskyColumns eliminates [A | I] to [Lᵀ | L⁻¹] in a loop over columns.
+// choleskyColumns eliminates [A | I] to [Lᵀ | L⁻¹] in a loop over unrolledSize columns at a time. Its products are written as sums, which a
+// compiler makes parts of few loops.
 func choleskyColumns(a *Node) (l, inv *Node) {
+	const b = unrolledSize
 	n := a.Shape().Dim(-1)
-	w := repeat(n, []*Node{graph.Concatenate([]*Node{a, EyeLike(a)}, -1)}, func(j *Node, s []*Node) []*Node {
-		w := s[0]
-		row := window(w, -2, j, 1)
-		col := T(block(row, 0, 1, 0, n)) // and not w's column: it differs by rounding, which small pivots magnify
-		pivot := positive(window(row, -1, j, 1))
-		i := index(col, -2)
-		scale := graph.BroadcastToShape(graph.AddScalar(graph.Rsqrt(pivot), -1), col.Shape())
-		c := graph.Where(graph.GreaterThan(i, j), graph.Neg(graph.Div(col, pivot)), graph.Where(graph.Equal(i, j), scale, graph.ZerosLike(col)))
-		return []*Node{graph.Add(w, graph.Mul(c, row))}
+	turns := (n + b - 1) / b
+	a = padWithIdentity(a, turns*b)
+	product := func(x, y *Node) *Node {
+		term := func(k int) *Node {
+			return graph.Mul(block(x, 0, x.Shape().Dim(-2), k, k+1), block(y, k, k+1, 0, y.Shape().Dim(-1)))
+		}
+		return graph.Add(graph.Add(term(0), term(1)), term(2))
+	}
+	w := repeat(turns, []*Node{graph.Concatenate([]*Node{a, EyeLike(a)}, -1)}, func(k *Node, s []*Node) []*Node {
+		w, j := s[0], graph.MulScalar(k, b)
+		rows := window(w, -2, j, b)
+		_, top := choleskyUnrolled(window(rows, -1, j, b))
+		rows = product(top, rows)
+		col := T(block(rows, 0, b, 0, turns*b)) // and not w's columns: they differ by rounding, which small pivots magnify
+		col = graph.Where(graph.GreaterOrEqual(index(col, -2), graph.AddScalar(j, b)), col, graph.ZerosLike(col))
+		return []*Node{graph.DynamicUpdateSlice(graph.Sub(w, product(col, rows)), rows, at(w, -2, j))}
 	})[0]
-	return tril(T(block(w, 0, n, 0, n))), block(w, 0, n, n, 2*n)
+	return tril(T(block(w, 0, n, 0, n))), block(w, 0, n, turns*b, turns*b+n)
 }
 
 // choleskyHalves splits A in four blocks: the halves' factors and matrix products give the factor and its inverse.

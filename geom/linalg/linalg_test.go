@@ -60,7 +60,7 @@ func TestCholeskyInC(t *testing.T) {
 		many[2][n/2][n/2] = -1
 		many[3][n-1][n-1] = math.NaN()
 		out := expect.Must(engine.Run(func(a *Node) []*Node {
-			if !engine.HasNative(native.Cholesky) {
+			if !engine.HasNative(native.Cholesky, nil) {
 				t.Skip("the back end calls no C")
 			}
 			l, inv := choleskyInC(a)

@@ -225,7 +225,7 @@ func integrate(f Equation, m Method, z Drive, y State, keep bool) (final, before
 	for _, part := range y {
 		bytes += int(part.Shape().ByteSize())
 	}
-	if !engine.ForGPU() && m.stages != nil && noise == nil && 3*n*len(m.stages)*bytes <= autodiff.StoreLimit {
+	if !engine.ForGPU(y[0]) && m.stages != nil && noise == nil && 3*n*len(m.stages)*bytes <= autodiff.StoreLimit {
 		return steps(f, m.stages, n, step, y, keep)
 	}
 	return autodiff.Scan(n, func(i *Node, y, dw []*Node) ([]*Node, []*Node) {

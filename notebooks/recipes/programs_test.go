@@ -53,9 +53,14 @@ func Example_batch() {
 	heads := nb.Must(morpho.Procrustes(morpho.Plethodon().Shapes())).Shapes
 	M := landmarks.New(12, 2, kernels.Gaussian(0.2))
 	logs := nb.Must(M.LogAll(heads[:20], heads[20:])) // from the first twenty to the others
-	fmt.Println(len(logs), logs[0].Status)
+	terms := make([]landmarks.DataTerm, 20)
+	for k := range terms {
+		terms[k] = landmarks.Correspondence(heads[20+k])
+	}
+	matches := nb.Must(M.MatchAll(heads[:20], terms, 0.3)) // which leave a mismatch
+	fmt.Println(len(logs), logs[0].Status, len(matches), matches[0].Status)
 	// Output:
-	// 20 converged
+	// 20 converged 20 converged
 }
 
 // How do I compile once and call from several goroutines?

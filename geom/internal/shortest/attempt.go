@@ -33,9 +33,8 @@ const (
 	wholeMost = 1500
 )
 
-// From wide dimensions on a call takes small geodesics, because each of them costs time, and 8 times as many where there are so many. In fewer
-// dimensions it takes all, because calls cost more than geodesics.
-const small, wide = 8, 32
+// A call takes small geodesics where these are Costly, and 8 times as many where there are so many. Elsewhere it takes all.
+const small = 8
 
 // candidate is one geodesic from x to y, with what is known of it.
 type candidate struct {
@@ -405,7 +404,7 @@ func (a *attempt) gaps(of []*candidate, at, along []Vec) ([]Vec, error) {
 // two numbers of rows only; in few dimensions, in blocks of as many rows as the attempt has candidates.
 func (a *attempt) inBlocks(f Formula, args ...[]Vec) (out []Vec, err error) {
 	size := len(a.pairs)
-	if a.Dim() >= wide {
+	if a.Costly() {
 		size = min(size, small)
 	}
 	for count := len(args[0]); len(out) < count; {

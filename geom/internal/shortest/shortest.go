@@ -30,6 +30,7 @@ type Geometry interface {
 	HasVelocities() bool // whether the derivative of Exp at 0 is the identity; else only momenta are unknowns
 	Integrator() (steps, order int, doubles bool)
 	Finer(times int) Geometry // the same with so many times the steps
+	Costly() bool             // whether geodesics cost time, and not calls
 
 	// Start returns the gaps at v = 0, the distances |y − x| of numbers, and the share that a gap at x has of a short distance from y.
 	Start(x, y []Vec, far bool) (gaps []Vec, apart, shrinking []float64, err error)

@@ -14,7 +14,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
-	"anatomy/internal/pool"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
@@ -115,9 +115,7 @@ func (c *carrier) placeAll(surfaces []*located, opts []solve.Option) *matches {
 			tolerance = last
 		}
 		c.hold()
-		pool.Each(len(c.subjects), func(k int) {
-			c.match(k, fmt.Sprintf("match of template %d to subject %d", c.template, c.subjects[k]), append(slices.Clone(opts), solve.Tolerance(tolerance)))
-		})
+		c.match(fmt.Sprintf("matches of template %d to %d subjects", c.template, len(c.subjects)), lists.Range(len(c.subjects)), append(slices.Clone(opts), solve.Tolerance(tolerance)))
 		if noise, reach, known, change = c.estimate(); done {
 			break
 		}

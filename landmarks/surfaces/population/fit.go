@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
@@ -41,6 +42,7 @@ type fit struct {
 	hessian     *dataHessian // the last
 	out         []*mat.Dense // where landmarks are placed, see outwards
 	following   bool         // the search follows the template: see follow
+	on          *geom.Task   // whose parts the searches are; nil: they run on the space
 	stiff       *stiffness   // of the steps of a hypertemplate, once it is known
 }
 

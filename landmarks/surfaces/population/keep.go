@@ -39,6 +39,9 @@ func (f *fit) run(name string, about []chunk, o solve.Objective, x []float64, li
 		}
 		o.Keep = f.keep(filepath.Join(f.Save, fmt.Sprintf("search_%x.json", sum.Sum(nil)[:16])), o.Value)
 	}
+	if f.on != nil {
+		return try.Get(o.Run(name, f.on, x, limits, opts...))
+	}
 	return try.Get(o.Run(name, f.Space, x, limits, opts...))
 }
 

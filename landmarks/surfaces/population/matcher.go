@@ -17,7 +17,7 @@ import (
 	"anatomy/landmarks/surfaces/mesh"
 )
 
-// matcher matches a template that stays to subjects one by one: it minimises Σ_o ‖h φ(T_o) − S_o‖²/2σ_o² + ½ pᵀ K p over the momentum p
+// matcher matches a template that stays to subjects, each for itself: it minimises Σ_o ‖h φ(T_o) − S_o‖²/2σ_o² + ½ pᵀ K p over the momentum p
 // of φ and the parameters θ of the similarity h. The variables x are p and θ.
 type matcher struct {
 	*fit
@@ -75,13 +75,22 @@ func (c *matcher) free() {
 	c.fit.free()
 }
 
+// termsGraph is for one subject, or for several with an axis of these in front of all that is given.
 func (c *matcher) termsGraph(in []*Node) []*Node {
-	q, p, z, precision, theta, subject := in[0], in[1], in[2], in[3], in[4], in[5:]
+	q, p, z, precision, theta := in[0], in[1], in[2], in[3], in[4]
 	turn, shift := c.pose.graph(theta)
-	centre := Const(z.Graph(), [][]float64{c.pose.centre})
+	centre := leading(Const(z.Graph(), c.pose.centre), z.Rank())
 	end := c.Space.TransformOnGraph(q, p, z)
 	end = Add(Add(linalg.MatMul(Sub(end, centre), linalg.T(turn)), shift), centre)
-	mismatch := Reshape(c.mismatches(BroadcastPrefix(end, 1), subject), -1)
+	chunk := func(x *Node, rank int) *Node { // a chunk of all subjects
+		dims := x.Shape().Dimensions[x.Rank()-rank:]
+		return Reshape(x, append([]int{-1}, dims...)...)
+	}
+	var subjects []*Node
+	for i, x := range in[5:] {
+		subjects = append(subjects, chunk(x, []int{2, 2, 0}[i%3]))
+	}
+	mismatch := Reshape(c.mismatches(chunk(end, 2), subjects), precision.Shape().Dimensions...)
 	return append([]*Node{mismatch}, Gradient(ReduceAllSum(Mul(mismatch, precision)), p, theta)...)
 }
 
@@ -96,9 +105,9 @@ func (c *matcher) solve(b *mat.Dense) *mat.Dense {
 }
 
 // evaluate computes the objective of subject k with its gradient.
-func (c *matcher) evaluate(k int, x []float64) *matched {
+func (c *matcher) evaluate(call engine.Caller, k int, x []float64) *matched {
 	n := len(x) - c.pose.size()
-	out := try.Get(c.terms.Call(append([]any{shape.Flat(c.controls), x[:n], c.vertices, c.precision(), x[n:]}, c.chunks[k].measures...)...))
+	out := try.Get(call(c.terms, append([]any{shape.Flat(c.controls), x[:n], c.vertices, c.precision(), x[n:]}, c.chunks[k].measures...)...))
 	var motion mat.VecDense
 	motion.MulVec(c.hessian.kernel, mat.NewVecDense(len(x), x))
 	e := &matched{mismatch: slices.Clone(out.Flat(0)), energy: mat.Dot(&motion, mat.NewVecDense(len(x), x)) / 2}
@@ -108,15 +117,29 @@ func (c *matcher) evaluate(k int, x []float64) *matched {
 	return e
 }
 
-// match brings the variables of subject k to their minimum. The second derivatives at the template precondition it.
-func (c *matcher) match(k int, name string, opts []solve.Option) {
-	if first := c.evaluate(k, c.x[k]); math.IsNaN(first.value) || math.IsInf(first.value, 0) {
+// match brings the variables of some subjects to their minima, side by side.
+func (c *matcher) match(name string, subjects []int, opts []solve.Option) {
+	task := c.Space.Begin(name)
+	defer task.End()
+	errs := make([]error, len(subjects))
+	engine.Together(task, len(subjects), func(i int, call engine.Caller) {
+		errs[i] = try.Run(func() { c.matchOne(call, task, subjects[i], opts) })
+	})
+	for _, err := range errs {
+		try.Do(err)
+	}
+}
+
+// matchOne brings the variables of subject k to their minimum. The second derivatives at the template precondition it.
+func (c *matcher) matchOne(call engine.Caller, task *geom.Task, k int, opts []solve.Option) {
+	if first := c.evaluate(call, k, c.x[k]); math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		return
 	}
 	own := *c.fit // which counts for itself, as subjects are matched at one time
-	end := own.run(name, c.chunks[k:k+1], solve.Objective{
+	own.on = task
+	end := own.run("match", c.chunks[k:k+1], solve.Objective{
 		Value: func(x []float64) (float64, []float64, error) {
-			e := c.evaluate(k, x)
+			e := c.evaluate(call, k, x)
 			return bounded(e.value, e.gradient)
 		},
 		Precondition: func(g []float64) ([]float64, error) {
@@ -127,7 +150,7 @@ func (c *matcher) match(k int, name string, opts []solve.Option) {
 	if end.Status == geom.Cancelled {
 		try.Fail("the search was stopped")
 	}
-	c.x[k], c.status[k], c.ends[k] = end.X, end.Status, c.evaluate(k, end.X)
+	c.x[k], c.status[k], c.ends[k] = end.X, end.Status, c.evaluate(call, k, end.X)
 }
 
 // sizes are ‖S_o‖² of the objects of subject k.

@@ -11,10 +11,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/surfaces/attachment"
@@ -43,13 +45,13 @@ func TestMatcherGradient(t *testing.T) {
 	for i := range x {
 		x[i] = 0.2 * math.Sin(float64(3*i+1))
 	}
-	e := c.evaluate(0, x)
+	e := c.evaluate((*engine.Func).Call, 0, x)
 	for i := range x {
 		const h = 1e-5
 		at := func(by float64) float64 {
 			y := append([]float64{}, x...)
 			y[i] += by
-			return c.evaluate(0, y).value
+			return c.evaluate((*engine.Func).Call, 0, y).value
 		}
 		expect.Abs(t, "derivative", e.gradient[i], (at(h)-at(-h))/(2*h), 1e-6*(1+math.Abs(e.gradient[i])))
 	}
@@ -70,7 +72,7 @@ func TestSavedMatchIsOfItsKernel(t *testing.T) {
 		m.Space = landmarks.New(8, 3, kernels.Gaussian(width), geom.Integrator(ode.RK4, 5))
 		c := m.newMatcher(Single([]*mesh.Mesh{ball})[0], controls, Single([]*mesh.Mesh{mesh.Icosphere(1)}), nil)
 		c.hold()
-		c.match(0, "match", nil)
+		c.match("match", []int{0}, nil)
 		if before := ends[width]; before != nil {
 			expect.Abs(t, "the same match again", c.x[0], before, 1e-9)
 		}
@@ -321,5 +323,30 @@ func TestOutwards(t *testing.T) {
 			expect.Abs(t, "normal part", mat.Dot(x, out), 1, 0.02)
 			expect.Abs(t, "all parts", mat.Trace(m), 1, 0.2)
 		}
+	}
+}
+
+// Joined, as on a GPU, subjects have the objectives and gradients of each alone, to rounding, and end where these do.
+func TestMatcherTogether(t *testing.T) {
+	m, ball, controls := potato()
+	c := m.newMatcher(Single([]*mesh.Mesh{ball})[0], controls, Single([]*mesh.Mesh{mesh.Icosphere(1), mesh.Ellipsoid(1.2, 1, 0.8, 6, 9), ball}), nil)
+	defer c.free()
+	at := func(k int) []float64 {
+		return lists.Make(len(c.x[k]), func(i int) float64 { return 0.2 * math.Sin(float64(3*i+k)) })
+	}
+	all := lists.Range(3)
+	alone := lists.Each(all, func(k int) *matched { return c.evaluate((*engine.Func).Call, k, at(k)) })
+	c.match("match", all, nil)
+	ends := slices.Clone(c.ends)
+	c.x = lists.Each(c.x, func(x []float64) []float64 { return make([]float64, len(x)) })
+	t.Setenv(engine.RecordVariable, t.TempDir())
+	engine.Together(m.Space.Begin("test"), 3, func(k int, call engine.Caller) {
+		e := c.evaluate(call, k, at(k))
+		expect.Rel(t, "objective", e.value, alone[k].value, 1e-12)
+		expect.Abs(t, "gradient", e.gradient, alone[k].gradient, 1e-12*floats.Norm(alone[k].gradient, 1))
+	})
+	c.match("match", all, nil)
+	for k, e := range c.ends {
+		expect.Rel(t, "the least objective", e.value, ends[k].value, 1e-4)
 	}
 }

@@ -47,22 +47,31 @@ func (s similarity) planes(visit func(angle, i, j int)) {
 	}
 }
 
-// graph returns the matrix e^c exp(w) and the row radius·t.
+// graph returns the matrix e^c exp(w), [..., D, D], and the row radius·t, [..., 1, D], of parameters theta, [..., size].
 func (s similarity) graph(theta *Node) (turn, shift *Node) {
-	w := ZerosLike(linalg.Eye(theta.Graph(), theta.DType(), s.d))
+	number := func(k int) *Node { return ExpandAxes(SliceAxis(theta, -1, AxisRange(k, k+1)), -1) } // [..., 1, 1]
+	w := Mul(number(0), leading(ZerosLike(linalg.Eye(theta.Graph(), theta.DType(), s.d)), theta.Rank()+1))
 	s.planes(func(k, i, j int) {
 		unit := make([][]float64, s.d)
 		for a := range unit {
 			unit[a] = make([]float64, s.d)
 		}
 		unit[i][j], unit[j][i] = -1, 1
-		w = Add(w, Mul(Const(w.Graph(), unit), Reshape(Slice(theta, AxisElem(k)))))
+		w = Add(w, Mul(number(k), leading(Const(theta.Graph(), unit), w.Rank())))
 	})
 	turn = linalg.Expm(w)
 	if s.scaled {
-		turn = Mul(turn, Exp(Reshape(Slice(theta, AxisElem(s.turns+s.d)))))
+		turn = Mul(turn, Exp(number(s.turns+s.d)))
 	}
-	return turn, MulScalar(Reshape(Slice(theta, AxisRange(s.turns, s.turns+s.d)), 1, s.d), s.radius)
+	return turn, MulScalar(ExpandAxes(SliceAxis(theta, -1, AxisRange(s.turns, s.turns+s.d)), -2), s.radius)
+}
+
+// leading is x with so many axes, those in front of length 1.
+func leading(x *Node, rank int) *Node {
+	for x.Rank() < rank {
+		x = ExpandAxes(x, 0)
+	}
+	return x
 }
 
 // at is the motion of θ.
@@ -176,11 +185,15 @@ func (c *matcher) compete(poses []Pose, first int) {
 			best[pose.Mirrored] = math.Min(best[pose.Mirrored], pose.Objective)
 		}
 		least := math.Min(best[false], best[true])
-		for k := range poses {
-			if poses[k].Objective > math.Max(keep*least, best[poses[k].Mirrored]) {
-				continue
+		var likely []int
+		for k, pose := range poses {
+			if pose.Objective <= math.Max(keep*least, best[pose.Mirrored]) {
+				likely = append(likely, first+k)
 			}
-			c.match(first+k, "match of a pose", []solve.Option{solve.Tolerance(tolerance), solve.MaxIterations(iterations)})
+		}
+		c.match("match of a pose", likely, []solve.Option{solve.Tolerance(tolerance), solve.MaxIterations(iterations)})
+		for _, i := range likely {
+			k := i - first
 			poses[k].Objective = math.Inf(1)
 			if end := c.ends[first+k]; end != nil {
 				poses[k].Objective = end.value

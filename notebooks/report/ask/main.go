@@ -56,7 +56,7 @@ type opened struct {
 
 var (
 	version = regexp.MustCompile(`\bv[\d.]+\b`)
-	process = regexp.MustCompile(` \[processId=\d+\]$`)
+	process = regexp.MustCompile(` \[processId=\d+\]`)
 )
 
 // backend opens XLA. Why it cannot goes to standard error, and reports are made without it.
@@ -64,7 +64,7 @@ func backend() (a opened) {
 	b, err := engine.Backend()
 	if err == nil {
 		a.PJRT = version.FindString(b.Description())
-		a.Device = process.ReplaceAllString(fmt.Sprint(b.DeviceDescription(0)), "")
+		a.Device = process.ReplaceAllString(engine.Devices(), "")
 		a.Plugin, err = engine.MachineCode()
 	}
 	if err != nil {

@@ -128,16 +128,34 @@ func keyOf(code, options []byte) string {
 const GPUFlag = "--xla_gpu_experimental_enable_tiling_propagation=true"
 
 // Recorded is the environment variable that names a folder in which each program that is compiled, or was kept, is also written as text,
-// HASH.mlir.
+// HASH.mlir. HASH.calls beside it has a byte for each call.
 const Recorded = "ANATOMY_RECORD_PROGRAMS"
+
+var recorded atomic.Value // where the calls of the program that was compiled last are recorded
+
+// Recording is what is to be called at each call of the program that was just compiled: nil where programs are not recorded.
+func Recording() func() {
+	file, ok := recorded.Load().(string)
+	if !ok || os.Getenv(Recorded) == "" {
+		return nil
+	}
+	return func() {
+		if f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+			_, _ = f.Write([]byte{'\n'})
+			f.Close()
+		}
+	}
+}
 
 //export anatomyFind
 func anatomyFind(code *C.char, codeSize C.size_t, options *C.char, optionsSize C.size_t, found **C.char, foundSize *C.size_t) *C.char {
 	text := unsafe.Slice((*byte)(unsafe.Pointer(code)), codeSize)
 	if dir := os.Getenv(Recorded); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%x.mlir", sha256.Sum256(text))), text, 0o600); err != nil {
+		file := filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256(text)))
+		if err := os.WriteFile(file+".mlir", text, 0o600); err != nil {
 			slog.Warn("A program was not recorded.", "folder", dir, "why", err)
 		}
+		recorded.Store(file + ".calls")
 	}
 	key := keyOf(text, unsafe.Slice((*byte)(unsafe.Pointer(options)), optionsSize))
 	if key == "" {
