@@ -54,7 +54,7 @@ var kept = map[string][]string{
 		"Group.AmbientDim", "Group.Hat", "Group.Vee", "Group.Mul", "Group.Inverse", "Group.Exp", "Group.Log", "Group.Coadjoint", "Group.BracketDual",
 		"Group.DExp",
 	},
-	"geom/linalg":                   {"Node", "Spectrum.Exp", "Spectrum.Log"},
+	"geom/linalg":                   {"Node", "Spectrum.Exp"},
 	"geom/stats":                    {"MeanDistance"},
 	"geom/tree":                     {"Ancestors.LogLikelihood"}, // of given rates, against which package guided is tested
 	"landmarks":                     {"Flow.TransformFramesOnGraph", "JetSpace.Split"},

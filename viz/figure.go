@@ -70,7 +70,7 @@ func (f *Figure) Size(width, height float64) *Figure {
 }
 
 // Camera sets the direction from which a figure in space is seen, in degrees: the azimuth turns about the z axis, from x
-// towards y, and the elevation is that above the x–y plane; of the axes of Pose, if it is set. The projection has no perspective.
+// towards y, and the elevation is that above the x–y plane; of the main axes of a body where Views sees it from these. The projection has no perspective.
 func (f *Figure) Camera(azimuth, elevation float64) *Figure {
 	if !lists.Finite(azimuth) || !lists.Finite(elevation) {
 		f.err = fmt.Errorf("Camera(%v, %v): give two angles in degrees", azimuth, elevation)

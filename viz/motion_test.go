@@ -341,7 +341,7 @@ func TestCameraBack(t *testing.T) {
 	}
 }
 
-// Pose turns the axes of a body to x, z and y by their length, without a reflection; and a body in another pose is seen alike.
+// pose turns the axes of a body to x, z and y by their length, without a reflection; and a body in another pose is seen alike.
 func TestPose(t *testing.T) {
 	var body, moved [][]float64
 	for _, p := range ring(200, 0, 0, 2, 1) {
@@ -350,7 +350,7 @@ func TestPose(t *testing.T) {
 			body, moved = append(body, q), append(moved, []float64{q[2], 3 + q[0], q[1]})
 		}
 	}
-	one, two := Fig().Pose(body).Camera(-90, 0).camera, Fig().Pose(moved).Camera(-90, 0).camera
+	one, two := Fig().pose(body).Camera(-90, 0).camera, Fig().pose(moved).Camera(-90, 0).camera
 	at, there := one.view([]float64{0, 0, 0}), two.view([]float64{0, 3, 0})
 	off := func(a, b []float64) []float64 { return []float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
 	for i, p := range body {

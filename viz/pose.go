@@ -44,10 +44,10 @@ func (c camera) back(p []float64) []float64 {
 
 func (c camera) posed() bool { return c.pose != [3][3]float64{} }
 
-// Pose turns a figure in space to the main axes of a body, given by its points: x is the longest and z the next one. An axis leads to the side
+// pose turns a figure in space to the main axes of a body, given by its points: x is the longest and z the next one. An axis leads to the side
 // where the points reach farther, so that bodies of one form in other poses are seen alike; the shortest is that for which the picture is no
 // mirror image. Camera is then about these axes. Points in the plane change nothing.
-func (f *Figure) Pose(points [][]float64) *Figure {
+func (f *Figure) pose(points [][]float64) *Figure {
 	if err := checkPoints("pose", points); err != nil {
 		f.err = err
 	}
@@ -92,7 +92,7 @@ type view struct {
 // sides are the azimuth and the elevation from which one looks against the direction of an axis; z is above x and y, and y above x.
 var sides = map[string][2]float64{"x": {0, 0}, "-x": {180, 0}, "y": {90, 0}, "-y": {-90, 0}, "z": {-90, 90}, "-z": {-90, -90}}
 
-// mainAxes are those of Pose: the longest, the second and the shortest axis of a body.
+// mainAxes are those of pose: the longest, the second and the shortest axis of a body.
 var mainAxes = strings.NewReplacer("1", "x", "2", "z", "3", "y")
 
 // anatomical are the sides of a body that is longer than high and higher than wide.
@@ -129,7 +129,7 @@ func (v Views) Of(f *Figure, body [][]float64) (all []*Figure) {
 	for _, side := range v {
 		own := *f
 		if side.main {
-			own.Pose(body)
+			own.pose(body)
 		}
 		title := strings.TrimPrefix(f.title+", "+side.name, ", ")
 		all = append(all, own.Camera(side.azimuth, side.elevation).Title(title))
