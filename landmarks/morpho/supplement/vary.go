@@ -80,7 +80,7 @@ func (a *analysis) between(title string, from, to [][]float64, names ...string) 
 		layers = [2]*viz.Layer{viz.Wireframe(from, nil), viz.Arrows(from, shape.Shape(to).Sub(from)).Label("to " + names[1])}
 	}
 	layers[0].Label(names[0])
-	return a.views.Of(viz.Fig(layers[:]...).Unit("centroid sizes").Title(title), from)
+	return a.views.Of(viz.Fig(layers[:]...).Unit("centroid sizes").Title(title), a.mean.Mean) // all in the pose of the mean
 }
 
 // arranged are figures in rows of a body each, or one by itself.
