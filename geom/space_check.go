@@ -16,8 +16,8 @@ import (
 // space, relative to the norm of the vector; where a chart is Scaled, relative to the sizes that it says.
 const onManifold = 1e-8
 
-// Singular is an optional interface of manifolds whose cometric is singular at some points, where vectors have no covectors: at shapes with landmarks
-// that coincide, for example. On a Charted manifold it explains points at which the charts are NaN.
+// Singular is an optional interface of manifolds whose cometric is singular at some points, where vectors have no covectors, as at shapes with
+// landmarks that coincide, or whose coordinates are not all points, as y ≤ 0 of a half plane. On a Charted manifold it explains points at which the charts are NaN.
 type Singular interface {
 	// CheckRegular returns an error that says why the cometric is singular at x, nil where it is regular.
 	CheckRegular(x Vec) error
@@ -62,7 +62,7 @@ func (s *space) checkNumbers(name string, x any) error {
 }
 
 // Check returns an error unless x is a point of the manifold and the vectors, if there are any, are tangent to it at x. It does
-// what CheckNumbers does, and on a Charted manifold checks that x is on the manifold, to 1e-8 of the norm of x, and that the vectors are
+// what CheckNumbers does, which in coordinates is all (Exp and Log ask a Singular manifold, too), and on a Charted manifold checks that x is on the manifold, to 1e-8 of the norm of x, and that the vectors are
 // tangent, to 1e-8 of their norms. On a Product each factor has norms of its own, and so have the parts of a Scaled chart.
 func (s *Space[P]) Check(name string, x P, vectors ...P) error {
 	return s.check(name, x, given(vectors)...)
