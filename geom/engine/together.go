@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -8,7 +9,6 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"anatomy/geom/try"
 	"anatomy/geom/watch"
 	"anatomy/internal/lists"
 	"anatomy/internal/pool"
@@ -93,7 +93,7 @@ func (j *joined) answer() {
 				others = append(others, a)
 			}
 		}
-		err := try.Run(func() { j.share(same) })
+		err := j.share(same)
 		for _, a := range same {
 			a.err = err
 			close(a.done)
@@ -104,31 +104,48 @@ func (j *joined) answer() {
 
 // share makes calls that are alike: a single one as it is, others as one of all searches, with the last one repeated, so that a function
 // is compiled for two numbers of problems only.
-func (j *joined) share(asks []*ask) {
+func (j *joined) share(asks []*ask) (err error) {
 	f, args := asks[0].f, lists.Each(asks[0].args, func(t *tensors.Tensor) any { return t })
 	if len(asks) == 1 {
-		asks[0].out = try.Get(f.Call(args...))
-		return
+		asks[0].out, err = f.Call(args...)
+		return err
 	}
 	for i := range args {
-		shape := asks[0].args[i].Shape()
-		all := tensors.FromShape(shapes.Make(shape.DType, append([]int{j.searches}, shape.Dimensions...)...))
-		try.Do(all.MutableBytes(func(to []byte) {
-			for k := range j.searches {
-				try.Do(asks[min(k, len(asks)-1)].args[i].ConstBytes(func(b []byte) { to = to[copy(to, b):] }))
-			}
-		}))
-		args[i] = all
-	}
-	for i, t := range try.Get(f.Call(args...)) {
-		shape := t.Shape()
-		try.FailIf(shape.Rank() == 0 || shape.Dim(0) != j.searches, "result %d of %d problems has shape %s, want an axis of these in front", i, j.searches, shape)
-		for k, a := range asks {
-			own := tensors.FromShape(shapes.Make(shape.DType, shape.Dimensions[1:]...))
-			try.Do(t.ConstBytes(func(all []byte) {
-				try.Do(own.MutableBytes(func(to []byte) { copy(to, all[k*len(to):]) }))
-			}))
-			a.out = append(a.out, own)
+		if args[i], err = j.stack(i, asks); err != nil {
+			return err
 		}
 	}
+	out, err := f.Call(args...)
+	for i := 0; i < len(out) && err == nil; i++ {
+		err = j.part(i, out[i], asks)
+	}
+	return err
+}
+
+// stack is an argument of all searches.
+func (j *joined) stack(i int, asks []*ask) (all *tensors.Tensor, err error) {
+	shape := asks[0].args[i].Shape()
+	all = tensors.FromShape(shapes.Make(shape.DType, append([]int{j.searches}, shape.Dimensions...)...))
+	filled := all.MutableBytes(func(to []byte) {
+		for k := 0; k < j.searches && err == nil; k++ {
+			err = asks[min(k, len(asks)-1)].args[i].ConstBytes(func(b []byte) { to = to[copy(to, b):] })
+		}
+	})
+	return all, cmp.Or(err, filled)
+}
+
+// part gives each ask its part of a result.
+func (j *joined) part(i int, t *tensors.Tensor, asks []*ask) (err error) {
+	shape := t.Shape()
+	if shape.Rank() == 0 || shape.Dim(0) != j.searches {
+		return fmt.Errorf("result %d of %d problems has shape %s, want an axis of these in front", i, j.searches, shape)
+	}
+	read := t.ConstBytes(func(all []byte) {
+		for k := 0; k < len(asks) && err == nil; k++ {
+			own := tensors.FromShape(shapes.Make(shape.DType, shape.Dimensions[1:]...))
+			err = own.MutableBytes(func(to []byte) { copy(to, all[k*len(to):]) })
+			asks[k].out = append(asks[k].out, own)
+		}
+	})
+	return cmp.Or(err, read)
 }

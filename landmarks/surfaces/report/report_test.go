@@ -115,7 +115,7 @@ func TestLandmarksThatCoincide(t *testing.T) {
 
 // A significant p-value is told from an insignificant one by its number, not by three digits of it: 0.0504 is above 0.05.
 func TestVerdictsAreNumbers(t *testing.T) {
-	if c := supplement.PValue(0.05004); c.String() != "0.05" || c.Value() <= supplement.Significant {
+	if c := supplement.PValue(0.05004); c.String() != "0.050" || c.Value() <= supplement.Significant {
 		t.Error(c, c.Value())
 	}
 }
