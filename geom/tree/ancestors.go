@@ -10,24 +10,27 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
 // NodeWeights returns the weights of the leaves, in the order of Leaves, in the Mean of Prune at every node, [n][L]. known says of which leaves there is
 // a value; nil is all. Weights sum to 1, and none is negative. So on a curved space the prediction of a node is the Fréchet mean with its weights. That
 // of the root is Weights. A leaf that is known has the weight 1 at itself. It has the errors of Prune.
-func (t *Tree) NodeWeights(known []bool) (_ [][]float64, err error) {
-	defer try.Catch(&err)
+func (t *Tree) NodeWeights(known []bool) ([][]float64, error) {
 	unit := lists.Zeros(len(t.Leaves()), len(t.Leaves()))
-	try.FailIf(known != nil && len(known) != len(unit),
-		"tree: of %d leaves it is known whether they have a value, but the tree has %d", len(known), len(unit))
+	if known != nil && len(known) != len(unit) {
+		return nil, fmt.Errorf("tree: of %d leaves it is known whether they have a value, but the tree has %d", len(known), len(unit))
+	}
 	for a := range unit {
 		if unit[a][a] = 1; known != nil && !known[a] {
 			unit[a] = slices.Repeat([]float64{math.NaN()}, len(unit))
 		}
 	}
-	return try.Get(t.Prune(unit)).Mean, nil
+	out, err := t.Prune(unit)
+	if err != nil {
+		return nil, err
+	}
+	return out.Mean, nil
 }
 
 // Clades returns of every node a name, and the names of the leaves below it, in their order: a leaf has its own, an inner node its own name or the
@@ -69,16 +72,21 @@ func (e Errors) Radius(node int, share float64) float64 {
 // the tree, and the steps are contrasts of the given values [L][k], drawn with replacement, with random signs, times the roots of the lengths. The mean
 // square of the errors of a node is about its Variance times the sum of the Rates, and their quantiles hold for values that are not normal, too. A leaf
 // whose values are NaN is predicted as the nodes are. It has the errors of Prune, and is one if there are no draws, or more than 10 million errors.
-func (t *Tree) Errors(values [][]float64, p linear.Permutations) (out Errors, err error) {
-	defer try.Catch(&err)
-	most := 10_000_000 / max(1, len(t.Parent))
-	try.FailIf(p.N < 1 || p.N > most, "tree: %d draws of the errors at %d nodes, want 1 to %d", p.N, len(t.Parent), most)
-	contrasts, root := try.Get2(t.Contrasts(values))
+func (t *Tree) Errors(values [][]float64, p linear.Permutations) (Errors, error) {
+	if most := 10_000_000 / max(1, len(t.Parent)); p.N < 1 || p.N > most {
+		return nil, fmt.Errorf("tree: %d draws of the errors at %d nodes, want 1 to %d", p.N, len(t.Parent), most)
+	}
+	contrasts, root, err := t.Contrasts(values)
+	if err != nil {
+		return nil, err
+	}
 	contrasts = slices.DeleteFunc(contrasts, floats.HasNaN)
-	try.FailIf(len(contrasts) == 0, "tree: no contrasts: the errors of predictions from one leaf are not known")
+	if len(contrasts) == 0 {
+		return nil, fmt.Errorf("tree: no contrasts: the errors of predictions from one leaf are not known")
+	}
 	leaves, random := t.Leaves(), rand.New(rand.NewPCG(p.Seed, 0))
 	truth, tips := lists.Zeros(len(t.Parent), len(root)), make([][]float64, len(leaves))
-	out = make(Errors, len(t.Parent))
+	out := make(Errors, len(t.Parent))
 	for range p.N {
 		for i := range t.Parent[1:] {
 			step := math.Sqrt(t.Length[i+1]) * float64(2*random.IntN(2)-1)
@@ -89,7 +97,11 @@ func (t *Tree) Errors(values [][]float64, p linear.Permutations) (out Errors, er
 				tips[a] = values[a]
 			}
 		}
-		for i, x := range try.Get(t.Prune(tips)).Mean {
+		found, err := t.Prune(tips)
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range found.Mean {
 			out[i] = append(out[i], floats.Distance(x, truth[i], 2))
 		}
 	}

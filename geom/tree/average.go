@@ -4,18 +4,16 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-
-	"anatomy/geom/try"
 )
 
 // Average returns the dendrogram of objects by their distances, [n][n]: in turns the two clusters with the least mean distance of their members are joined, at
 // half that distance above the leaves (average linkage, UPGMA: R. Sokal and C. Michener, Univ. Kansas Science Bulletin 38, 1958). Leaves are as far from the
 // root as each other; a dendrogram shows who is alike, and is no phylogeny. Of equal distances the first counts. It is an error if there are fewer
 // than two objects, or distances are not symmetric, positive or 0, and numbers.
-func Average(names []string, distances [][]float64) (_ *Tree, err error) {
-	defer try.Catch(&err)
-	try.FailIf(len(names) < 2 || len(distances) != len(names),
-		"tree: %d names and %d rows of distances, want as many and at least 2", len(names), len(distances))
+func Average(names []string, distances [][]float64) (*Tree, error) {
+	if len(names) < 2 || len(distances) != len(names) {
+		return nil, fmt.Errorf("tree: %d names and %d rows of distances, want as many and at least 2", len(names), len(distances))
+	}
 	type cluster struct {
 		newick  string
 		members []int
@@ -23,12 +21,15 @@ func Average(names []string, distances [][]float64) (_ *Tree, err error) {
 	}
 	var open []cluster
 	for i, row := range distances {
-		try.FailIf(len(row) != len(names), "tree: row %d has %d distances, want %d", i, len(row), len(names))
+		if len(row) != len(names) {
+			return nil, fmt.Errorf("tree: row %d has %d distances, want %d", i, len(row), len(names))
+		}
 	}
 	for i, row := range distances {
 		for j, d := range row {
-			try.FailIf(!(d >= 0) || math.IsInf(d, 0) || d != distances[j][i],
-				"tree: the distance from %s to %s is %g, and back %g", names[i], names[j], d, distances[j][i])
+			if !(d >= 0) || math.IsInf(d, 0) || d != distances[j][i] {
+				return nil, fmt.Errorf("tree: the distance from %s to %s is %g, and back %g", names[i], names[j], d, distances[j][i])
+			}
 		}
 		open = append(open, cluster{newick: fmt.Sprint(i), members: []int{i}})
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"anatomy/geom/try"
 )
 
 // Cohort returns the tree of specimens that were seen at some ages, with one leaf for each, in their order: all come from one root, of
@@ -19,15 +17,18 @@ import (
 //
 // It is an error if an age is negative or not finite, all ages are equal, an individual has no name, or there are not as many individuals as
 // ages.
-func Cohort(ages []float64, individuals []string) (_ *Tree, err error) {
-	defer try.Catch(&err)
-	try.FailIf(individuals != nil && len(individuals) != len(ages),
-		"tree: %d individuals for %d ages: one of each a specimen", len(individuals), len(ages))
-	for k, age := range ages {
-		try.FailIf(!(age >= 0) || math.IsInf(age, 1), "tree: the age of specimen %d is %v: ages are finite and not negative", k, age)
+func Cohort(ages []float64, individuals []string) (*Tree, error) {
+	if individuals != nil && len(individuals) != len(ages) {
+		return nil, fmt.Errorf("tree: %d individuals for %d ages: one of each a specimen", len(individuals), len(ages))
 	}
-	try.FailIf(len(ages) == 0 || slices.Min(ages) == slices.Max(ages),
-		"tree: %d specimens of one age, which tell of no change: want two ages at least", len(ages))
+	for k, age := range ages {
+		if !(age >= 0) || math.IsInf(age, 1) {
+			return nil, fmt.Errorf("tree: the age of specimen %d is %v: ages are finite and not negative", k, age)
+		}
+	}
+	if len(ages) == 0 || slices.Min(ages) == slices.Max(ages) {
+		return nil, fmt.Errorf("tree: %d specimens of one age, which tell of no change: want two ages at least", len(ages))
+	}
 	own := make([][]int, 0, len(ages)) // the specimens of each individual
 	which := map[string]int{}
 	for k := range ages {
@@ -35,7 +36,9 @@ func Cohort(ages []float64, individuals []string) (_ *Tree, err error) {
 			own = append(own, []int{k})
 			continue
 		}
-		try.FailIf(individuals[k] == "", "tree: specimen %d is of no individual: name it, by a name of its own if it was seen once", k)
+		if individuals[k] == "" {
+			return nil, fmt.Errorf("tree: specimen %d is of no individual: name it, by a name of its own if it was seen once", k)
+		}
 		i, known := which[individuals[k]]
 		if !known {
 			i, which[individuals[k]] = len(own), len(own)

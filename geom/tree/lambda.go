@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/try"
 )
 
 // Lambda is the phylogenetic signal λ of values on a tree (M. Pagel, Nature 401, 1999): the share of the covariance of relatives that shows in
@@ -42,16 +41,22 @@ func (l *Lambda) String() string {
 //
 // It is an error, besides those of Signal, if k is larger than L − 2, since L − 1 coordinates have the same likelihood in every order, or if fewer
 // than k of them vary by themselves: take the first principal components.
-func (t *Tree) Lambda(values [][]float64, p linear.Permutations) (out *Lambda, err error) {
-	defer try.Catch(&err)
-	leaves := try.Get(t.checkSignal(values))
-	out = &Lambda{}
+func (t *Tree) Lambda(values [][]float64, p linear.Permutations) (*Lambda, error) {
+	leaves, err := t.checkSignal(values)
+	if err != nil {
+		return nil, err
+	}
+	out := &Lambda{}
 	if len(values) > 0 {
 		out.Dimensions = len(values[0])
 	}
-	try.FailIf(out.Dimensions > len(leaves)-2, "tree: %d numbers for each of %d leaves, want at most %d: take the first principal components",
-		out.Dimensions, len(leaves), len(leaves)-2)
-	lambda, most, none := try.Get3(t.mostLikely(values))
+	if most := len(leaves) - 2; out.Dimensions > most {
+		return nil, fmt.Errorf("tree: %d numbers for each of %d leaves, want at most %d: take the first principal components", out.Dimensions, len(leaves), most)
+	}
+	lambda, most, none, err := t.mostLikely(values)
+	if err != nil {
+		return nil, err
+	}
 	out.Lambda, out.LogLikelihood, out.Ratio = lambda, most, most-none
 	ratios := []float64{out.Ratio}
 	tests, err := permuteLeaves(values, []float64{out.Ratio, out.Ratio}, p, func(permuted [][]float64) ([]float64, error) {
@@ -62,7 +67,9 @@ func (t *Tree) Lambda(values [][]float64, p linear.Permutations) (out *Lambda, e
 		same, err := t.likelihood(permuted, lambda)
 		return []float64{most - none, same - none}, err
 	}, func(drawn []float64) { ratios = append(ratios, drawn[1]) })
-	try.Do(try.Name(err, "tree: signal"))
+	if err != nil {
+		return nil, fmt.Errorf("tree: signal: %w", err)
+	}
 	out.Test, out.Effect = tests[0], linear.NewEffect(ratios)
 	return out, nil
 }

@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/stats/linear"
-	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
@@ -35,9 +34,11 @@ func (s *Signal) String() string {
 //
 // with the mean â and the contrasts u of Prune. It is tested by permuting the values among the leaves. It is an error, besides those of Prune,
 // if a value is missing, there are fewer than three leaves, or all have the same values.
-func (t *Tree) Signal(values [][]float64, p linear.Permutations) (_ *Signal, err error) {
-	defer try.Catch(&err)
-	leaves := try.Get(t.checkSignal(values))
+func (t *Tree) Signal(values [][]float64, p linear.Permutations) (*Signal, error) {
+	leaves, err := t.checkSignal(values)
+	if err != nil {
+		return nil, err
+	}
 	n, expected := float64(len(leaves)), floats.Sum(lists.Pick(t.Height(), leaves))
 	k := func(values [][]float64) ([]float64, error) {
 		up, err := t.sweepUp(values)
@@ -55,10 +56,15 @@ func (t *Tree) Signal(values [][]float64, p linear.Permutations) (_ *Signal, err
 		}
 		return []float64{total / floats.Sum(up.squares) / ((expected - n*up.Variance[0][0]) / (n - 1))}, nil
 	}
-	observed := try.Get(k(values))
+	observed, err := k(values)
+	if err != nil {
+		return nil, err
+	}
 	logs := []float64{math.Log(observed[0])}
 	tests, err := permuteLeaves(values, observed, p, k, func(drawn []float64) { logs = append(logs, math.Log(drawn[0])) })
-	try.Do(try.Name(err, "tree: signal"))
+	if err != nil {
+		return nil, fmt.Errorf("tree: signal: %w", err)
+	}
 	return &Signal{observed[0], tests[0], linear.NewEffect(logs)}, nil
 }
 
@@ -121,37 +127,56 @@ func (r *Rates) String() string {
 // rates are sums over rows of V^(-½)(Y − â), each of which mixes species of all groups; here clades depend on nothing outside them.
 //
 // It has the errors of Prune, and is one if a value is missing, or a group has fewer than two species or does not vary.
-func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p linear.Permutations) (out *Rates, err error) {
-	defer try.Catch(&err)
-	try.Do(t.CheckLengths())
-	l := len(t.Leaves())
-	try.FailIf(len(values) != l, "values of %d leaves, but the tree has %d", len(values), l)
-	names, members := try.Get2(linear.Cells(len(values), data, groups))
-	out = &Rates{}
+func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p linear.Permutations) (*Rates, error) {
+	if err := t.CheckLengths(); err != nil {
+		return nil, err
+	}
+	if l := len(t.Leaves()); len(values) != l {
+		return nil, fmt.Errorf("values of %d leaves, but the tree has %d", len(values), l)
+	}
+	names, members, err := linear.Cells(len(values), data, groups)
+	if err != nil {
+		return nil, err
+	}
+	out := &Rates{}
 	clades := make([]*clade, len(names))
 	for g, name := range names {
 		n, far, size := len(members[g]), 0.0, 0.0
-		try.FailIf(n < 2, "%s has %d species, want at least 2", name, n)
-		try.Do(try.Name(try.Run(func() { clades[g] = t.clade(values, members[g]) }), "%s", name))
+		if n < 2 {
+			return nil, fmt.Errorf("%s has %d species, want at least 2", name, n)
+		}
+		if clades[g], err = t.clade(values, members[g]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		for _, a := range members[g] {
 			far, size = max(far, floats.Distance(values[a], values[members[g][0]], 2)), max(size, floats.Norm(values[a], 2))
 		}
-		try.FailIf(!(far > 1e-13*size), "the species of %s do not vary, or a value is missing", name)
+		if !(far > 1e-13*size) {
+			return nil, fmt.Errorf("the species of %s do not vary, or a value is missing", name)
+		}
 		out.Groups = append(out.Groups, GroupRate{name, n, math.Pow(mat.Norm(clades[g].u, 2), 2) / float64(n-1)})
 	}
 	for a, b := range linear.Twos(len(names)) {
-		var pair *clade
-		try.Do(try.Name(try.Run(func() { pair = t.clade(values, slices.Concat(members[a], members[b])) }), "%s and %s", names[a], names[b]))
-		first, second := pair.rate(clades[a]), pair.rate(clades[b])
+		pair, err := t.clade(values, slices.Concat(members[a], members[b]))
+		if err != nil {
+			return nil, fmt.Errorf("%s and %s: %w", names[a], names[b], err)
+		}
+		rate, err := pair.rates(clades[a], clades[b])
+		if err != nil {
+			return nil, err
+		}
 		var gram mat.Dense
 		gram.Mul(pair.u, pair.u.T())
 		ratio := out.Groups[a].Rate / out.Groups[b].Rate
-		drawn := func(d *linear.Draw) float64 {
-			one, other := d.Traces(&gram, first, second)
-			return one / other
+		err = out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns, func() func(d *linear.Draw) float64 {
+			return func(d *linear.Draw) float64 {
+				first, second := d.Traces(&gram, rate[0], rate[1])
+				return first / second
+			}
+		})
+		if err != nil {
+			return nil, err
 		}
-		try.Do(out.Ratios.Add("rates of evolution", p, names[a], names[b], ratio, len(pair.leaves)-1, linear.OrderAndSigns,
-			func() func(d *linear.Draw) float64 { return drawn }))
 	}
 	return out, nil
 }
@@ -163,37 +188,59 @@ type clade struct {
 	u      *mat.Dense // the contrasts of the values
 }
 
-func (t *Tree) clade(values [][]float64, members []int) *clade {
+func (t *Tree) clade(values [][]float64, members []int) (out *clade, err error) {
 	leaves, number, kept := t.Leaves(), map[string]int{}, []string{}
 	for _, a := range members {
 		name := t.Name[leaves[a]]
 		number[name], kept = a, append(kept, name)
 	}
-	out := &clade{Tree: try.Get(t.Keep(kept...))}
-	out.leaves = lists.Each(out.Leaves(), func(i int) int { return number[out.Name[i]] })
-	out.u = out.contrasts(values)
-	return out
+	out = &clade{}
+	if out.Tree, err = t.Keep(kept...); err != nil {
+		return nil, err
+	}
+	for _, i := range out.Leaves() {
+		out.leaves = append(out.leaves, number[out.Name[i]])
+	}
+	out.u, err = out.contrasts(values)
+	return out, err
 }
 
 // contrasts are those of values of the leaves of the whole tree.
-func (c *clade) contrasts(values [][]float64) *mat.Dense {
-	u, _ := try.Get2(c.Contrasts(lists.Pick(values, c.leaves)))
-	return mat.NewDense(len(u), len(u[0]), slices.Concat(u...))
+func (c *clade) contrasts(values [][]float64) (*mat.Dense, error) {
+	u, _, err := c.Contrasts(lists.Pick(values, c.leaves))
+	if err != nil {
+		return nil, err
+	}
+	return mat.NewDense(len(u), len(u[0]), slices.Concat(u...)), nil
 }
 
-// rate returns, for a part of the clade, the matrix with Σ_kl rate_kl ⟨u_k, u_l⟩ as its rate.
-func (c *clade) rate(part *clade) *mat.SymDense {
+// rates returns, for groups that make up the clade, the matrices with Σ_kl rate_kl ⟨u_k, u_l⟩ as the rate of a group.
+func (c *clade) rates(groups ...*clade) (rate []*mat.SymDense, err error) {
+	shared, err := c.Shared()
+	if err != nil {
+		return nil, err
+	}
 	// Values that have given contrasts are V Cᵀ times these, as C V Cᵀ = 1.
-	n, most, shared := len(c.leaves), slices.Max(c.leaves)+1, try.Get(c.Shared())
+	n, most := len(c.leaves), slices.Max(c.leaves)+1
 	unit, made := lists.Zeros(most, n), lists.Zeros(most, n-1)
 	for k, a := range c.leaves {
 		unit[a][k] = 1
 	}
-	own := c.contrasts(unit)
+	own, err := c.contrasts(unit)
+	if err != nil {
+		return nil, err
+	}
 	for k, a := range c.leaves {
 		mat.NewVecDense(n-1, made[a]).MulVec(own, mat.NewVecDense(n, shared[k]))
 	}
-	square := mat.NewSymDense(n-1, nil)
-	square.SymOuterK(1/float64(len(part.leaves)-1), part.contrasts(made).T())
-	return square
+	for _, g := range groups {
+		of, err := g.contrasts(made)
+		if err != nil {
+			return nil, err
+		}
+		square := mat.NewSymDense(n-1, nil)
+		square.SymOuterK(1/float64(len(g.leaves)-1), of.T())
+		rate = append(rate, square)
+	}
+	return rate, nil
 }

@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-
-	"anatomy/geom/try"
 )
 
 // Tree is a rooted tree of n nodes, numbered from the root, 0, so that parents come before their children. A node may have any
@@ -23,27 +21,33 @@ type Tree struct {
 // New returns the tree with these parents, lengths and names; nil names are empty ones. It keeps the slices. It is an error if
 // node 0 is not the only root, a child comes before its parent, a length is negative or infinite, or two leaves have one name;
 // CheckLengths sees that all lengths are known.
-func New(parent []int, length []float64, name []string) (_ *Tree, err error) {
-	defer try.Catch(&err)
+func New(parent []int, length []float64, name []string) (*Tree, error) {
 	n := len(parent)
-	try.FailIf(n == 0, "tree: it has no nodes: give at least the root")
+	if n == 0 {
+		return nil, fmt.Errorf("tree: it has no nodes: give at least the root")
+	}
 	if name == nil {
 		name = make([]string, n)
 	}
-	try.FailIf(len(length) != n || len(name) != n, "tree: %d parents, %d lengths and %d names: one of each a node", n, len(length), len(name))
+	if len(length) != n || len(name) != n {
+		return nil, fmt.Errorf("tree: %d parents, %d lengths and %d names: one of each a node", n, len(length), len(name))
+	}
 	t := &Tree{Parent: slices.Clone(parent), Length: slices.Clone(length), Name: slices.Clone(name)}
-	_, err = t.check()
-	try.Do(try.Name(err, "tree"))
+	if _, err := t.check(); err != nil {
+		return nil, fmt.Errorf("tree: %w", err)
+	}
 	return t, nil
 }
 
 // Star returns the tree of n ≥ 1 leaves that part at the root, each on an edge of this length: of specimens that were made independently from
 // one.
-func Star(n int, length float64) (_ *Tree, err error) {
-	defer try.Catch(&err)
-	const most = 1 << 24
-	try.FailIf(n < 1 || n > most, "tree: a star of %d leaves: give at least one, and at most %d", n, most)
-	try.FailIf(math.IsNaN(length), "tree: the edges of a star have no length")
+func Star(n int, length float64) (*Tree, error) {
+	if most := 1 << 24; n < 1 || n > most {
+		return nil, fmt.Errorf("tree: a star of %d leaves: give at least one, and at most %d", n, most)
+	}
+	if math.IsNaN(length) {
+		return nil, fmt.Errorf("tree: the edges of a star have no length")
+	}
 	lengths := slices.Repeat([]float64{length}, n+1)
 	lengths[0] = 0
 	parent := make([]int, n+1)
@@ -177,10 +181,14 @@ func (t *Tree) Label(i int) string {
 
 // Keep returns the tree of some of the leaves, by name: without the others, without nodes that have one child left, whose edges are
 // joined, and rooted where the paths to the leaves first part. It is an error if a name is that of no leaf.
-func (t *Tree) Keep(names ...string) (_ *Tree, err error) {
-	defer try.Catch(&err)
-	try.FailIf(len(names) == 0, "tree: no leaf to keep: give the name of at least one")
-	below := try.Get(t.paths(names))
+func (t *Tree) Keep(names ...string) (*Tree, error) {
+	if len(names) == 0 {
+		return nil, fmt.Errorf("tree: no leaf to keep: give the name of at least one")
+	}
+	below, err := t.paths(names)
+	if err != nil {
+		return nil, err
+	}
 	first, _ := t.links()
 	n := len(t.Parent)
 	out := &Tree{}
