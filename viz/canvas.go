@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
@@ -71,8 +72,8 @@ func (c *canvas) area(points [][]float64, fill color.NRGBA) {
 }
 
 // surface draws a lit surface of triangles in space, in the colours of their vertices.
-func (c *canvas) surface(vertices [][]float64, b *body) {
-	c.add(mark{kind: faceMark, at: vertices, body: b, fill: c.ink(0), tones: c.layer.tones()})
+func (c *canvas) surface(vertices [][]float64, b *body, tones []float64) {
+	c.add(mark{kind: faceMark, at: vertices, body: b, fill: c.ink(0), tones: tones})
 }
 
 // dot draws a disc, its diameter in points. An edge of no width, pen{}, is not drawn.
@@ -240,10 +241,13 @@ func (b box) radius(dim int) float64 {
 
 func boxOf(sets ...shape.Shape) box {
 	b := emptyBox()
-	for _, s := range sets {
-		for _, p := range s {
-			b.add(p)
-		}
+	for _, p := range slices.Concat(sets...) {
+		b.add(p)
 	}
 	return b
+}
+
+// places are those of marks.
+func places(marks []mark) []shape.Shape {
+	return lists.Each(marks, func(m mark) shape.Shape { return m.at })
 }

@@ -20,10 +20,11 @@ func Density(vertices [][]float64, triangles [][3]int, quantity string, values [
 	body := surface{vertices: vertices, triangles: triangles}
 	l := newLayer(traits{name: "Density", takes: "ColorBy", items: len(vertices), noun: "density on %d vertices", filled: true, form: true}, func(c *canvas) {
 		body.draw(c)
+		drawn := c.marks[len(c.marks)-1]
 		line := pen{Color: fade(paper, 0.6), Width: c.width(0.6)}
 		for _, level := range c.layer.levels() {
-			for _, t := range triangles {
-				if piece := contour(vertices, values, t, level); piece != nil {
+			for _, t := range drawn.body.triangles {
+				if piece := contour(body.round, drawn.tones, t, c.layer.tone(level)); piece != nil {
 					c.line(piece, false, line)
 				}
 			}

@@ -224,14 +224,6 @@ func (s *stain) polygon(at []vg.Point) {
 	}
 }
 
-// free reports whether a rectangle is inside the page's area and without ink.
-func (s *stain) free(r vg.Rectangle) bool {
-	if r.Min.X < s.area.Min.X || r.Min.Y < s.area.Min.Y || r.Max.X > s.area.Max.X || r.Max.Y > s.area.Max.Y {
-		return false
-	}
-	return s.covered(r) == 0
-}
-
 // place finds room for a block of the given size: the corners first, then the middles of the edges.
 func (s *stain) place(size vg.Point) (vg.Rectangle, bool) {
 	const rim, air = 6, 4 // from the axes, and from the data
@@ -243,7 +235,7 @@ func (s *stain) place(size vg.Point) (vg.Rectangle, bool) {
 			Min: vg.Point{X: max(r.Min.X-air, s.area.Min.X), Y: max(r.Min.Y-air, s.area.Min.Y)},
 			Max: vg.Point{X: min(r.Max.X+air, s.area.Max.X), Y: min(r.Max.Y+air, s.area.Max.Y)},
 		}
-		if s.free(r) && s.free(around) {
+		if min(free.X, free.Y) >= -rim && s.covered(around) == 0 {
 			return r, true
 		}
 	}

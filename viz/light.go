@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 
 	"anatomy/internal/lists"
 )
@@ -78,6 +81,53 @@ func newBody(vertices [][]float64, triangles [][3]int) *body {
 	}
 	b.open = b.openness(vertices)
 	return b
+}
+
+// coarse is the number of triangles below which a body would look like a crystal.
+const coarse = 1000
+
+// rounded cuts each triangle of a body in four. The new vertices lie on the cubic curves over the edges to which its normals are normal (curved PN
+// triangles: Vlachos, Peters, Boyd & Mitchell, I3D 2001), over a sharp edge half-way between those of its triangles. They come after the old
+// ones; ends are the two between which each of them lies.
+func (b *body) rounded(at [][]float64) (vertices [][]float64, triangles [][3]int, ends [][2]int) {
+	edge := func(c [3]int, k int) [2]int { return [2]int{min(c[k], c[(k+1)%3]), max(c[k], c[(k+1)%3])} }
+	number, sides := map[[2]int]int{}, map[[2]int]float64{}
+	vertices = slices.Clone(at)
+	for _, corners := range b.triangles {
+		for k := range 3 {
+			e := edge(corners, k)
+			if sides[e]++; sides[e] == 1 {
+				number[e] = len(vertices)
+				vertices, ends = append(vertices, blend(at[e[0]], at[e[1]], 0.5)), append(ends, e)
+			}
+		}
+	}
+	unit := b.normalsAt(at)
+	for t, corners := range b.triangles {
+		var middle [3]int
+		for k, v := range corners {
+			e := edge(corners, k)
+			middle[k] = number[e]
+			way := floats.SubTo(make([]float64, 3), at[corners[(k+1)%3]], at[v])
+			for end, corner := range [2]int{k, (k + 1) % 3} {
+				n := unit[b.normals[t][corner]]
+				floats.AddScaled(vertices[middle[k]], float64(2*end-1)/8/sides[e]*floats.Dot(n[:], way), n[:])
+			}
+		}
+		for k, v := range corners {
+			triangles = append(triangles, [3]int{v, middle[k], middle[(k+2)%3]})
+		}
+		triangles = append(triangles, middle)
+	}
+	return vertices, triangles, ends
+}
+
+// longest is the length of the longest edge, as drawn points have it.
+func (b *body) longest(at [][]float64) (length float64) {
+	for _, c := range b.triangles {
+		length = math.Max(length, math.Max(distance(at[c[0]], at[c[1]]), distance(at[c[0]], at[c[2]])))
+	}
+	return length
 }
 
 // neighbours reports whether two triangles share an edge.
@@ -217,10 +267,12 @@ func (g *grid) open(p []float64, n [3]float64, sky [][3]float64) float64 {
 }
 
 // light returns how bright a surface is whose unit normal, towards the reader, is n in the camera's frame, and which sees a share of the sky:
-// by a lamp above the reader's left shoulder, a weak one from the right, and soft light that is stronger from above. turn.js has the same.
+// by a lamp above the reader's left shoulder with a soft highlight (Blinn, SIGGRAPH 1977), a weak one from the right, and soft light that is
+// stronger from above. turn.js has the same.
 func light(n [3]float64, open float64) float64 {
-	lamp := 0.42*math.Max(0, -0.45*n[0]+0.55*n[1]+0.7*n[2]) + 0.14*math.Max(0, 0.7*n[0]+0.1*n[1]+0.7*n[2])
-	return (0.1+0.9*open)*(0.57+0.1*n[1]) + (0.55+0.45*open)*lamp
+	lamp := 0.54*math.Max(0, -0.45*n[0]+0.55*n[1]+0.7*n[2]) + 0.14*math.Max(0, 0.7*n[0]+0.1*n[1]+0.7*n[2]) +
+		0.14*math.Pow(math.Max(0, -0.24*n[0]+0.3*n[1]+0.92*n[2]), 24)
+	return (0.1+0.9*open)*(0.44+0.1*n[1]) + (0.55+0.45*open)*lamp
 }
 
 // across is the normal of a triangle, as long as twice its area.

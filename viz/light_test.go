@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/internal/lists"
 )
 
 // ball is a sphere of triangles, with a seam.
@@ -20,6 +21,16 @@ func ball(n int) ([][]float64, [][3]int) {
 		sin, cos := math.Sincos(v)
 		return []float64{sin * math.Cos(u), sin * math.Sin(u), cos}
 	}, [2]float64{0, 2 * math.Pi}, [2]float64{0, math.Pi}, 2*n, n)
+}
+
+func cube() (corners [][]float64, sides [][3]int) {
+	for i := range 8 {
+		corners = append(corners, []float64{float64(i & 1), float64(i >> 1 & 1), float64(i >> 2)})
+	}
+	for _, q := range [][4]int{{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4}, {2, 6, 7, 3}, {0, 4, 6, 2}, {1, 3, 7, 5}} {
+		sides = append(sides, [3]int{q[0], q[1], q[2]}, [3]int{q[0], q[2], q[3]})
+	}
+	return corners, sides
 }
 
 // Triangles share a normal over blunt edges and over a seam, and not over sharp ones.
@@ -33,22 +44,55 @@ func TestNormals(t *testing.T) {
 			t.Errorf("normal %d is off by %v", i, off)
 		}
 	}
-	var corners [][]float64
-	for i := range 8 {
-		corners = append(corners, []float64{float64(i & 1), float64(i >> 1 & 1), float64(i >> 2)})
-	}
-	var cube [][3]int
-	for _, q := range [][4]int{{0, 2, 3, 1}, {4, 5, 7, 6}, {0, 1, 5, 4}, {2, 6, 7, 3}, {0, 4, 6, 2}, {1, 3, 7, 5}} {
-		cube = append(cube, [3]int{q[0], q[1], q[2]}, [3]int{q[0], q[2], q[3]})
-	}
-	b := newBody(corners, cube)
+	corners, sides := cube()
+	b := newBody(corners, sides)
 	if len(b.points) != 24 {
 		t.Errorf("a cube has %d normals", len(b.points))
 	}
 	for k, n := range b.normals {
-		if got, want := b.normalsAt(corners)[n[0]], unit3(across(corners, cube[k])); dot3(got, want) < 1-1e-12 {
+		if got, want := b.normalsAt(corners)[n[0]], unit3(across(corners, sides[k])); dot3(got, want) < 1-1e-12 {
 			t.Errorf("triangle %d of the cube: normal %v, want %v", k, got, want)
 		}
+	}
+}
+
+// A coarse sphere becomes round, without cracks at its seam, and a cube stays a cube; values lie between those of the ends.
+func TestRounded(t *testing.T) {
+	vertices, triangles := ball(6)
+	b := newBody(vertices, triangles)
+	round, more, ends := b.rounded(vertices)
+	if len(more) != 4*len(triangles) || len(round) != len(vertices)+len(ends) {
+		t.Fatalf("%d vertices, %d triangles and %d new vertices of %d and %d", len(round), len(more), len(ends), len(vertices), len(triangles))
+	}
+	for i, p := range round[len(vertices):] {
+		flat := blend(vertices[ends[i][0]], vertices[ends[i][1]], 0.5)
+		off, before := math.Abs(1-math.Hypot(math.Hypot(p[0], p[1]), p[2])), 1-math.Hypot(math.Hypot(flat[0], flat[1]), flat[2])
+		if before > 1e-9 && off > 0.2*before {
+			t.Errorf("a new vertex is %v off the sphere, the middle of its edge %v", off, before)
+		}
+	}
+	at := map[[3]int]int{}
+	for _, p := range round {
+		at[[3]int{int(math.Round(1e6 * p[0])), int(math.Round(1e6 * p[1])), int(math.Round(1e6 * p[2]))}]++
+	}
+	if want := 2 + 24*9 + 12*2; len(at) != want { // the poles, nine parallels, and those next to the poles
+		t.Errorf("the round sphere has vertices at %d places, want %d", len(at), want)
+	}
+	corners, sides := cube()
+	round, _, ends = newBody(corners, sides).rounded(corners)
+	for i, e := range ends {
+		expect.Abs(t, "distance of a new vertex of a cube from the middle of its edge", distance(round[8+i], blend(corners[e[0]], corners[e[1]], 0.5)), 0, 1e-12)
+	}
+	z := lists.Each(vertices, func(p []float64) float64 { return p[2] })
+	s := expect.Must(Fig(Mesh(vertices, triangles).ColorBy("z", z...)).scene())
+	m, up := s.marks[0], [3]float64(s.camera.view([]float64{0, 0, 1}))
+	for i, p := range m.at {
+		if math.Abs(m.tones[i]-0.5-0.5*dot3([3]float64(p), up)) > 0.02 {
+			t.Fatalf("the value at %v is %v", p, m.tones[i])
+		}
+	}
+	if len(m.body.triangles) < coarse || len(m.body.triangles) >= 4*coarse {
+		t.Errorf("a mesh of %d triangles is drawn by %d", len(triangles), len(m.body.triangles))
 	}
 }
 
@@ -262,7 +306,7 @@ func TestHardBodies(t *testing.T) {
 	}
 	for _, b := range []*body{newBody(vertices, triangles), newBody([][]float64{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, [][3]int{{0, 1, 2}})} {
 		for i, open := range b.open {
-			if bright := light(unit3([3]float64{}), open); !(open >= 0 && open <= 1) || !(bright > 0 && bright <= 1.1) {
+			if bright := light(unit3([3]float64{}), open); !(open >= 0 && open <= 1) || !(bright > 0 && bright <= 1.3) {
 				t.Fatalf("normal %d sees %v", i, open)
 			}
 		}

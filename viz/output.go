@@ -115,12 +115,7 @@ func (s *sheet) cover(number int) (*sheet, error) {
 		own.legend = s.legend
 	}
 	if !own.chart { // beside others the range may be that of all
-		own.bounds = emptyBox()
-		for _, m := range own.marks {
-			for _, p := range m.at {
-				own.bounds.add(p)
-			}
-		}
+		own.bounds = boxOf(places(own.marks)...)
 	}
 	if high := own.naturalHeight(coverWidth * cm); high > coverHeight*cm {
 		figure.height = coverHeight

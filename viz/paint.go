@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -38,17 +39,9 @@ const (
 // stamps places marks on the page, the farthest first in a figure in space. place gives page coordinates.
 func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page vg.Rectangle) []stamp {
 	c := &carver{place: place, inSpace: inSpace, page: page, texts: map[*Layer][]int{}}
-	if inSpace {
-		b := emptyBox()
-		for _, m := range marks {
-			for _, p := range m.at {
-				b.add(p)
-			}
-		}
-		c.reach = 2 * b.radius(3)
-	}
 	var solid *solid
 	if inSpace {
+		c.reach = 2 * boxOf(places(marks)...).radius(3)
 		if solid = newSolid(marks, place, c.reach); solid != nil {
 			low, high := solid.low, solid.high
 			c.add(stamp{at: []vg.Point{low, {X: high.X, Y: low.Y}, high, {X: low.X, Y: high.Y}}, closed: true, solid: solid, depth: solid.facets[0].depth[0]})
@@ -315,18 +308,10 @@ func write(c vg.Canvas, s stamp) {
 	sty.Handler.Draw(c, s.text, sty, s.at[0])
 }
 
-func distance(a, b []float64) float64 {
-	sum := 0.0
-	for k := range a {
-		sum += (a[k] - b[k]) * (a[k] - b[k])
-	}
-	return math.Sqrt(sum)
-}
+func distance(a, b []float64) float64 { return floats.Distance(a, b, 2) }
 
 func blend(a, b []float64, t float64) []float64 {
-	p := make([]float64, len(a))
-	for k := range a {
-		p[k] = (1-t)*a[k] + t*b[k]
-	}
+	p := floats.ScaleTo(make([]float64, len(a)), 1-t, a)
+	floats.AddScaled(p, t, b)
 	return p
 }

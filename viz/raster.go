@@ -52,6 +52,7 @@ func newSolid(marks []mark, place func(p []float64) vg.Point, reach float64) *so
 			continue
 		}
 		normals := b.normalsAt(m.at)
+		longest = math.Max(longest, b.longest(m.at))
 		at := make([]vg.Point, len(m.at))
 		for i, p := range m.at {
 			at[i] = place(p)
@@ -69,7 +70,6 @@ func newSolid(marks []mark, place func(p []float64) vg.Point, reach float64) *so
 				bright, ink := light(n, b.open[i]), m.inkAt(v)
 				f.at[k], f.depth[k], f.alpha = at[v], m.at[v][2], float64(ink.A)/0xff
 				f.ink[k] = [3]float64{bright * float64(ink.R), bright * float64(ink.G), bright * float64(ink.B)}
-				longest = math.Max(longest, distance(m.at[v], m.at[corners[0]]))
 			}
 			s.clear = s.clear || f.alpha < 1
 			s.facets = append(s.facets, f)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom/shape"
@@ -90,7 +91,7 @@ func Arrows(q, v [][]float64) *Layer {
 func (l *Layer) vectors() (any bool, longest float64) {
 	for _, m := range l.drawn.marks {
 		if m.kind == vectorMark && l.scale == 0 {
-			any, longest = true, math.Max(longest, distance(m.at[1], make([]float64, len(m.at[1]))))
+			any, longest = true, math.Max(longest, floats.Norm(m.at[1], 2))
 		}
 	}
 	return any, longest
@@ -109,10 +110,7 @@ func arrowFactor(longest, extent float64) float64 {
 func (l *Layer) resolveVectors() {
 	for i, m := range l.drawn.marks {
 		if m.kind == vectorMark {
-			tip := make([]float64, len(m.at[0]))
-			for k := range tip {
-				tip[k] = m.at[0][k] + l.scale*m.at[1][k]
-			}
+			tip := floats.AddScaledTo(make([]float64, len(m.at[0])), m.at[0], l.scale, m.at[1])
 			l.drawn.marks[i].kind, l.drawn.marks[i].at = arrowMark, [][]float64{m.at[0], tip}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"image"
 	"image/gif"
-	"math"
 	"regexp"
 	"slices"
 
@@ -118,16 +117,12 @@ func closeUp(row []*scene) {
 	if s := row[0]; s.chart || s.inSpace || !s.bare {
 		return
 	}
-	lo, hi := math.Inf(1), math.Inf(-1)
+	all := emptyBox()
 	for _, s := range row {
-		for _, m := range s.marks {
-			for _, p := range m.at {
-				lo, hi = min(lo, p[1]), max(hi, p[1])
-			}
-		}
+		all.join(boxOf(places(s.marks)...))
 	}
 	for _, s := range row {
-		s.bounds.lo[1], s.bounds.hi[1] = lo, hi
+		s.bounds.lo[1], s.bounds.hi[1] = all.lo[1], all.hi[1]
 	}
 }
 

@@ -41,7 +41,7 @@ func Ellipsoid(a, b, c float64) *Layer {
 }
 
 // Mesh draws a triangle mesh in space: lit, smooth over edges of less than 60°, darker where it sees little of the sky, with outlines. Each
-// triangle holds the indices of its three vertices, from 0.
+// triangle holds the indices of its three vertices, from 0. A mesh of less than 1000 triangles is drawn round between its vertices.
 // Layer.ColorBy takes one value a vertex: a density on a sphere, a distance between two brains.
 func Mesh(vertices [][]float64, triangles [][3]int) *Layer {
 	body := surface{vertices: vertices, triangles: triangles}
@@ -66,11 +66,13 @@ func Tessellate(f func(u, v float64) []float64, u, v [2]float64, nu, nv int) (ve
 	return vertices, triangles
 }
 
-// A surface draws a mesh. Its body is made once.
+// A surface draws a mesh. Its body is made once, from round vertices if it is coarse: the mesh's and those between two.
 type surface struct {
 	vertices  [][]float64
 	triangles [][3]int
 	body      *body
+	round     [][]float64
+	ends      [][2]int
 }
 
 func (s *surface) draw(c *canvas) {
@@ -86,7 +88,17 @@ func (s *surface) draw(c *canvas) {
 		}
 	}
 	if s.body == nil {
-		s.body = newBody(vertices, triangles)
+		s.round, s.body = vertices, newBody(vertices, triangles)
+		for ends := s.ends; len(triangles) < coarse; s.ends = append(s.ends, ends...) {
+			s.round, triangles, ends = s.body.rounded(s.round)
+			s.body = newBody(s.round, triangles)
+		}
 	}
-	c.surface(vertices, s.body)
+	tones := c.layer.tones()
+	for _, v := range s.ends {
+		if tones != nil {
+			tones = append(tones, (tones[v[0]]+tones[v[1]])/2)
+		}
+	}
+	c.surface(s.round, s.body, tones)
 }

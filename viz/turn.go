@@ -14,6 +14,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -84,22 +85,15 @@ func (s *scene) turning(middle []float64, radius float64) {
 
 // sphere returns a sphere about the data of scenes, in their camera's frame.
 func sphere(scenes ...*scene) (middle []float64, radius float64) {
-	b := emptyBox()
-	each := func(do func(p []float64)) {
-		for _, s := range scenes {
-			for _, m := range s.marks {
-				for _, p := range m.at {
-					do(p)
-				}
-			}
-		}
+	var points shape.Shape
+	for _, s := range scenes {
+		points = append(points, slices.Concat(places(s.marks)...)...)
 	}
-	each(b.add)
-	middle = make([]float64, 3)
-	for k := range middle {
-		middle[k] = (b.lo[k] + b.hi[k]) / 2
+	b := boxOf(points)
+	middle = blend(b.lo[:], b.hi[:], 0.5)
+	for _, p := range points {
+		radius = math.Max(radius, distance(p, middle))
 	}
-	each(func(p []float64) { radius = math.Max(radius, distance(p, middle)) })
 	return middle, math.Max(radius, 1e-12)
 }
 
@@ -304,9 +298,7 @@ func (p panel) turnData(a *animation) string {
 	for i, t := range traces[0] {
 		if b := t.body; b != nil {
 			d.Bodies = append(d.Bodies, bodyData(b, moments, i))
-			for _, c := range b.triangles {
-				longest = math.Max(longest, math.Max(distance(t.at[c[0]], t.at[c[1]]), distance(t.at[c[0]], t.at[c[2]]))/unit)
-			}
+			longest = math.Max(longest, b.longest(t.at)/unit)
 		}
 	}
 	d.Points = steps(placed[0], 3)

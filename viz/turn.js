@@ -54,10 +54,10 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
   const inverted = view => getComputedStyle(view).filter != "none";
   const css = c => `rgba(${c[0]},${c[1]},${c[2]},${c[3] / 255})`;
 
-  // light is that of the package, for a unit normal towards the reader: a lamp above the left shoulder, a weak one from the right, and soft
-  // light that is stronger from above.
-  const light = (x, y, z, open) => (.1 + .9 * open) * (.57 + .1 * y) + (.55 + .45 * open) *
-    (.42 * Math.max(0, -.45 * x + .55 * y + .7 * z) + .14 * Math.max(0, .7 * x + .1 * y + .7 * z));
+  // light is that of the package, for a unit normal towards the reader: a lamp above the left shoulder with a soft highlight, a weak one from
+  // the right, and soft light that is stronger from above.
+  const light = (x, y, z, open) => (.1 + .9 * open) * (.44 + .1 * y) + (.55 + .45 * open) *
+    (.54 * Math.max(0, -.45 * x + .55 * y + .7 * z) + .14 * Math.max(0, .7 * x + .1 * y + .7 * z) + .14 * Math.max(0, -.24 * x + .3 * y + .92 * z) ** 24);
 
   // shade finds how bright both sides of a body are at its normals, the means of those of the triangles.
   const shade = (b, X, Y, Z, dark) => {
@@ -107,16 +107,12 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
       for (let col = Math.max(0, Math.ceil(Math.min(one, two) - .5)); col < to; col++) {
         const px = col + .5 - x[0], s = (px * vy - py * vx) / area, t = (ux * py - uy * px) / area;
         const j = row * W + col, z = z0 + s * zs + t * zt;
-        if (alpha == 1) {
-          if (z <= depth[j]) continue;
-          out[4 * j] = R + s * Rs + t * Rt; out[4 * j + 1] = G + s * Gs + t * Gt; out[4 * j + 2] = F + s * Fs + t * Ft; out[4 * j + 3] = 255;
-        } else {
-          const under = out[4 * j + 3] / 255 * (1 - alpha), sum = alpha + under;
-          out[4 * j] = (alpha * (R + s * Rs + t * Rt) + under * out[4 * j]) / sum;
-          out[4 * j + 1] = (alpha * (G + s * Gs + t * Gt) + under * out[4 * j + 1]) / sum;
-          out[4 * j + 2] = (alpha * (F + s * Fs + t * Ft) + under * out[4 * j + 2]) / sum;
-          out[4 * j + 3] = 255 * sum;
-        }
+        if (alpha == 1 && z <= depth[j]) continue;
+        const under = out[4 * j + 3] / 255 * (1 - alpha), sum = alpha + under;
+        out[4 * j] = (alpha * Math.min(255, R + s * Rs + t * Rt) + under * out[4 * j]) / sum;
+        out[4 * j + 1] = (alpha * Math.min(255, G + s * Gs + t * Gt) + under * out[4 * j + 1]) / sum;
+        out[4 * j + 2] = (alpha * Math.min(255, F + s * Fs + t * Ft) + under * out[4 * j + 2]) / sum;
+        out[4 * j + 3] = 255 * sum;
         if (z > depth[j]) depth[j] = z;
       }
     }
