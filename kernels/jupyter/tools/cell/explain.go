@@ -120,13 +120,17 @@ func unlooked(_ *Workspace, m []string, _ string) string {
 
 // notPackage says of a name before a dot that it is no package.
 func (w *Workspace) notPackage(m []string, line string) string {
-	if !strings.Contains(line, m[1]+".") {
+	_, after, found := strings.Cut(line, m[1]+".")
+	if !found {
 		return ""
 	}
 	w.mu.Lock()
 	w.read()
 	names := append(slices.Collect(maps.Keys(w.own)), slices.Collect(maps.Keys(w.used))...)
 	w.mu.Unlock()
+	if slices.Contains(names, m[1]) { // a package, and no name of it
+		return w.misspelt([]string{"", m[1], regexp.MustCompile(`^\w*`).FindString(after)}, line)
+	}
 	return cmp.Or(meant("", m[1], names), ": no variable and no package has this name; packages of Go, of this project and of the modules that it uses "+
 		"are found by their names, others after `!*go get path@version`")
 }
@@ -209,6 +213,9 @@ func Messages(lines []string) (kept []string) {
 // closest is the one of some names that is closest to a misspelt one, or "" if none is close.
 func closest(name string, names []string) string {
 	best, least := "", 1+len(name)/3
+	if len(name) < 3 { // a variable, for which every other one would be close
+		return ""
+	}
 	for _, candidate := range names {
 		if d := distance(strings.ToLower(candidate), strings.ToLower(name)); d < least || d == least && best == "" {
 			best, least = candidate, d
@@ -217,11 +224,16 @@ func closest(name string, names []string) string {
 	return best
 }
 
-// members lists the exported fields and methods of a type of a package, those of what it embeds among them.
-func (w *Workspace) members(from, name string) (names []string) {
+// members lists the exported fields and methods of a type of a package, those of what it embeds among them, but for types within.
+func (w *Workspace) members(from, name string, within ...string) (names []string) {
+	if within = append(within, from+"."+name); slices.Contains(within[:len(within)-1], from+"."+name) {
+		return nil
+	}
 	for _, d := range declared(w.folder(from)) {
 		ast.Inspect(d, func(n ast.Node) bool {
 			switch n := n.(type) {
+			case *ast.GenDecl:
+				return n.Tok == token.TYPE
 			case *ast.FuncDecl:
 				if n.Recv != nil && len(n.Recv.List) > 0 {
 					if _, receiver := typeName(n.Recv.List[0].Type); receiver == name {
@@ -234,7 +246,7 @@ func (w *Workspace) members(from, name string) (names []string) {
 			case *ast.Field:
 				if n.Names == nil {
 					of, embedded := typeName(n.Type)
-					names = append(names, w.members(cmp.Or(of, from), embedded)...)
+					names = append(names, w.members(cmp.Or(of, from), embedded, within...)...)
 				}
 				names = append(names, idents(n.Names)...)
 				return false
