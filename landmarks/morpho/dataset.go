@@ -137,6 +137,9 @@ func (d *Dataset) Groups() []string {
 func (d *Dataset) Group(g string) *Dataset {
 	out := d.where(func(s Specimen) bool { return s.Group == g })
 	if len(out.Specimens) == 0 {
+		if slices.Equal(d.Groups(), []string{""}) {
+			panic(fmt.Errorf("%s: %w", d.Name, text.Advise("GroupBy makes groups by columns of the table of covariates", "no specimen has a group")))
+		}
 		panic(d.none("group", g, d.Groups()))
 	}
 	return out

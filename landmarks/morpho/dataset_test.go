@@ -98,6 +98,7 @@ func TestDatasetAccess(t *testing.T) {
 	panics(t, func() { d.Shape("colin27") }, `no specimen "colin27"`)
 	panics(t, func() { d.Group("old") }, `no group "old"`, `"female", "male"`)
 	twice := &Dataset{Name: "d", Specimens: []Specimen{{Name: "a"}, {Name: "a"}}}
+	panics(t, func() { twice.Group("x") }, "no specimen has a group", "GroupBy")
 	_, err = twice.Find("a")
 	expect.Refused(t, err, `2 specimens are called "a"`)
 	if !math.IsNaN((&Dataset{Specimens: []Specimen{{Points: [][]float64{{0, 0}, {math.NaN(), 1}}}}}).Spacing()) {
