@@ -268,11 +268,13 @@ func (g *grid) open(p []float64, n [3]float64, sky [][3]float64) float64 {
 
 // light returns how bright a surface is whose unit normal, towards the reader, is n in the camera's frame, and which sees a share of the sky:
 // by a lamp above the reader's left shoulder with a soft highlight (Blinn, SIGGRAPH 1977), a weak one from the right, and soft light that is
-// stronger from above. turn.js has the same.
-func light(n [3]float64, open float64) float64 {
-	lamp := 0.54*math.Max(0, -0.45*n[0]+0.55*n[1]+0.7*n[2]) + 0.14*math.Max(0, 0.7*n[0]+0.1*n[1]+0.7*n[2]) +
-		0.14*math.Pow(math.Max(0, -0.24*n[0]+0.3*n[1]+0.92*n[2]), 24)
-	return (0.1+0.9*open)*(0.44+0.1*n[1]) + (0.55+0.45*open)*lamp
+// stronger from above. Colours that stand for values have no highlight. turn.js has the same.
+func light(n [3]float64, open float64, valued bool) float64 {
+	lamp := 0.5*math.Max(0, -0.45*n[0]+0.55*n[1]+0.7*n[2]) + 0.14*math.Max(0, 0.7*n[0]+0.1*n[1]+0.7*n[2])
+	if !valued {
+		lamp += 0.14 * math.Pow(math.Max(0, -0.24*n[0]+0.3*n[1]+0.92*n[2]), 24)
+	}
+	return (0.1+0.9*open)*(0.49+0.1*n[1]) + (0.55+0.45*open)*lamp
 }
 
 // across is the normal of a triangle, as long as twice its area.

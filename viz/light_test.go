@@ -306,7 +306,7 @@ func TestHardBodies(t *testing.T) {
 	}
 	for _, b := range []*body{newBody(vertices, triangles), newBody([][]float64{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, [][3]int{{0, 1, 2}})} {
 		for i, open := range b.open {
-			if bright := light(unit3([3]float64{}), open); !(open >= 0 && open <= 1) || !(bright > 0 && bright <= 1.3) {
+			if bright := light(unit3([3]float64{}), open, false); !(open >= 0 && open <= 1) || !(bright > 0 && bright <= 1.3) {
 				t.Fatalf("normal %d sees %v", i, open)
 			}
 		}

@@ -67,7 +67,7 @@ func newSolid(marks []mark, place func(p []float64) vg.Point, reach float64) *so
 				if facing < 0 {
 					n = [3]float64{-n[0], -n[1], -n[2]}
 				}
-				bright, ink := light(n, b.open[i]), m.inkAt(v)
+				bright, ink := light(n, b.open[i], m.tones != nil), m.inkAt(v)
 				f.at[k], f.depth[k], f.alpha = at[v], m.at[v][2], float64(ink.A)/0xff
 				f.ink[k] = [3]float64{bright * float64(ink.R), bright * float64(ink.G), bright * float64(ink.B)}
 			}

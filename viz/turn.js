@@ -56,8 +56,8 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
 
   // light is that of the package, for a unit normal towards the reader: a lamp above the left shoulder with a soft highlight, a weak one from
   // the right, and soft light that is stronger from above.
-  const light = (x, y, z, open) => (.1 + .9 * open) * (.44 + .1 * y) + (.55 + .45 * open) *
-    (.54 * Math.max(0, -.45 * x + .55 * y + .7 * z) + .14 * Math.max(0, .7 * x + .1 * y + .7 * z) + .14 * Math.max(0, -.24 * x + .3 * y + .92 * z) ** 24);
+  const light = (x, y, z, open, valued) => (.1 + .9 * open) * (.49 + .1 * y) + (.55 + .45 * open) *
+    (.5 * Math.max(0, -.45 * x + .55 * y + .7 * z) + .14 * Math.max(0, .7 * x + .1 * y + .7 * z) + (valued ? 0 : .14 * Math.max(0, -.24 * x + .3 * y + .92 * z) ** 24));
 
   // shade finds how bright both sides of a body are at its normals, the means of those of the triangles.
   const shade = (b, X, Y, Z, dark) => {
@@ -77,8 +77,8 @@ for (const figure of document.querySelectorAll(".viz-turn:not([data-ready])")) {
     for (let i = 0; i < n; i++) {
       const length = Math.hypot(sums[3 * i], sums[3 * i + 1], sums[3 * i + 2]) || 1;
       const [x, y, z] = [sums[3 * i] / length, sums[3 * i + 1] / length, sums[3 * i + 2] / length];
-      b.front[i] = light(x, y, z, open[i] / 255);
-      b.back[i] = light(-x, -y, -z, open[i] / 255);
+      b.front[i] = light(x, y, z, open[i] / 255, b.tone);
+      b.back[i] = light(-x, -y, -z, open[i] / 255, b.tone);
       if (dark) { b.front[i] = 1.25 - .55 * b.front[i]; b.back[i] = 1.25 - .55 * b.back[i]; } // the page turns light and dark over
     }
   };
