@@ -2,7 +2,7 @@ package viz
 
 import (
 	"math"
-	"sort"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -52,8 +52,7 @@ func Histogram(values []float64, bins int) *Layer {
 			try.Fail("value %d is %v", i, values[i])
 		}
 		try.FailIf(bins < 0 || bins > 10000, "%d bins: give 0 to 10000", bins)
-		sorted := append([]float64(nil), values...)
-		sort.Float64s(sorted)
+		sorted := slices.Sorted(slices.Values(values))
 		n := len(sorted)
 		lo, hi := sorted[0], sorted[n-1]
 		constant := flat(lo, hi)

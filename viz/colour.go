@@ -96,9 +96,3 @@ func fade(c color.NRGBA, f float64) color.NRGBA {
 	c.A = uint8(math.Round(float64(c.A) * f))
 	return c
 }
-
-// shade returns c with its red, green and blue multiplied by f.
-func shade(c color.NRGBA, f float64) color.NRGBA {
-	scale := func(v uint8) uint8 { return uint8(math.Min(255, math.Round(float64(v)*f))) }
-	return color.NRGBA{scale(c.R), scale(c.G), scale(c.B), c.A}
-}

@@ -92,10 +92,7 @@ func (l *Layer) means(method string) bool {
 }
 
 // Label names the layer in the legend. Greek letters, sub- and superscripts are written as they are: "q₀", "σ²", "xᵢ".
-func (l *Layer) Label(text string) *Layer {
-	l.label = text
-	return l
-}
+func (l *Layer) Label(text string) *Layer { l.label = text; return l }
 
 // Color sets the colour. Without it a layer takes a colour that no other layer of its figure was given.
 func (l *Layer) Color(c color.Color) *Layer {
@@ -123,10 +120,7 @@ func (l *Layer) Width(points float64) *Layer {
 }
 
 // Dashed breaks lines into dashes.
-func (l *Layer) Dashed() *Layer {
-	l.dashed = true
-	return l
-}
+func (l *Layer) Dashed() *Layer { l.dashed = true; return l }
 
 // Scale sets how many times longer than the data arrows are drawn, or how many standard deviations ellipses reach. The
 // legend states the factor. Layers that draw nothing of either kind report an error.

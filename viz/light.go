@@ -132,15 +132,8 @@ func (b *body) longest(at [][]float64) (length float64) {
 
 // neighbours reports whether two triangles share an edge.
 func neighbours(a, b [3]int, weld []int) bool {
-	shared := 0
-	for _, v := range a {
-		for _, w := range b {
-			if weld[v] == weld[w] {
-				shared++
-			}
-		}
-	}
-	return shared > 1
+	shared := slices.DeleteFunc(a[:], func(v int) bool { return !slices.ContainsFunc(b[:], func(w int) bool { return weld[v] == weld[w] }) })
+	return len(shared) > 1
 }
 
 // normalsAt returns the unit normals: the means of those of the triangles, by their areas.

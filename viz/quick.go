@@ -6,21 +6,23 @@ import (
 	"strings"
 
 	"golang.org/x/image/colornames"
+
+	"anatomy/internal/lists"
 )
 
 // Plot draws a line as Python's plot does: Plot(y) over 0, 1, 2, … or Plot(x, y), and behind them how, in any order: a colour of CSS or its first
 // letter ("red", "steelblue", "g"), "--" for dashes, "o" for dots in place of the line, or these together ("r--"). Lists are []float64 or []int.
 // Blue, red, green, orange, purple and grey are those of this package.
 func Plot(first any, more ...any) *Layer {
-	var lists [][]float64
+	var all [][]float64
 	var how []string
 	draw, wrong := Series, ""
 	for _, a := range append([]any{first}, more...) {
 		switch a := a.(type) {
 		case []float64:
-			lists = append(lists, a)
+			all = append(all, a)
 		case []int:
-			lists = append(lists, numbers(len(a), func(i int) int { return a[i] }))
+			all = append(all, lists.Each(a, func(v int) float64 { return float64(v) }))
 		case string:
 			if rest, dots := strings.CutSuffix(a, "o"); dots && len(rest) <= 1 {
 				draw, a = Scatter, rest
@@ -30,12 +32,12 @@ func Plot(first any, more ...any) *Layer {
 			wrong = fmt.Sprintf(" and a %T", a)
 		}
 	}
-	given := len(lists)
+	given := len(all)
 	if given == 1 {
-		lists = [][]float64{numbers(len(lists[0]), func(i int) int { return i }), lists[0]}
+		all = [][]float64{lists.Make(len(all[0]), func(i int) float64 { return float64(i) }), all[0]}
 	}
-	if len(lists) == 2 && wrong == "" {
-		return draw(lists[0], lists[1]).styled(how)
+	if len(all) == 2 && wrong == "" {
+		return draw(all[0], all[1]).styled(how)
 	}
 	l := Series(nil, nil)
 	l.fail("Plot takes y, or x and y, as []float64 or []int, and texts such as \"red\", and not %d lists%s: "+
@@ -46,15 +48,6 @@ func Plot(first any, more ...any) *Layer {
 // Hist draws the distribution of values as Histogram does, with a number of bars that follows from the values unless it is given.
 func Hist(values []float64, bins ...int) *Layer {
 	return Histogram(values, append(bins, 0)[0])
-}
-
-// numbers lists n whole numbers.
-func numbers(n int, at func(i int) int) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = float64(at(i))
-	}
-	return out
 }
 
 // everyday are the colours of this package by the names that people give them.

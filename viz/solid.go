@@ -18,7 +18,7 @@ func Surface(f func(u, v float64) []float64, u, v [2]float64) *Layer {
 	body := surface{vertices: vertices, triangles: triangles}
 	return newLayer(traits{name: "Surface"}, func(c *canvas) {
 		body.draw(c)
-		line := pen{Color: fade(shade(c.ink(0), 0.72), 0.8), Width: c.width(0.3)}
+		line := pen{Color: fade(Black, 0.25), Width: c.width(0.3)}
 		for i := 0; i <= n; i += rule {
 			var along, across [][]float64
 			for j := range n + 1 {
