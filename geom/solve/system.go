@@ -128,7 +128,8 @@ func (s System) Improve(roots []*Root, guess [][]float64) error {
 // Expect says that the equations have changed so that the residual at X is about f, which nothing has evaluated. A search that had ended is
 // open again unless the tolerance is met. What Broyden has learned of the Jacobian is kept.
 func (r *Root) Expect(f []float64) {
-	r.F, r.Norm, r.stuck, r.step = f, floats.Norm(f, 2), false, nil
+	NotNil(r).stuck, r.step = false, nil
+	r.F, r.Norm = f, floats.Norm(f, 2)
 	r.test()
 }
 
