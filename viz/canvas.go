@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"slices"
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
@@ -241,13 +240,19 @@ func (b box) radius(dim int) float64 {
 
 func boxOf(sets ...shape.Shape) box {
 	b := emptyBox()
-	for _, p := range slices.Concat(sets...) {
-		b.add(p)
+	for _, s := range sets {
+		for _, p := range s {
+			b.add(p)
+		}
 	}
 	return b
 }
 
-// places are those of marks.
-func places(marks []mark) []shape.Shape {
-	return lists.Each(marks, func(m mark) shape.Shape { return m.at })
+// each calls a function of all points of marks.
+func each(marks []mark, do func(p []float64)) {
+	for _, m := range marks {
+		for _, p := range m.at {
+			do(p)
+		}
+	}
 }

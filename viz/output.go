@@ -115,7 +115,8 @@ func (s *sheet) cover(number int) (*sheet, error) {
 		own.legend = s.legend
 	}
 	if !own.chart { // beside others the range may be that of all
-		own.bounds = boxOf(places(own.marks)...)
+		own.bounds = emptyBox()
+		each(own.marks, own.bounds.add)
 	}
 	if high := own.naturalHeight(coverWidth * cm); high > coverHeight*cm {
 		figure.height = coverHeight

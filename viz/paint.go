@@ -39,9 +39,13 @@ const (
 // stamps places marks on the page, the farthest first in a figure in space. place gives page coordinates.
 func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page vg.Rectangle) []stamp {
 	c := &carver{place: place, inSpace: inSpace, page: page, texts: map[*Layer][]int{}}
+	if inSpace {
+		b := emptyBox()
+		each(marks, b.add)
+		c.reach = 2 * b.radius(3)
+	}
 	var solid *solid
 	if inSpace {
-		c.reach = 2 * boxOf(places(marks)...).radius(3)
 		if solid = newSolid(marks, place, c.reach); solid != nil {
 			low, high := solid.low, solid.high
 			c.add(stamp{at: []vg.Point{low, {X: high.X, Y: low.Y}, high, {X: low.X, Y: high.Y}}, closed: true, solid: solid, depth: solid.facets[0].depth[0]})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/gif"
+	"math"
 	"regexp"
 	"slices"
 
@@ -117,12 +118,12 @@ func closeUp(row []*scene) {
 	if s := row[0]; s.chart || s.inSpace || !s.bare {
 		return
 	}
-	all := emptyBox()
+	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range row {
-		all.join(boxOf(places(s.marks)...))
+		each(s.marks, func(p []float64) { lo, hi = min(lo, p[1]), max(hi, p[1]) })
 	}
 	for _, s := range row {
-		s.bounds.lo[1], s.bounds.hi[1] = all.lo[1], all.hi[1]
+		s.bounds.lo[1], s.bounds.hi[1] = lo, hi
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 )
 
@@ -84,17 +83,16 @@ func (s *scene) turning(middle []float64, radius float64) {
 }
 
 // sphere returns a sphere about the data of scenes, in their camera's frame.
-func sphere(scenes ...*scene) (middle []float64, radius float64) {
-	var points shape.Shape
+func sphere(scenes ...*scene) (middle []float64, _ float64) {
+	b, radius := emptyBox(), 1e-12
 	for _, s := range scenes {
-		points = append(points, slices.Concat(places(s.marks)...)...)
+		each(s.marks, b.add)
 	}
-	b := boxOf(points)
-	middle = blend(b.lo[:], b.hi[:], 0.5)
-	for _, p := range points {
-		radius = math.Max(radius, distance(p, middle))
+	middle = lists.Make(3, func(k int) float64 { return (b.lo[k] + b.hi[k]) / 2 })
+	for _, s := range scenes {
+		each(s.marks, func(p []float64) { radius = math.Max(radius, distance(p, middle)) })
 	}
-	return middle, math.Max(radius, 1e-12)
+	return middle, radius
 }
 
 // maxMoving bounds what a page holds of points that move, over all frames.
