@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
@@ -240,10 +241,8 @@ func (b box) radius(dim int) float64 {
 
 func boxOf(sets ...shape.Shape) box {
 	b := emptyBox()
-	for _, s := range sets {
-		for _, p := range s {
-			b.add(p)
-		}
+	for _, p := range slices.Concat(sets...) {
+		b.add(p)
 	}
 	return b
 }

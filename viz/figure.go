@@ -188,12 +188,9 @@ func (f *Figure) record(r ranges) (*scene, error) {
 		s.rows, s.row = max(s.rows, l.drawn.rows), math.Max(s.row, l.drawn.row)
 		for _, m := range l.drawn.marks {
 			if m.kind == vectorMark {
-				extent.add(m.at[0])
-				continue
+				m.at = m.at[:1]
 			}
-			for _, p := range m.at {
-				extent.add(p)
-			}
+			each([]mark{m}, extent.add)
 		}
 	}
 	s.reach, s.extent = extent, 2*extent.radius(3)

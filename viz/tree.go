@@ -44,16 +44,13 @@ func Tree(t *tree.Tree, shapes ...shape.Shape) *Layer {
 		if n == 1 {
 			c.dot(at(0), 3, c.ink(0), pen{})
 		}
-		isLeaf := make([]bool, n)
-		for _, i := range leaves {
-			isLeaf[i] = true
-		}
+		isLeaf := func(i int) bool { return !slices.Contains(t.Parent, i) }
 		for i := range n {
 			reach := 0.0
 			if len(shapes) > 0 && shapes[i] != nil {
 				g := small[i]
 				reach = boxOf(g).hi[0]
-				if isLeaf[i] { // beside the leaf, not over its edge
+				if isLeaf(i) { // beside the leaf, not over its edge
 					for _, p := range g {
 						p[0] += gap + reach
 					}
@@ -63,7 +60,7 @@ func Tree(t *tree.Tree, shapes ...shape.Shape) *Layer {
 				stroke.Width = 0.8
 				c.glyph(at(i), g, paper, stroke)
 			}
-			if isLeaf[i] && t.Name[i] != "" {
+			if isLeaf(i) && t.Name[i] != "" {
 				c.caption(at(i), reach+gap, 0, spaced(t.Name[i]), Black)
 			}
 		}
@@ -158,13 +155,10 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 				c.line([][]float64{points[p], points[i]}, false, c.stroke(i, 0.8))
 			}
 		}
-		isLeaf := make([]bool, len(points))
-		for _, i := range t.Leaves() {
-			isLeaf[i] = true
-		}
+		isLeaf := func(i int) bool { return !slices.Contains(t.Parent, i) }
 		for i, p := range points {
 			switch {
-			case isLeaf[i]:
+			case isLeaf(i):
 				c.dot(p, 4, c.ink(i), pen{})
 			case i == 0:
 				c.dot(p, 5.5, paper, pen{Color: c.ink(i), Width: 1.2})
@@ -173,7 +167,7 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 			}
 		}
 		for i, p := range points {
-			if isLeaf[i] && t.Name[i] != "" {
+			if isLeaf(i) && t.Name[i] != "" {
 				c.nameAt(p, spaced(t.Name[i]), Black)
 			}
 		}
