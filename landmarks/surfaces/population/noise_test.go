@@ -2,6 +2,7 @@ package population
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -120,4 +121,34 @@ func TestBend(t *testing.T) {
 		}
 		expect.Rel(t, "H along a momentum", bent, want, 1e-2)
 	}
+}
+
+// Where momenta follow the template by their response, the derivative of the objective is that by the vertices with what leads them there.
+func TestResponse(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := pair()
+	f := newFit(m, template, controls, subjects, identity(3))
+	defer f.free()
+	x := somewhere(f)
+	at, size := f.blocks(), m.Space.Manifold.Dim()
+	if f.respond(x[:at[0][1]]); f.response == nil {
+		t.Fatal("not positive definite")
+	}
+	u := make([]float64, at[0][1])
+	for i := range u {
+		u[i] = math.Sin(float64(3 * i))
+	}
+	value := func(h float64) float64 {
+		step := append(floats.ScaleTo(make([]float64, len(u)), h, u), make([]float64, len(x)-len(u))...)
+		f.addFollowing(step)
+		return f.evaluate(floats.AddTo(step, step, x)).value
+	}
+	e := f.evaluate(x)
+	rest := make([]float64, size)
+	for g := range slices.Chunk(e.gradient[at[1][0]:at[1][1]], size) {
+		floats.Add(rest, g)
+	}
+	const h = 1e-4
+	want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
+	expect.Rel(t, "derivative", floats.Dot(e.gradient[:at[0][1]], u)+floats.Dot(f.lead(rest), u), want, 1e-7)
 }

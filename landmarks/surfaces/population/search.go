@@ -45,16 +45,18 @@ type start struct {
 	coefficients []geom.Shape // nil: they are 0
 	noise        []float64    // of objects whose noise is estimated; nil: see initialNoise
 	flowing      bool         // the template moves in flows only at first
+	frozen       bool         // the template stays
 }
 
-// estimate minimises the objective, and returns what it found with the coefficients.
-func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, []geom.Shape) {
+// estimate minimises the objective, and returns what it found.
+func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) *Atlas {
 	m.check(from.template, from.controls, subjects)
 	for i, p := range from.coefficients {
 		try.Do(m.Space.CheckNumbers(fmt.Sprintf("momentum %d", i), p))
 	}
 	f := newFit(m, from.template, from.controls, subjects, design)
 	defer f.free()
+	f.frozen = from.frozen
 	x := f.begin(from)
 	first := f.at(x)
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
@@ -74,8 +76,7 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 	}
 	x = f.searchWithNoise(name, x, a, opts)
 	f.finish(a, f.at(x), subjects)
-	_, flat, _ := f.split(x)
-	return a, m.Space.FromFlats(flat)
+	return a
 }
 
 // begin returns the variables at the start, and sets the noise.
@@ -129,6 +130,7 @@ func (f *fit) searchWithNoise(name string, x []float64, a *Atlas, opts []solve.O
 
 // search minimises the objective from x, for a noise.
 func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minimum {
+	f.respond(x[:f.blocks()[0][1]])
 	f.calibrate(x)
 	if f.stiff = nil; f.stiffens() {
 		f.stiffen(f.resistances(f.at(x)))
@@ -165,20 +167,11 @@ func (f *fit) objective() solve.Objective {
 func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	const name = "registration"
 	defer try.Named(&err, name)
-	subjects := [][]*mesh.Mesh{subject}
 	m.Free, m.Hypertemplate = false, false
-	m.check(template, controls, subjects)
 	if m.estimatesNoise() {
 		text.Refuse("give Noise", "the noise of one subject cannot be estimated")
 	}
-	f := newFit(m, template, controls, subjects, identity(1))
-	defer f.free()
-	f.frozen = true
-	x := f.begin(start{template: template})
-	before := f.at(x)
-	found := f.search(name, x, opts)
-	a := &Atlas{Before: before.mismatch, Noise: f.sigma, Reach: 1, Iterations: found.Iterations, Status: found.Status}
-	f.finish(a, f.at(found.X), subjects)
+	a := m.estimate(name, start{template: template, controls: controls, frozen: true}, [][]*mesh.Mesh{subject}, identity(1), opts)
 	a.countFolds(a.Deformed[0], template)
 	return a, nil
 }
