@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/shape"
+	"anatomy/geom/solve"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -151,4 +152,23 @@ func TestResponse(t *testing.T) {
 	const h = 1e-4
 	want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
 	expect.Rel(t, "derivative", floats.Dot(e.gradient[:at[0][1]], u)+floats.Dot(f.lead(rest), u), want, 1e-7)
+}
+
+// A search for the template alone, with the momenta at their minimum, ends where one of all variables does.
+func TestTrail(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := ovals(0)
+	want := expect.Must(m.Atlas(template, controls, subjects, solve.Tolerance(0.003)))
+	f := newFit(m, template, controls, subjects, identity(len(subjects)))
+	defer f.free()
+	x := f.begin(start{template: template, controls: controls})
+	f.respond(x[:f.blocks()[0][1]])
+	f.calibrate(x)
+	before := f.evaluations
+	found := f.trail("trail", x, solve.Limits{Tolerance: 0.003, MaxIterations: 500}, nil)
+	t.Logf("%s after %d steps and %d evaluations, objective %g; of all variables %d evaluations, %g", found.Status, found.Iterations, f.evaluations-before, f.at(found.X).value, want.Evaluations, want.Objective)
+	if left := expect.Must(f.residual(found.X)); found.Status != solve.Converged || left > 0.003 || f.frozen {
+		t.Errorf("%s: %g is left", found.Status, left)
+	}
+	expect.Rel(t, "objective", f.at(found.X).value, want.Objective, 1e-3)
 }

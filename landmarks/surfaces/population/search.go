@@ -2,6 +2,7 @@ package population
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -22,8 +23,8 @@ import (
 // remembered is how many steps the search remembers: its valleys are long.
 const remembered = 100
 
-// maxIterations is how many steps a search takes in all variables at once, unless told otherwise.
-const maxIterations = 700
+// How many steps a search takes in all variables at once, and then in the template alone, each of which takes some 20 evaluations, unless told otherwise.
+const maxIterations, maxTrail = 700, 200
 
 // limits are those of a search with the default number of iterations.
 func limits(tolerance float64) solve.Limits {
@@ -136,14 +137,71 @@ func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minim
 		f.stiffen(f.resistances(f.at(x)))
 	}
 	o := f.objective()
-	o.Residual = func(x []float64) (float64, error) {
-		imbalance, unsettled := f.balance(f.at(x))
-		if f.frozen {
-			return unsettled, nil
-		}
-		return max(imbalance, unsettled), nil
+	o.Residual = f.residual
+	found := f.run(name, f.chunks, o, x, solve.Limits{Tolerance: 0.03, MaxIterations: maxIterations}, opts)
+	if f.response != nil && !f.frozen && found.Status == geom.IterationLimit {
+		before := found.Iterations
+		found = f.trail(name, found.X, solve.Limits{Tolerance: 0.03, MaxIterations: maxTrail}, opts)
+		found.Iterations += before
 	}
-	return f.run(name, f.chunks, o, x, solve.Limits{Tolerance: 0.03, MaxIterations: maxIterations}, opts)
+	return found
+}
+
+// trail goes on where the noise is so small that steps in all variables at once leave the narrow valley of the template and its momenta: it steps with
+// the template alone (and free control points), and searches for all momenta at every step. So the search for the template sees the objective of the
+// best momenta (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
+func (f *fit) trail(name string, x []float64, most solve.Limits, opts []solve.Option) *solve.Minimum {
+	at, goal := f.blocks()[1], 0.01
+	template := func(x []float64) []float64 { return slices.Concat(x[:at[0]], x[at[1]:]) }
+	base := f.at(x) // from which the next step goes
+	last := base
+	found := try.Get(solve.Objective{
+		Value: func(y []float64) (float64, []float64, error) {
+			step := make([]float64, len(x))
+			floats.SubTo(step[:at[0]], y[:at[0]], base.x[:at[0]])
+			floats.SubTo(step[at[1]:], y[at[0]:], base.x[at[1]:])
+			f.addFollowing(step)
+			last = f.settle(floats.AddTo(step, step, base.x), goal)
+			gradient, rest := template(last.gradient), make([]float64, f.Space.Manifold.Dim())
+			for r := range slices.Chunk(last.gradient[at[0]:at[1]], len(rest)) {
+				floats.Add(rest, r)
+			}
+			floats.Add(gradient[:at[0]], f.lead(rest)) // as momenta move with the template
+			return bounded(last.value, gradient)
+		},
+		Precondition: func(g []float64) ([]float64, error) { return f.preconditionTemplate(g), nil },
+		Residual: func(y []float64) (float64, error) {
+			if slices.Equal(y, template(last.x)) {
+				base = last
+			}
+			f.last = base
+			left, err := f.residual(base.x)
+			goal = 0.3 * math.Min(0.1, left)
+			return left, err
+		},
+		FirstStep: 1,
+		Memory:    remembered,
+	}.Run(name, f.Space, template(x), most, opts...))
+	found.X = base.x
+	return found
+}
+
+// settle brings the momenta of x to their minimum for its template.
+func (f *fit) settle(x []float64, goal float64) *evaluation {
+	f.frozen = true
+	defer func() { f.frozen = false }()
+	o := f.objective()
+	o.Residual = f.residual
+	return f.at(try.Get(solve.Minimise(context.Background(), o, x, goal, 100)).X)
+}
+
+// residual is the larger of Imbalance and Unsettled, and Unsettled alone where the template stays.
+func (f *fit) residual(x []float64) (float64, error) {
+	imbalance, unsettled := f.balance(f.at(x))
+	if f.frozen {
+		return unsettled, nil
+	}
+	return max(imbalance, unsettled), nil
 }
 
 // objective is that of all variables.
