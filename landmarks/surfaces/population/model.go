@@ -41,8 +41,8 @@ type Model struct {
 	// is x + Σ_k K(x, c_k) a_k at its vertices x, and keeps the details of T₀ that are finer than the kernel K. Otherwise all
 	// vertices move. If triangles are as large as the norm is wide, the data do not determine where they go: take a hypertemplate.
 	Hypertemplate bool
-	// Save is a folder where Atlas, Regress, Register, Landmarks and Poses keep their searches, and look for them before they search: the same call goes on
-	// from there after an interruption, with the same result. Of an atlas, the third stage is not kept. Without Save nothing is.
+	// Save is a folder where Atlas, Regress, Register, Landmarks and Poses keep their searches, and look for them before they search: the same call
+	// goes on from there after an interruption, with the same result. Of an atlas, the third stage is not kept. Without Save nothing is.
 	Save string
 }
 
@@ -168,7 +168,8 @@ func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option)
 		text.Refuse("give the model of the atlas", "the atlas has %d objects, the model %d", len(a.Noise), len(m.Objects))
 	}
 	noise := floats.ScaleTo(make([]float64, len(a.Noise)), 1/cmp.Or(a.Reach, 1), a.Noise)
-	out := m.estimate("continue", start{template: a.Template, controls: a.Controls, coefficients: a.Momenta, noise: noise, flowing: a.Flowing}, subjects, identity(len(subjects)), opts)
+	from := start{template: a.Template, controls: a.Controls, coefficients: a.Momenta, noise: noise, flowing: a.Flowing}
+	out := m.estimate("continue", from, subjects, identity(len(subjects)), opts)
 	out.Before = a.Before
 	if m.estimatesNoise() && out.Parts == nil { // cancelled before it was estimated anew
 		out.Noise, out.Reach, out.Parts = a.Noise, cmp.Or(a.Reach, 1), a.Parts
@@ -210,8 +211,10 @@ func identity(n int) [][]float64 {
 }
 
 // Regress returns the template T at the mean t̄ of times and the momenta p_i = (t_i − t̄) p of its path, as an atlas: they minimise
-// Σ_io ‖φ_i(T_o) − S_io‖²/2σ_o² + Σ_i ½ p_iᵀ K(c, c) p_i/Nρ², its Objective. There is a time for each of the N subjects. The options are those of Atlas.
-func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, times []float64, opts ...solve.Option) (_ *Atlas, err error) {
+// Σ_io ‖φ_i(T_o) − S_io‖²/2σ_o² + Σ_i ½ p_iᵀ K(c, c) p_i/Nρ², its Objective. There is a time for each of the N subjects. The options are those of
+// Atlas.
+func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, times []float64, opts ...solve.Option) (
+	_ *Atlas, err error) {
 	defer try.Named(&err, "regression")
 	d := try.Get(linear.NewDesign(len(subjects), nil, nil, linear.Covariate("time", times...)))
 	return m.estimate("regression", start{template: template, controls: controls, flowing: true}, subjects, d.Rows, opts), nil

@@ -103,10 +103,11 @@ func (f *fit) scaled() (ranges [][2]int) {
 	return append(ranges, at[1], at[2])
 }
 
-// precondition takes a gradient to a step, by an approximate inverse of the second derivatives: a smoothed gradient of the template, and (K + ridge)⁻¹
-// times those by the coefficients, each with its scale. If the response of momenta is known, they follow the step of the template, and P⁻¹ stands for
-// (K + ridge)⁻¹. An atlas whose template moves in a flow while all momenta change by the opposite keeps its distances, nearly: the last part of the
-// inverse steps along this valley, where the second derivative is that of the energies alone. The steps of a hypertemplate are those of its stiffness.
+// precondition takes a gradient to a step, by an approximate inverse of the second derivatives: a smoothed gradient of the template, and
+// (K + ridge)⁻¹ times those by the coefficients, each with its scale. If the response of momenta is known, they follow the step of the template, and
+// P⁻¹ stands for (K + ridge)⁻¹. An atlas whose template moves in a flow while all momenta change by the opposite keeps its distances, nearly: the last
+// part of the inverse steps along this valley, where the second derivative is that of the energies alone. The steps of a hypertemplate are those of
+// its stiffness.
 func (f *fit) precondition(g []float64) []float64 {
 	if f.stiff != nil && !f.frozen {
 		return f.solveStiff(g)

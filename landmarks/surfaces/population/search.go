@@ -23,7 +23,8 @@ import (
 // remembered is how many steps the search remembers: its valleys are long.
 const remembered = 100
 
-// How many steps a search takes in all variables at once, and then in the template alone, each of which takes some 20 evaluations, unless told otherwise.
+// How many steps a search takes in all variables at once, and then in the template alone, each of which takes some 20 evaluations, unless told
+// otherwise.
 const maxIterations, maxTrail = 700, 200
 
 // limits are those of a search with the default number of iterations.
@@ -147,9 +148,9 @@ func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minim
 	return found
 }
 
-// trail goes on where the noise is so small that steps in all variables at once leave the narrow valley of the template and its momenta: it steps with
-// the template alone (and free control points), and searches for all momenta at every step. So the search for the template sees the objective of the
-// best momenta (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
+// trail goes on where the noise is so small that steps in all variables at once leave the narrow valley of the template and its momenta. It steps
+// with the template alone (and free control points), and searches for all momenta at every step. So the search for the template sees the objective of
+// the best momenta (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
 func (f *fit) trail(name string, x []float64, most solve.Limits, opts []solve.Option) *solve.Minimum {
 	at, goal := f.blocks()[1], 0.01
 	template := func(x []float64) []float64 { return slices.Concat(x[:at[0]], x[at[1]:]) }
@@ -219,9 +220,9 @@ func (f *fit) objective() solve.Objective {
 
 // Register returns the match of a template, which stays as it is, to one subject, as an atlas of that subject: it is landmarks.Space.MatchFrom for
 // several objects. Every object must have a Noise: that of one subject cannot be estimated. The control points stay, also if Model.Free is set. Its
-// Status is Converged if Unsettled is at most the tolerance; it does not speak of Imbalance, which is not 0. It is Stalled where cells of the deformed
-// template are folded, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too few. The options are
-// solve.Tolerance (default 0.03) and solve.MaxIterations (700).
+// Status is Converged if Unsettled is at most the tolerance; it does not speak of Imbalance, which is not 0. It is Stalled where cells of the
+// deformed template are folded, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too few. The
+// options are solve.Tolerance (default 0.03) and solve.MaxIterations (700).
 func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	const name = "registration"
 	defer try.Named(&err, name)
