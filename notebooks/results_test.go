@@ -39,7 +39,7 @@ var results = []any{
 	(*stochastic.Mean[geom.Vec])(nil), (*stochastic.Flow[geom.Vec])(nil), (*stochastic.Bridges[geom.Vec])(nil), (*stochastic.Meetings[geom.Vec])(nil), (*stochastic.Paths[geom.Vec])(nil),
 	(*tree.Ancestors)(nil), (*tree.Rates)(nil), (*tree.Signal)(nil), (*tree.Lambda)(nil),
 	(*landmarks.Matching)(nil), (*landmarks.Deformation)(nil), (*morpho.Alignment)(nil), (*morpho.SlidAlignment)(nil), (*morpho.Inspection)(nil),
-	(*population.Aligned)(nil), (*population.Atlas)(nil), (*population.Regression)(nil), (*population.Difference)(nil), (*population.Placement)(nil),
+	(*population.Aligned)(nil), (*population.Atlas)(nil), (*population.Difference)(nil), (*population.Placement)(nil),
 	(*shapestats.Model)(nil), (*shapestats.Integration)(nil), (*shapestats.Allometry)(nil), (*shapestats.Components)(nil), (*shapestats.Repeatability)(nil), (*shapestats.Separation)(nil), (*shapestats.Modularity)(nil), (*shapestats.PLS)(nil), (*shapestats.Symmetry)(nil),
 }
 

@@ -34,7 +34,6 @@ type fit struct {
 	functions
 	metric // of momenta
 
-	common      []float64 // w with Σ_k design_ik w_k = 1 for all i; nil where there is none
 	scale       []float64 // of the preconditioner: of each object, of the momenta, of the control points
 	squares     []float64 // Σ_i ‖S_io‖² of every object
 	evaluations int
@@ -44,6 +43,7 @@ type fit struct {
 	frozen      bool         // template and control points stay
 	on          *geom.Task   // whose parts the searches are; nil: they run on the space
 	stiff       *stiffness   // of the steps of a hypertemplate, once it is known
+	response    *response    // of the momenta, once it is known
 }
 
 // functions are the compiled ones of a fit.
@@ -95,7 +95,7 @@ func compileFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [
 		f.sigma, f.ends = append(f.sigma, m.Objects[o].Noise), append(f.ends, end)
 	}
 	f.functions = f.compile()
-	f.perCall, f.common = f.subjectsPerCall(subjects), commonWeights(design)
+	f.perCall = f.subjectsPerCall(subjects)
 	f.metric = newMetric(m.Space.Manifold.Kernel, controls)
 	f.checkReach()
 	return f
@@ -304,6 +304,9 @@ func (f *fit) momentum(i int, coefficients [][]float64) []float64 {
 	}
 	return p
 }
+
+// separate says whether every subject has a momentum of its own, as in an atlas. The columns of a regression are centred, and fewer.
+func (f *fit) separate() bool { return len(f.design[0]) == len(f.design) }
 
 // precision is 1/2σ² of every object.
 func (f *fit) precision() []float64 {

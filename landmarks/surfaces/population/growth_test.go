@@ -9,7 +9,6 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stats"
-	"anatomy/geom/stats/linear"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
 )
@@ -47,11 +46,11 @@ func TestGrowthOfOutlines(t *testing.T) {
 			path := expect.Must(space.Transform(expect.Must(space.Shoot(g.End, scaled)), start.Vertices))
 			shapes = append(shapes, mesh.Curve(path[len(path)-1], true))
 		}
-		r := expect.Must(k.model.Regress([]*mesh.Mesh{start}, g.End, population.Single(shapes), linear.Terms{linear.Covariate("time", times...)}))
-		if r.Atlas.Status != geom.Converged {
+		r := expect.Must(k.model.Regress([]*mesh.Mesh{start}, g.End, population.Single(shapes), times))
+		if r.Status != geom.Converged {
 			t.Errorf("subject %d: %s", i, r)
 		}
-		slopes = append(slopes, []geom.Shape{expect.Must(space.Shoot(r.Atlas.Controls, r.Momenta[0])).Velocity})
+		slopes = append(slopes, []geom.Shape{expect.Must(space.Shoot(r.Controls, slope(r, times))).Velocity})
 		mean.Momenta = append(mean.Momenta, p)
 	}
 	gathered := expect.Must(stats.TransportToMean(space, mean, slopes))

@@ -159,6 +159,52 @@ func (f *fit) outward(u []float64) {
 	}
 }
 
+// maxResponding is the largest dimension of a momentum whose response is computed.
+const maxResponding = 600
+
+// response is how the momenta of an atlas follow the template: by −P⁻¹ Jᵀ W u to first order, if its vertices move by u, with P = K + Jᵀ W J.
+type response struct {
+	*dataHessian
+	factor *mat.Cholesky // of P
+}
+
+// respond sets the response of momenta where all vertices of a template move.
+func (f *fit) respond(vertices []float64) {
+	f.response = nil
+	if f.Hypertemplate || f.Space.Manifold.Dim() > maxResponding || !f.separate() {
+		return
+	}
+	o, factor := f.dataHessianAt(vertices), &mat.Cholesky{}
+	if factor.Factorize(o.posterior(f.weights(), 0.1*f.ridge)) {
+		f.response = &response{o, factor}
+	}
+}
+
+// weighed are numbers of the vertices, those of each object times −1/σ².
+func (f *fit) weighed(u []float64) *mat.Dense {
+	out := slices.Clone(u)
+	for o, c := range f.precision() {
+		floats.Scale(-2*c, f.part(out, o))
+	}
+	return mat.NewDense(len(out), 1, out)
+}
+
+// follow is the change of every momentum, by the response, if the template moves by u.
+func (f *fit) follow(u []float64) []float64 {
+	var p mat.Dense
+	p.Mul(f.response.pulls.T(), f.weighed(u))
+	solveTo(f.response.factor, &p, &p)
+	return p.RawMatrix().Data
+}
+
+// lead is the adjoint of follow.
+func (f *fit) lead(r []float64) []float64 {
+	var p, out mat.Dense
+	solveTo(f.response.factor, &p, mat.NewDense(len(r), 1, slices.Clone(r)))
+	out.Mul(f.response.pulls, &p)
+	return f.weighed(out.RawMatrix().Data).RawMatrix().Data
+}
+
 // weighted is Σ_o w_o H_o, for the weights 1/σ² of objects.
 func (o *dataHessian) weighted(weights []float64) *mat.SymDense {
 	out := mat.NewSymDense(o.kernel.SymmetricDim(), nil)

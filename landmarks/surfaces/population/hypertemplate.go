@@ -18,21 +18,19 @@ import (
 //
 //	½ Σ_i y_iᵀ H_i y_i + ½ Σ_k m_kᵀ K m_k + ½ ε aᵀ K a,   H_i = Jᵀ S_i J,
 //
-// for the kernel matrix J between the vertices of the first template and the control points, and S_i of resistances. The coefficients are
-// turned by the V with VᵀV = 1 for which (design V)ᵀ(design V) is diagonal. What is left of the products of two of them is passed over: it is 0
-// in an atlas, and where all H_i are the same. Then they are eliminated one by one.
+// for the kernel matrix J between the vertices of the first template and the control points, and S_i of resistances. The coefficients are those of
+// an atlas, each of one subject, or the one of a regression: they are eliminated one by one.
 type stiffness struct {
 	sigma        []float64     // of the data terms
-	turn         *mat.Dense    // V
 	coefficients []*eliminated // one for all of an atlas whose H_i are the same
-	template     *mat.Cholesky // of εK + Σ_i H_i − Σ_k B_k (K + Σ_i (design V)_ik² H_i)⁻¹ B_k
+	template     *mat.Cholesky // of εK + Σ_i H_i − Σ_k B_k (K + Σ_i design_ik² H_i)⁻¹ B_k
 }
 
 // eliminated is a coefficient m_k.
 type eliminated struct {
-	factor   mat.Cholesky  // of K + Σ_i (design V)_ik² H_i
-	coupling *mat.SymDense // B_k = Σ_i (design V)_ik H_i
-	taken    mat.SymDense  // −B_k (K + Σ_i (design V)_ik² H_i)⁻¹ B_k, while it is wanted
+	factor   mat.Cholesky  // of K + Σ_i design_ik² H_i
+	coupling *mat.SymDense // B_k = Σ_i design_ik H_i
+	taken    mat.SymDense  // −B_k (K + Σ_i design_ik² H_i)⁻¹ B_k, while it is wanted
 }
 
 // maxStiff is the largest dimension of a momentum of which a stiffness is computed: beyond it, steps are those of precondition. maxApart is the
@@ -45,13 +43,7 @@ func (f *fit) stiffens() bool { return f.Hypertemplate && f.Space.Manifold.Dim()
 // stiffen computes the stiffness of a hypertemplate from the resistance of each subject, or one for all.
 func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 	const free = 0.01 // ε
-	size, n := f.Space.Manifold.Dim(), len(f.design[0])
-	design := dense.Rows(f.design)
-	var products mat.Dense
-	products.Mul(design.T(), design)
-	_, turn := eigen(dense.Symmetric(&products))
-	s := &stiffness{sigma: slices.Clone(f.sigma), turn: turn}
-	design.Mul(design, s.turn)
+	size, s := f.Space.Manifold.Dim(), &stiffness{sigma: slices.Clone(f.sigma)}
 	var held []*mat.SymDense // H_i
 	for _, own := range resistance {
 		held = append(held, f.held(own))
@@ -59,10 +51,10 @@ func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 	kernel := ridged(f.kernelMatrix(0), 0.1*f.ridge)
 	rest := mat.NewSymDense(size, nil)
 	rest.ScaleSym(free, kernel)
-	sum := func(of *mat.SymDense, weight func(i int) float64) {
+	sum := func(of *mat.SymDense, weight func(row []float64) float64) {
 		apart := make([]float64, len(held))
-		for i := range f.design {
-			apart[min(i, len(held)-1)] += weight(i)
+		for i, row := range f.design {
+			apart[min(i, len(held)-1)] += weight(row)
 		}
 		for i, w := range apart {
 			if w != 0 {
@@ -72,35 +64,28 @@ func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 			}
 		}
 	}
-	sum(rest, func(int) float64 { return 1 })
-	known := map[[2]float64]*eliminated{} // by the sums of weights, where all subjects have one H
-	for k := range n {
-		var sums [2]float64
-		for i := range f.design {
-			sums[0] += design.At(i, k)
-			sums[1] += design.At(i, k) * design.At(i, k)
+	sum(rest, func([]float64) float64 { return 1 })
+	for k := range f.design[0] {
+		if k > 0 && len(held) == 1 { // an atlas whose subjects resist alike
+			rest.AddSym(rest, &s.coefficients[0].taken)
+			s.coefficients = append(s.coefficients, s.coefficients[0])
+			continue
 		}
-		e := known[sums]
-		if e == nil {
-			e = &eliminated{coupling: mat.NewSymDense(size, nil)}
-			own := mat.NewSymDense(size, nil)
-			own.CopySym(kernel)
-			sum(own, func(i int) float64 { return design.At(i, k) * design.At(i, k) })
-			sum(e.coupling, func(i int) float64 { return design.At(i, k) })
-			if !e.factor.Factorize(own) {
-				return // steps are those of precondition
-			}
-			var lower mat.TriDense
-			var half mat.Dense // of B_k (K + …)⁻¹ B_k
-			e.factor.LTo(&lower)
-			try.Do(conditioned(half.Solve(&lower, e.coupling)))
-			e.taken.SymOuterK(-1, half.T())
+		e, own := &eliminated{coupling: mat.NewSymDense(size, nil)}, mat.NewSymDense(size, nil)
+		own.CopySym(kernel)
+		sum(own, func(row []float64) float64 { return row[k] * row[k] })
+		sum(e.coupling, func(row []float64) float64 { return row[k] })
+		if !e.factor.Factorize(own) {
+			return // steps are those of precondition
 		}
+		var lower mat.TriDense
+		var half mat.Dense // of B_k (K + …)⁻¹ B_k
+		e.factor.LTo(&lower)
+		try.Do(conditioned(half.Solve(&lower, e.coupling)))
+		e.taken.SymOuterK(-1, half.T())
 		rest.AddSym(rest, &e.taken)
 		if len(held) > 1 {
 			e.taken.Reset()
-		} else {
-			known[sums] = e
 		}
 		s.coefficients = append(s.coefficients, e)
 	}
@@ -267,8 +252,7 @@ func (f *fit) solveStiff(g []float64) []float64 {
 		solveTo(factor, to, to)
 	}
 	byField := mat.NewVecDense(size, slices.Clone(f.byField(g[:at[0][1]])))
-	coefficients := mat.NewDense(len(s.coefficients), size, nil)
-	coefficients.Mul(s.turn.T(), mat.NewDense(len(s.coefficients), size, slices.Clone(g[at[1][0]:at[1][1]])))
+	coefficients := mat.NewDense(len(s.coefficients), size, slices.Clone(g[at[1][0]:at[1][1]]))
 	var product mat.VecDense
 	for k, e := range s.coefficients {
 		row := mat.NewVecDense(size, coefficients.RawRowView(k))
@@ -283,7 +267,6 @@ func (f *fit) solveStiff(g []float64) []float64 {
 		row := mat.NewVecDense(size, coefficients.RawRowView(k))
 		row.SubVec(row, &product)
 	}
-	coefficients.Mul(s.turn, coefficients)
 	moved := try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, engine.Unflatten(byField.RawVector().Data, f.Space.Manifold.D)))
 	step := slices.Concat(moved.Flat(0), coefficients.RawMatrix().Data, g[at[2][0]:])
 	floats.Scale(f.scale[len(f.scale)-1], step[at[2][0]:])

@@ -3,7 +3,6 @@ package population
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -42,8 +41,8 @@ type Model struct {
 	// is x + Σ_k K(x, c_k) a_k at its vertices x, and keeps the details of T₀ that are finer than the kernel K. Otherwise all
 	// vertices move. If triangles are as large as the norm is wide, the data do not determine where they go: take a hypertemplate.
 	Hypertemplate bool
-	// Save is a folder where Atlas, Regress, Register, Landmarks and Poses keep their searches, and look for them before they search: the same call goes on
-	// from there after an interruption, with the same result. Without Save nothing is.
+	// Save is a folder where Atlas, Regress, Register, Landmarks and Poses keep their searches, and look for them before they search: the same call
+	// goes on from there after an interruption, with the same result. Of an atlas, the third stage is not kept. Without Save nothing is.
 	Save string
 }
 
@@ -65,7 +64,7 @@ type Atlas struct {
 
 	Before    [][]float64 // ‖T_o − S_io‖² of every subject and object for the template at the start
 	Mismatch  [][]float64 // ‖φ_i(T_o) − S_io‖²
-	Energy    []float64   // ½ p_iᵀ K(c, c) p_i; of a Regression one number for each column, whose sum is Σ_i ½ p_iᵀ K(c, c) p_i/N
+	Energy    []float64   // ½ p_iᵀ K(c, c) p_i; of a regression one number, Σ_i ½ p_iᵀ K(c, c) p_i/N
 	Objective float64     // Σ_i (Σ_o Mismatch_io/2σ_o² + Energy_i/ρ²)
 	// Noise is σ of every object, as given or estimated: see the section "Noise" of Model.Atlas. Roughness that all subjects have in common is
 	// in the template, not in σ.
@@ -115,13 +114,14 @@ type Atlas struct {
 // the template and the model differ in number or kind, if a mesh has no cells or coordinates that are not finite, or if the noise
 // is to be estimated and no degrees of freedom are left for it.
 //
-// The options are solve.Tolerance (default 0.03) and solve.MaxIterations, the limit of each stage: 500 of the first, 700 of the second. Where the noise
-// is estimated, the second stage is repeated.
+// The options are solve.Tolerance (default 0.03) and solve.MaxIterations, the limit of each stage: 500 of the first, 700 of the second and 200 of the
+// third. Where the noise is estimated, the stages after the first are repeated.
 //
 // # Algorithm
 //
 // In the first stage the template moves in flows only, so that its cells stay apart. In the second all its vertices move; with a hypertemplate the
-// steps take account of how much each subject resists in each direction.
+// steps take account of how much each subject resists in each direction. If the noise is so small that this does not end, and a momentum has at most
+// 600 numbers, a third stage moves the template while the momenta follow it, each to its minimum.
 //
 // The objective has long and flat valleys, so compare objectives at small tolerances only. Five choices of widths and noise for
 // three outlines were tried. At the default tolerance the objective was 0.4 to 10 % above its value at a tolerance of 0.001, and
@@ -145,18 +145,17 @@ type Atlas struct {
 //
 // It is an error if almost none are left. In simulations of 16 to 30 subjects σ of curves was up to 6 % too small, because vertices that slide
 // along the template help momenta to follow the noise, and σ of surfaces was 2 to 4 % too large.
-func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (a *Atlas, err error) {
+func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	defer try.Named(&err, "atlas")
 	if len(subjects) < 2 {
 		text.Refuse("give two or more: one is matched by landmarks.Space.MatchFrom", "%d subjects", len(subjects))
 	}
-	a, _ = m.estimate("atlas", start{template: template, controls: controls, flowing: true}, subjects, identity(len(subjects)), opts)
-	return a, nil
+	return m.estimate("atlas", start{template: template, controls: controls, flowing: true}, subjects, identity(len(subjects)), opts), nil
 }
 
 // Continue goes on from where an atlas of the same subjects ended, because it was cancelled (see geom.Context) or for a smaller tolerance. The atlas
 // may come from a file: encoding/json writes and reads it without loss. Before is that of the first start, Iterations and Evaluations go on counting,
-// and Folded counts the pairs of the given atlas, too. The atlas of a Regression is an error.
+// and Folded counts the pairs of the given atlas, too. The atlas of Regress is an error.
 func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	defer try.Named(&err, "continue")
 	if a == nil || len(a.Momenta) != len(subjects) || len(subjects) < 2 {
@@ -169,7 +168,8 @@ func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option)
 		text.Refuse("give the model of the atlas", "the atlas has %d objects, the model %d", len(a.Noise), len(m.Objects))
 	}
 	noise := floats.ScaleTo(make([]float64, len(a.Noise)), 1/cmp.Or(a.Reach, 1), a.Noise)
-	out, _ := m.estimate("continue", start{a.Template, a.Controls, a.Momenta, noise, a.Flowing}, subjects, identity(len(subjects)), opts)
+	from := start{template: a.Template, controls: a.Controls, coefficients: a.Momenta, noise: noise, flowing: a.Flowing}
+	out := m.estimate("continue", from, subjects, identity(len(subjects)), opts)
 	out.Before = a.Before
 	if m.estimatesNoise() && out.Parts == nil { // cancelled before it was estimated anew
 		out.Noise, out.Reach, out.Parts = a.Noise, cmp.Or(a.Reach, 1), a.Parts
@@ -210,56 +210,15 @@ func identity(n int) [][]float64 {
 	return design
 }
 
-// Regression is a template T at the mean of covariates and momenta p_k of deformations with them: the subject whose columns of a linear.Design
-// are c_i is close to T_{c_i}, with T_c = φ_{Σ_k (c_k − c̄_k) p_k}(T).
-type Regression struct {
-	Atlas   *Atlas       // Momenta are p_i = Σ_k (c_ik − c̄_k) p_k, Deformed T_{c_i}, and Objective is Σ_io Mismatch_io/2σ_o² + Σ_i ½ p_iᵀ K p_i/Nρ²
-	Columns []string     // [K], such as "age" and "sex male"
-	Origin  []float64    // [K], c̄_k, the means of the columns
-	Momenta []geom.Shape // [K][N][D], p_k, per unit of the column
-}
-
-// Regress returns the template and the momenta p_k that minimise Σ_io ‖T_io − S_io‖²/2σ_o² + Σ_i ½ p_iᵀ K(c, c) p_i/N. Here the momentum p_i of
-// subject i is the sum of the p_k times its values in the columns of the model, less their means, and T_i is the template that p_i deforms. The
-// columns are those of the terms, such as linear.Covariate("age", ages...), with a value for each of the N subjects. The options are those of Atlas.
-func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, model linear.Terms, opts ...solve.Option) (_ *Regression, err error) {
+// Regress returns the template T at the mean t̄ of times and the momenta p_i = (t_i − t̄) p of its path, as an atlas: they minimise
+// Σ_io ‖φ_i(T_o) − S_io‖²/2σ_o² + Σ_i ½ p_iᵀ K(c, c) p_i/Nρ², its Objective. There is a time for each of the N subjects. The options are those of
+// Atlas.
+func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, times []float64, opts ...solve.Option) (
+	_ *Atlas, err error) {
 	defer try.Named(&err, "regression")
-	if len(model) == 0 {
-		text.Refuse("give a covariate, or take Atlas", "the model has no terms")
-	}
-	d := try.Get(linear.NewDesign(len(subjects), nil, nil, model...))
-	a, coefficients := m.estimate("regression", start{template: template, controls: controls, flowing: true}, subjects, d.Rows, opts)
-	rows := make([][]float64, len(coefficients))
-	for k, p := range coefficients {
-		rows[k] = slices.Concat(p...)
-	}
-	r := &Regression{Atlas: a, Columns: d.Columns, Origin: d.Origin}
-	for _, row := range try.Get(d.Slopes(rows)) {
-		r.Momenta = append(r.Momenta, slices.Collect(slices.Chunk(row, len(controls[0]))))
-	}
-	return r, nil
+	d := try.Get(linear.NewDesign(len(subjects), nil, nil, linear.Covariate("time", times...)))
+	return m.estimate("regression", start{template: template, controls: controls, flowing: true}, subjects, d.Rows, opts), nil
 }
-
-// At returns T_c for one value of each of the Columns, for the model of the regression.
-func (r *Regression) At(m Model, c ...float64) ([]*mesh.Mesh, error) {
-	solve.NotNil(r)
-	if len(c) != len(r.Origin) {
-		return nil, text.Advise("give one for each", "regression: %d values for %d columns", len(c), len(r.Origin))
-	}
-	p := geom.Shape(r.Atlas.Controls).Scale(0)
-	for k, tangent := range r.Momenta {
-		p = p.Add(tangent.Scale(c[k] - r.Origin[k]))
-	}
-	return r.Atlas.Shape(m, p)
-}
-
-// String returns one line with the columns, the atlas and its status.
-func (r *Regression) String() string {
-	return fmt.Sprintf("regression on %s: %v", strings.Join(r.Columns, ", "), r.Atlas)
-}
-
-// Err returns nil if the Status of the Atlas is Converged, and otherwise an error with the line of String.
-func (r *Regression) Err() error { return solve.NotNil(r).Atlas.Status.Err(r) }
 
 // Shape returns the template deformed by a momentum at the control points, [N][D], for the model of the atlas.
 func (a *Atlas) Shape(m Model, momentum [][]float64) (_ []*mesh.Mesh, err error) {

@@ -99,7 +99,7 @@ func (f *fit) estimateNoise(e *evaluation, a *Atlas) {
 	o := f.dataHessianAt(e.x[:f.blocks()[0][1]])
 	n, momenta := float64(len(f.design)), float64(len(f.design[0]))
 	following := momenta
-	if len(f.design[0]) == len(f.design) { // an atlas
+	if f.separate() {
 		following = n - 1
 	}
 	weights := f.weights()

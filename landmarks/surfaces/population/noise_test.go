@@ -2,6 +2,7 @@ package population
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -10,6 +11,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/shape"
+	"anatomy/geom/solve"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -120,4 +122,53 @@ func TestBend(t *testing.T) {
 		}
 		expect.Rel(t, "H along a momentum", bent, want, 1e-2)
 	}
+}
+
+// Where momenta follow the template by their response, the derivative of the objective is that by the vertices with what leads them there.
+func TestResponse(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := pair()
+	f := newFit(m, template, controls, subjects, identity(3))
+	defer f.free()
+	x := somewhere(f)
+	at, size := f.blocks(), m.Space.Manifold.Dim()
+	if f.respond(x[:at[0][1]]); f.response == nil {
+		t.Fatal("not positive definite")
+	}
+	u := make([]float64, at[0][1])
+	for i := range u {
+		u[i] = math.Sin(float64(3 * i))
+	}
+	value := func(h float64) float64 {
+		step := append(floats.ScaleTo(make([]float64, len(u)), h, u), make([]float64, len(x)-len(u))...)
+		f.addFollowing(step)
+		return f.evaluate(floats.AddTo(step, step, x)).value
+	}
+	e := f.evaluate(x)
+	rest := make([]float64, size)
+	for g := range slices.Chunk(e.gradient[at[1][0]:at[1][1]], size) {
+		floats.Add(rest, g)
+	}
+	const h = 1e-4
+	want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
+	expect.Rel(t, "derivative", floats.Dot(e.gradient[:at[0][1]], u)+floats.Dot(f.lead(rest), u), want, 1e-7)
+}
+
+// A search for the template alone, with the momenta at their minimum, ends where one of all variables does.
+func TestTrail(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := ovals(0)
+	want := expect.Must(m.Atlas(template, controls, subjects, solve.Tolerance(0.003)))
+	f := newFit(m, template, controls, subjects, identity(len(subjects)))
+	defer f.free()
+	x := f.begin(start{template: template, controls: controls})
+	f.respond(x[:f.blocks()[0][1]])
+	f.calibrate(x)
+	before := f.evaluations
+	found := f.trail("trail", x, solve.Limits{Tolerance: 0.003, MaxIterations: 500}, nil)
+	t.Logf("%s after %d steps and %d evaluations, objective %g; of all variables %d evaluations, %g", found.Status, found.Iterations, f.evaluations-before, f.at(found.X).value, want.Evaluations, want.Objective)
+	if left := expect.Must(f.residual(found.X)); found.Status != solve.Converged || left > 0.003 || f.frozen {
+		t.Errorf("%s: %g is left", found.Status, left)
+	}
+	expect.Rel(t, "objective", f.at(found.X).value, want.Objective, 1e-3)
 }

@@ -79,22 +79,6 @@ func (m *metric) squaredNorm(r []float64) float64 {
 	return math.Max(0, floats.Dot(v, r))
 }
 
-// commonWeights returns w with Σ_k design_ik w_k = 1 for all i, nil where there is none.
-func commonWeights(rows [][]float64) []float64 {
-	design := dense.Rows(rows)
-	ones := mat.NewVecDense(len(rows), slices.Repeat([]float64{1}, len(rows)))
-	var w, left mat.VecDense
-	if err := w.SolveVec(design, ones); err != nil {
-		return nil
-	}
-	left.MulVec(design, &w)
-	left.SubVec(&left, ones)
-	if left.Norm(2) < 1e-9 {
-		return w.RawVector().Data
-	}
-	return nil
-}
-
 // squaredNorms are ‖g‖² of derivatives g by the vertices z, of every object, or of all together by the field of a hypertemplate: see Atlas.Imbalance.
 func (f *fit) squaredNorms(z, g []float64) []float64 {
 	d := f.Space.Manifold.D
@@ -119,45 +103,69 @@ func (f *fit) scaled() (ranges [][2]int) {
 	return append(ranges, at[1], at[2])
 }
 
-// precondition takes a gradient to a step, by an approximate inverse of the second derivatives: a smoothed gradient of the
-// template, and (K + ridge)⁻¹ times those by the coefficients, each with its scale. A template that moves in the flow of common
-// momenta while all momenta change by the opposite keeps its distances, nearly: the last part of the inverse steps along this
-// valley, where the second derivative is that of the energies alone. The steps of a hypertemplate are those of its stiffness.
+// precondition takes a gradient to a step, by an approximate inverse of the second derivatives: a smoothed gradient of the template, and
+// (K + ridge)⁻¹ times those by the coefficients, each with its scale. If the response of momenta is known, they follow the step of the template, and
+// P⁻¹ stands for (K + ridge)⁻¹. An atlas whose template moves in a flow while all momenta change by the opposite keeps its distances, nearly: the last
+// part of the inverse steps along this valley, where the second derivative is that of the energies alone. The steps of a hypertemplate are those of
+// its stiffness.
 func (f *fit) precondition(g []float64) []float64 {
 	if f.stiff != nil && !f.frozen {
 		return f.solveStiff(g)
 	}
 	d, size, at := f.Space.Manifold.D, f.Space.Manifold.Dim(), f.blocks()
-	out := make([]float64, len(g))
+	out, along, sum := make([]float64, len(g)), slices.Clone(g[:at[0][1]]), make([]float64, size)
 	part := func(x []float64, l int) []float64 { return x[at[1][0]+l*size : at[1][0]+(l+1)*size] }
 	for l := range f.design[0] {
-		f.solve(part(out, l), part(g, l))
+		f.solveMomentum(part(out, l), part(g, l))
+		floats.Add(sum, part(g, l))
 	}
 	if f.frozen {
 		floats.Scale(f.scale[len(f.Objects)], out)
 		return out
 	}
-	byVertex := engine.Unflatten(g[:at[0][1]], d)
+	if f.response != nil {
+		floats.Add(along, f.lead(sum))
+	}
 	start := mesh.Vertices(f.start)
-	copy(out, try.Get(f.smooth.Call(start, byVertex)).Flat(0))
+	copy(out, try.Get(f.smooth.Call(start, engine.Unflatten(along, d))).Flat(0))
 	copy(out[at[2][0]:], g[at[2][0]:])
 	for b, r := range f.scaled() {
 		floats.Scale(f.scale[b], out[r[0]:r[1]])
 	}
-	if f.common == nil {
+	f.addFollowing(out)
+	if !f.separate() {
 		return out
 	}
-	valley := try.Get(f.kernelSums.Call(f.controls, start, byVertex)).Flat(0)
-	for l, w := range f.common {
-		floats.AddScaled(valley, -w, part(g, l))
-	}
+	valley := try.Get(f.kernelSums.Call(f.controls, start, engine.Unflatten(g[:at[0][1]], d))).Flat(0)
+	floats.Sub(valley, sum)
 	f.solve(valley, valley)
-	floats.Scale(1/floats.Dot(f.common, f.common), valley)
-	for l, w := range f.common {
-		floats.AddScaled(part(out, l), -w, valley)
+	floats.Scale(1/float64(len(f.design)), valley)
+	for l := range f.design {
+		floats.Sub(part(out, l), valley)
 	}
 	floats.Add(out[:at[0][1]], try.Get(f.kernelSums.Call(start, f.controls, engine.Unflatten(valley, d))).Flat(0))
 	return out
+}
+
+// solveMomentum sets out to a step of one momentum, before its scale.
+func (f *fit) solveMomentum(out, g []float64) {
+	if f.response == nil {
+		f.solve(out, g)
+		return
+	}
+	solveTo(f.response.factor, mat.NewDense(len(g), 1, out), mat.NewDense(len(g), 1, g))
+}
+
+// addFollowing adds to a step how momenta follow its template.
+func (f *fit) addFollowing(step []float64) {
+	if f.response == nil {
+		return
+	}
+	at := f.blocks()
+	shift := f.follow(step[:at[0][1]])
+	for p := range slices.Chunk(step[at[1][0]:at[1][1]], len(shift)) {
+		floats.Add(p, shift)
+	}
 }
 
 // preconditionTemplate takes a gradient by the template and by free control points alone to a step.
@@ -190,7 +198,7 @@ func (f *fit) curvatures(start *evaluation, wanted func(kind int) bool) (expecte
 	size, d := f.Space.Manifold.Dim(), f.Space.Manifold.D
 	spacing := f.spacing()
 	for b, r := range f.scaled() {
-		if r[0] == r[1] || !wanted(b) || f.Hypertemplate && b < len(f.Objects) {
+		if r[0] == r[1] || !wanted(b) || f.Hypertemplate && b < len(f.Objects) || f.response != nil && b == len(f.Objects) {
 			continue
 		}
 		step := make([]float64, len(x))
@@ -208,13 +216,14 @@ func (f *fit) curvatures(start *evaluation, wanted func(kind int) bool) (expecte
 			expected[b] = floats.Dot(way, smooth)
 			copy(way, smooth)
 			length = floats.Norm(way, math.Inf(1))
+			f.addFollowing(step)
 		case b == objects:
 			out := try.Get(f.energy.Call(shape.Flat(f.controls), engine.Unflatten(way, size)))
 			length, expected[b] = floats.Norm(out.Flat(1), math.Inf(1)), 2*floats.Sum(out.Vector(0))
 		}
 		t := 1e-3 * spacing / length
 		after := f.evaluate(floats.AddScaledTo(make([]float64, len(x)), x, t, step))
-		curvature[b] = (floats.Dot(way, after.gradient[r[0]:r[1]]) - floats.Dot(way, start.gradient[r[0]:r[1]])) / t
+		curvature[b] = (floats.Dot(step, after.gradient) - floats.Dot(step, start.gradient)) / t
 	}
 	return expected, curvature
 }

@@ -139,16 +139,16 @@ func TestHypertemplateOfTwoObjects(t *testing.T) {
 	template = append(template, near(0))
 	a := expect.Must(m.Atlas(template, controls, subjects))
 	tight := expect.Must(m.Atlas(template, controls, subjects, solve.Tolerance(0.003)))
-	rounds := expect.Must(m.Rounds(template, controls, subjects))
+	rounds := expect.Must(m.Rounds(template, controls, subjects, solve.Tolerance(0.3)))
 	defer rounds.Close()
 	all, _ := play(t, rounds)
 	end := all[len(all)-1].Atlas
-	for _, a := range []*Atlas{a, tight, end} {
+	for a, off := range map[*Atlas]float64{a: 1e-3, tight: 0, end: 0.05} {
 		t.Logf("%s, %d evaluations, objective %g", a, a.Evaluations, a.Objective)
 		if a.Status != geom.Converged {
 			t.Error(a)
 		}
-		expect.Rel(t, "objective", a.Objective, tight.Objective, 1e-3)
+		expect.Rel(t, "objective", a.Objective, tight.Objective, off)
 	}
 }
 

@@ -2,6 +2,7 @@ package population
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -22,8 +23,9 @@ import (
 // remembered is how many steps the search remembers: its valleys are long.
 const remembered = 100
 
-// maxIterations is how many steps a search takes in all variables at once, unless told otherwise.
-const maxIterations = 700
+// How many steps a search takes in all variables at once, and then in the template alone, each of which takes some 20 evaluations, unless told
+// otherwise.
+const maxIterations, maxTrail = 700, 200
 
 // limits are those of a search with the default number of iterations.
 func limits(tolerance float64) solve.Limits {
@@ -45,16 +47,18 @@ type start struct {
 	coefficients []geom.Shape // nil: they are 0
 	noise        []float64    // of objects whose noise is estimated; nil: see initialNoise
 	flowing      bool         // the template moves in flows only at first
+	frozen       bool         // the template stays
 }
 
-// estimate minimises the objective, and returns what it found with the coefficients.
-func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) (*Atlas, []geom.Shape) {
+// estimate minimises the objective, and returns what it found.
+func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design [][]float64, opts []solve.Option) *Atlas {
 	m.check(from.template, from.controls, subjects)
 	for i, p := range from.coefficients {
 		try.Do(m.Space.CheckNumbers(fmt.Sprintf("momentum %d", i), p))
 	}
 	f := newFit(m, from.template, from.controls, subjects, design)
 	defer f.free()
+	f.frozen = from.frozen
 	x := f.begin(from)
 	first := f.at(x)
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
@@ -74,8 +78,7 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 	}
 	x = f.searchWithNoise(name, x, a, opts)
 	f.finish(a, f.at(x), subjects)
-	_, flat, _ := f.split(x)
-	return a, m.Space.FromFlats(flat)
+	return a
 }
 
 // begin returns the variables at the start, and sets the noise.
@@ -129,19 +132,77 @@ func (f *fit) searchWithNoise(name string, x []float64, a *Atlas, opts []solve.O
 
 // search minimises the objective from x, for a noise.
 func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minimum {
+	f.respond(x[:f.blocks()[0][1]])
 	f.calibrate(x)
 	if f.stiff = nil; f.stiffens() {
 		f.stiffen(f.resistances(f.at(x)))
 	}
 	o := f.objective()
-	o.Residual = func(x []float64) (float64, error) {
-		imbalance, unsettled := f.balance(f.at(x))
-		if f.frozen {
-			return unsettled, nil
-		}
-		return max(imbalance, unsettled), nil
+	o.Residual = f.residual
+	found := f.run(name, f.chunks, o, x, solve.Limits{Tolerance: 0.03, MaxIterations: maxIterations}, opts)
+	if f.response != nil && !f.frozen && found.Status == geom.IterationLimit {
+		before := found.Iterations
+		found = f.trail(name, found.X, solve.Limits{Tolerance: 0.03, MaxIterations: maxTrail}, opts)
+		found.Iterations += before
 	}
-	return f.run(name, f.chunks, o, x, solve.Limits{Tolerance: 0.03, MaxIterations: maxIterations}, opts)
+	return found
+}
+
+// trail goes on where the noise is so small that steps in all variables at once leave the narrow valley of the template and its momenta. It steps
+// with the template alone (and free control points), and searches for all momenta at every step. So the search for the template sees the objective of
+// the best momenta (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
+func (f *fit) trail(name string, x []float64, most solve.Limits, opts []solve.Option) *solve.Minimum {
+	at, goal := f.blocks()[1], 0.01
+	template := func(x []float64) []float64 { return slices.Concat(x[:at[0]], x[at[1]:]) }
+	base := f.at(x) // from which the next step goes
+	last := base
+	found := try.Get(solve.Objective{
+		Value: func(y []float64) (float64, []float64, error) {
+			step := make([]float64, len(x))
+			floats.SubTo(step[:at[0]], y[:at[0]], base.x[:at[0]])
+			floats.SubTo(step[at[1]:], y[at[0]:], base.x[at[1]:])
+			f.addFollowing(step)
+			last = f.settle(floats.AddTo(step, step, base.x), goal)
+			gradient, rest := template(last.gradient), make([]float64, f.Space.Manifold.Dim())
+			for r := range slices.Chunk(last.gradient[at[0]:at[1]], len(rest)) {
+				floats.Add(rest, r)
+			}
+			floats.Add(gradient[:at[0]], f.lead(rest)) // as momenta move with the template
+			return bounded(last.value, gradient)
+		},
+		Precondition: func(g []float64) ([]float64, error) { return f.preconditionTemplate(g), nil },
+		Residual: func(y []float64) (float64, error) {
+			if slices.Equal(y, template(last.x)) {
+				base = last
+			}
+			f.last = base
+			left, err := f.residual(base.x)
+			goal = 0.3 * math.Min(0.1, left)
+			return left, err
+		},
+		FirstStep: 1,
+		Memory:    remembered,
+	}.Run(name, f.Space, template(x), most, opts...))
+	found.X = base.x
+	return found
+}
+
+// settle brings the momenta of x to their minimum for its template.
+func (f *fit) settle(x []float64, goal float64) *evaluation {
+	f.frozen = true
+	defer func() { f.frozen = false }()
+	o := f.objective()
+	o.Residual = f.residual
+	return f.at(try.Get(solve.Minimise(context.Background(), o, x, goal, 100)).X)
+}
+
+// residual is the larger of Imbalance and Unsettled, and Unsettled alone where the template stays.
+func (f *fit) residual(x []float64) (float64, error) {
+	imbalance, unsettled := f.balance(f.at(x))
+	if f.frozen {
+		return unsettled, nil
+	}
+	return max(imbalance, unsettled), nil
 }
 
 // objective is that of all variables.
@@ -159,26 +220,17 @@ func (f *fit) objective() solve.Objective {
 
 // Register returns the match of a template, which stays as it is, to one subject, as an atlas of that subject: it is landmarks.Space.MatchFrom for
 // several objects. Every object must have a Noise: that of one subject cannot be estimated. The control points stay, also if Model.Free is set. Its
-// Status is Converged if Unsettled is at most the tolerance; it does not speak of Imbalance, which is not 0. It is Stalled where cells of the deformed
-// template are folded, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too few. The options are
-// solve.Tolerance (default 0.03) and solve.MaxIterations (700).
+// Status is Converged if Unsettled is at most the tolerance; it does not speak of Imbalance, which is not 0. It is Stalled where cells of the
+// deformed template are folded, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too few. The
+// options are solve.Tolerance (default 0.03) and solve.MaxIterations (700).
 func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	const name = "registration"
 	defer try.Named(&err, name)
-	subjects := [][]*mesh.Mesh{subject}
 	m.Free, m.Hypertemplate = false, false
-	m.check(template, controls, subjects)
 	if m.estimatesNoise() {
 		text.Refuse("give Noise", "the noise of one subject cannot be estimated")
 	}
-	f := newFit(m, template, controls, subjects, identity(1))
-	defer f.free()
-	f.frozen = true
-	x := f.begin(start{template: template})
-	before := f.at(x)
-	found := f.search(name, x, opts)
-	a := &Atlas{Before: before.mismatch, Noise: f.sigma, Reach: 1, Iterations: found.Iterations, Status: found.Status}
-	f.finish(a, f.at(found.X), subjects)
+	a := m.estimate(name, start{template: template, controls: controls, frozen: true}, [][]*mesh.Mesh{subject}, identity(1), opts)
 	a.countFolds(a.Deformed[0], template)
 	return a, nil
 }

@@ -17,7 +17,6 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
-	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
@@ -142,7 +141,7 @@ func (s *Study) objects() population.Model {
 // the meshes of the subjects tell.
 func (s *Study) Finished() bool { return s.momenta != nil }
 
-// Estimate estimates what the study is for: population.Model.Atlas, the atlas of population.Model.Regress, or population.Model.Register. Of a study
+// Estimate estimates what the study is for: population.Model.Atlas, Regress or Register. Of a study
 // that is Finished it is population.Model.Assess, or template, control points and momenta alone where meshes of subjects are missing.
 func (s *Study) Estimate(opts ...solve.Option) (_ *population.Atlas, err error) {
 	defer try.Catch(&err)
@@ -158,7 +157,7 @@ func (s *Study) Estimate(opts ...solve.Option) (_ *population.Atlas, err error) 
 	case Atlas:
 		return s.Model.Atlas(s.Template, s.Controls, s.Subjects, opts...)
 	case Regression:
-		return try.Get(s.Model.Regress(s.Template, s.Controls, s.Subjects, linear.Terms{linear.Covariate("time", s.Times...)}, opts...)).Atlas, nil
+		return s.Model.Regress(s.Template, s.Controls, s.Subjects, s.Times, opts...)
 	}
 	return s.Model.Register(s.Template, s.Controls, s.Subjects[0], opts...)
 }
