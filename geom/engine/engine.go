@@ -45,7 +45,6 @@ import (
 
 	"anatomy/geom/engine/internal/programs"
 	"anatomy/geom/engine/trusted"
-	"anatomy/geom/shape"
 	"anatomy/geom/watch"
 )
 
@@ -116,7 +115,7 @@ func inputs(fn reflect.Type) (n int) {
 	return n
 }
 
-// Call runs the function. Arguments are float64 numbers and slices of them up to four levels deep; int or int32 numbers and
+// Call runs the function. Arguments are float64 numbers and slices of them nested in any depth; int or int32 numbers and
 // slices, which enter as int32; or tensors, which pass unchanged, so that results of one call may be arguments of another.
 // Errors are those of the arguments, what the graph function panicked with while it was built, and that the memory which the
 // program wants is not there (see Fits).
@@ -226,10 +225,7 @@ func (f *Func) centred(args []any) ([]any, error) {
 }
 
 func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
-	switch a := arg.(type) {
-	case *tensors.Tensor:
-		return a, nil
-	case float64, []float64, [][]float64, [][][]float64, [][][][]float64, shape.Shape, []shape.Shape, [][]shape.Shape:
+	if isNumbers(arg) {
 		flat, dims, err := flatten(arg)
 		if err != nil {
 			return nil, err
@@ -238,6 +234,10 @@ func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 			return tensors.FromFlatDataAndDimensions(narrow(flat), dims...), nil
 		}
 		return tensors.FromFlatDataAndDimensions(flat, dims...), nil
+	}
+	switch a := arg.(type) {
+	case *tensors.Tensor:
+		return a, nil
 	case int, []int:
 		list, isList := arg.([]int)
 		if !isList {
@@ -304,11 +304,7 @@ func open(path, config string) (b compute.Backend, err error) {
 		}
 		return nil, fmt.Errorf("cannot open the back end %q (GOMLX_BACKEND or the plug-in found): %w%s", config, err, hint)
 	}
-	if b.Name() != "xla" {
-		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so",
-			config, b.Name())
-	}
-	if onCPU(b) {
+	if onCPU(b) && !isPlain(b) {
 		programs.On(b.DeviceDescription(0))
 	}
 	enterNatives(b, path)
