@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -153,26 +152,9 @@ func (f *function) Return(outputs []value, shardings []*compute.ShardingSpec) er
 	}
 	f.b.forget()
 	if !f.b.plain {
-		f.prune()
+		tidy(f.hlo())
 	}
 	return nil
-}
-
-// prune drops the operations that nothing is made of, such as the bodies of loops that were built to be copied.
-func (f *function) prune() {
-	hlo := f.hlo()
-	used := map[*stablehlo.Value]bool{}
-	kept := hlo.Statements[:0:0]
-	for _, s := range slices.Backward(hlo.Statements) {
-		if len(s.Outputs) == 0 || slices.ContainsFunc(s.Outputs, func(v *stablehlo.Value) bool { return used[v] }) {
-			kept = append(kept, s)
-			for _, v := range s.Inputs {
-				used[v] = true
-			}
-		}
-	}
-	slices.Reverse(kept)
-	hlo.Statements = kept
 }
 
 // forget drops the little functions of reductions, which belong to the function that was built before.
