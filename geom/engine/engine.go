@@ -8,7 +8,8 @@
 // static. The back end is opened at the first call and shared by the process. It is the one that GOMLX_BACKEND names;
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
 // CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in. The project is the folder that
-// ANATOMY_HOME names, or else the one that the program was built from. MachineCode says whose code the plug-in is.
+// ANATOMY_HOME names, or else the one that the program was built from. MachineCode says whose code the plug-in is. GOMLX_BACKEND=go is GoMLX's back end
+// in plain Go, which needs no plug-in and takes about ten times as long: see upstream.md.
 // Where nothing names a device and there is a GPU, programs whose arguments have at most 512 numbers run on the CPU all the same, since a GPU
 // launches their kernels longer than it computes.
 //
@@ -290,6 +291,9 @@ func open(path, config string) (b compute.Backend, err error) {
 		return nil, err
 	}
 	keepPrograms(path)
+	if config == "go" {
+		config = plainConfig
+	}
 	if strings.HasPrefix(config, "xla:") && !strings.Contains(config, "tf32") {
 		config += ",tf32=false" // else matrix products of float32 have 10 bits on CUDA
 	}

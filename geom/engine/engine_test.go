@@ -264,6 +264,7 @@ func TestRepairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plain := expect.Must(compute.NewWithConfig(plainConfig))
 	for name, c := range map[string]struct {
 		fn   func(g *graph.Graph, x *graph.Node, repaired bool) *graph.Node
 		want float64
@@ -299,8 +300,10 @@ func TestRepairs(t *testing.T) {
 			}
 			return Values(out).Scalar(0), nil
 		}
-		if got, err := run(backend{raw}, true); err != nil || math.Abs(got-c.want) > 1e-14 {
-			t.Errorf("%s: got %v, want %v (error %v)", name, got, c.want, err)
+		for _, b := range []compute.Backend{raw, plain} {
+			if got, err := run(backend{b}, true); err != nil || math.Abs(got-c.want) > 1e-14 {
+				t.Errorf("%s, %s: got %v, want %v (error %v)", name, b.Name(), got, c.want, err)
+			}
 		}
 		if got, err := run(raw, false); err == nil {
 			t.Errorf("%s: gives %v without the repair", name, got)

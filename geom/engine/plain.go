@@ -8,6 +8,9 @@ import (
 
 // GoMLX's back end in plain Go (GOMLX_BACKEND=go) has no slices at a running index: here they are made of what it has.
 
+// plainConfig has it take one operation after the other: at the same time they take many times as long in loops.
+const plainConfig = "go:ops_sequential"
+
 // isPlain reports whether a back end is the one in plain Go.
 func isPlain(b compute.Backend) bool { return b.Name() != "xla" }
 
