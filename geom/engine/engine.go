@@ -8,8 +8,8 @@
 // static. The back end is opened at the first call and shared by the process. It is the one that GOMLX_BACKEND names;
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
 // CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in. The project is the folder that
-// ANATOMY_HOME names, or else the one that the program was built from. MachineCode says whose code the plug-in is. GOMLX_BACKEND=go is GoMLX's back end
-// in plain Go, which needs no plug-in and takes about ten times as long: see upstream.md.
+// ANATOMY_HOME names, or else the one that the program was built from. MachineCode says whose code the plug-in is.
+// GOMLX_BACKEND=go is GoMLX's back end in plain Go, which needs no plug-in and takes about ten times as long: see upstream.md.
 // Where nothing names a device and there is a GPU, programs whose arguments have at most 512 numbers run on the CPU all the same, since a GPU
 // launches their kernels longer than it computes.
 //

@@ -14,8 +14,8 @@ import (
 	"anatomy/internal/refuse"
 )
 
-// Loops in GoMLX v0.28.8 over go-xla v0.4.5 have four defects: see upstream.md. A Body carries what it takes from outside, and is built in main and copied
-// into a function of its own. That avoids three of them without a look at unexported fields:
+// Loops in GoMLX v0.28.8 over go-xla v0.4.5 have four defects: see upstream.md. A Body carries what it takes from outside, and is built in main and
+// copied into a function of its own. That avoids three of them without a look at unexported fields:
 //
 //   - graph.NewClosure makes every closure a child of main, so that loops cannot nest. Here a closure is a top-level function, and the operation that
 //     takes it makes a closure where it stands, which calls the function.
