@@ -261,11 +261,31 @@ func (k radial) hamiltonOnGraph(x, p *Node) (dx, dp *Node) {
 	s := k.squaredDistance(x, x)
 	gram := k.profile(s)
 	slope := Gradient(ReduceAllSum(gram), s)[0]
-	products := linalg.MatMul
 	if fused(x, x) {
-		products = func(p, _ *Node) *Node { return ReduceSum(Mul(column(p), row(p)), -3) }
+		return k.hamiltonInRows(x, p, s, gram, slope)
 	}
-	return weighted(gram, p), k.inverseSquareWidths(pull(Mul(slope, products(p, linalg.T(p))), x, x), 2)
+	return weighted(gram, p), k.inverseSquareWidths(pull(Mul(slope, linalg.MatMul(p, linalg.T(p))), x, x), 2)
+}
+
+// hamiltonInRows is hamiltonOnGraph whose derivative, too, is made of sums over j alone, which a compiler puts into one loop: the pullback is the
+// derivative along (−f̄, v̄), since that of the Hamiltonian is symmetric (see pullForces).
+func (k radial) hamiltonInRows(x, p, s, gram, slope *Node) (v, f *Node) {
+	apart := func(x *Node) *Node { return Sub(row(x), column(x)) }
+	dot := func(a, b *Node) *Node { return ReduceSum(Mul(a, b), -3) }
+	sum := func(terms *Node) *Node { return linalg.T(ReduceSum(terms, -1)) }
+	times := func(w, v *Node) *Node { return Mul(ExpandAxes(w, -3), v) }
+	product := dot(column(p), row(p))
+	v, f = sum(times(gram, row(p))), k.inverseSquareWidths(sum(times(Mul(slope, product), apart(x))), 2)
+	out := autodiff.CustomVJP([]*Node{x, p}, []*Node{v, f}, func(ct []*Node) []*Node {
+		dx, dp := Neg(ct[1]), ct[0]
+		ds := dot(apart(x), apart(k.inverseSquareWidths(dx, 2)))
+		more := Add(dot(column(dp), row(p)), dot(column(p), row(dp)))
+		bySlope := Add(Mul(Mul(Gradient(ReduceAllSum(slope), s)[0], ds), product), Mul(slope, more))
+		dv := sum(Add(times(Mul(slope, ds), row(p)), times(gram, row(dp))))
+		df := sum(Add(times(bySlope, apart(x)), times(Mul(slope, product), apart(dx))))
+		return []*Node{Neg(k.inverseSquareWidths(df, 2)), dv}
+	})
+	return out[0], out[1]
 }
 
 // fused says whether sums over the pairs of two lists of points are written as sums of [..., D, n, m], of which XLA makes few loops. A GPU

@@ -1,14 +1,11 @@
 package kernels
 
 import (
-	"fmt"
-
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/geom/autodiff"
-	"anatomy/geom/engine"
 	"anatomy/internal/lists"
 )
 
@@ -67,19 +64,11 @@ func permute(x, forth, inverse *Node) *Node {
 	})[0]
 }
 
-// sortedIndices returns the indices that sort int32 keys.
+// sortedIndices returns the indices that sort int32 keys: those are the low bits of what is sorted.
 func sortedIndices(keys *Node) *Node {
-	g := keys.Graph()
-	name := func(s string) string { return fmt.Sprintf("%s%d", s, g.LastNode().Id()) }
-	less := engine.NewClosure(g, func(g *Graph) []*Node {
-		scalar := shapes.Make(dtypes.Int32)
-		a := Parameter(g, name("key"), scalar)
-		b := Parameter(g, name("key"), scalar)
-		Parameter(g, name("index"), scalar)
-		Parameter(g, name("index"), scalar)
-		return []*Node{LessThan(a, b)}
-	})
-	return SortFunc(less, 0, true, keys, Iota(g, keys.Shape(), 0))[1]
+	high := BitwiseShiftLeftScalar(ConvertDType(keys, dtypes.Int64), int64(32))
+	index := Iota(keys.Graph(), shapes.Make(dtypes.Int64, keys.Shape().Dimensions...), 0)
+	return ConvertDType(Sort(Add(high, index), 0, true), dtypes.Int32)
 }
 
 // mortonCodes numbers cells, a 16th of the reach wide or wider, by interleaving the bits of their coordinates, and returns the

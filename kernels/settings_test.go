@@ -49,3 +49,27 @@ func TestWidthsShareAProgram(t *testing.T) {
 		}
 	}
 }
+
+// As a GPU computes them, Hamilton's equations of few points and their first and second derivatives are those of the CPU.
+func TestHamiltonInRows(t *testing.T) {
+	x, p := cloud(7, 2, 4)
+	for _, k := range []kernels.Kernel{
+		kernels.Gaussian(0.7, 0.9), kernels.Laplace(2, 0.8), kernels.Sum([]float64{1, 0.5}, kernels.Cauchy(0.6), kernels.Gaussian(0.3)),
+	} {
+		compute := func() engine.Values {
+			return expect.Must(engine.Run(func(in []*Node) []*Node {
+				v, f := k.Hamilton(in[0], in[1])
+				first := Gradient(Add(ReduceAllSum(Mul(v, Cos(in[0]))), ReduceAllSum(Mul(f, Sin(in[1])))), in...)
+				second := Gradient(Add(ReduceAllSum(Square(first[0])), ReduceAllSum(Mul(first[1], in[1]))), in...)
+				return append(append([]*Node{v, f}, first...), second...)
+			}, x, p))
+		}
+		want := compute()
+		t.Setenv(engine.RecordVariable, t.TempDir())
+		got := compute()
+		t.Setenv(engine.RecordVariable, "")
+		for i := range want {
+			expect.Rel(t, fmt.Sprintf("%s, result %d", k, i), got.Flat(i), want.Flat(i), 1e-11)
+		}
+	}
+}

@@ -101,14 +101,14 @@ func (m Manifold) solve(q, v, mu *Node) *Node {
 		mu = ExpandAxes(mu, -1)
 	}
 	const tolerance = 1e-6
-	p, residual := linalg.CG(m.regular, []*Node{q, mu}, v, tolerance, 1000)
+	p, residual := linalg.CG(m.regular(q, mu), v, tolerance, 1000)
 	solved := LessOrEqual(ExpandAxes(residual, -1), Scalar(q.Graph(), q.DType(), tolerance))
 	return linalg.NaNWhere(LogicalNot(solved), p)
 }
 
-// regular is Σ_j K(x_i, x_j) p_j + μ p_i for params x and μ.
-func (m Manifold) regular(p *Node, params []*Node) *Node {
-	return Add(m.Sharp(params[0], p), Mul(params[1], p))
+// regular takes p to Σ_j K(x_i, x_j) p_j + μ p_i.
+func (m Manifold) regular(q, mu *Node) func(p *Node) *Node {
+	return func(p *Node) *Node { return Add(m.Sharp(q, p), Mul(mu, p)) }
 }
 
 // Gram returns the kernel matrix K(x_i, x_j), [..., N, N].

@@ -172,9 +172,9 @@ func (k *spectrum) inputs() []any {
 func (m Manifold) nearlySolve(q, v, mu *Node, spectrum []*Node) *Node {
 	u, inside, outside := spectrum[0], Inverse(Add(spectrum[1], mu)), Inverse(Add(spectrum[2], mu))
 	more := ExpandAxes(Sub(inside, outside), -1)
-	p, _ := linalg.PCG(m.regular, func(r *Node) *Node {
+	p, _ := linalg.PCG(m.regular(q, mu), func(r *Node) *Node {
 		x := m.points(r)
 		return m.flat(Add(Mul(outside, x), Einsum("ik,ka->ia", u, Mul(more, Einsum("ik,ia->ka", u, x)))))
-	}, []*Node{q, mu}, v, 1e-4, 200)
+	}, v, 1e-4, 200)
 	return p
 }

@@ -31,7 +31,7 @@ func CustomVJP(inputs, outputs []*Node, rule func(cotangents []*Node) []*Node) [
 	if call.Type() != NodeTypeCall {
 		call = call.Inputs()[0]
 	}
-	engine.SetVJP(call, func(ct []*Node) []*Node {
+	engine.SetVJP(call, func(_ *Node, ct []*Node, _ shapes.Shape) []*Node {
 		cts := rule(ct)
 		refuse.If(len(cts) != len(inputs), "autodiff.CustomVJP: the rule returned %d cotangents for %d inputs", len(cts), len(inputs))
 		return append(cts, make([]*Node, len(outputs))...)

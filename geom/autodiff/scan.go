@@ -5,10 +5,9 @@
 package autodiff
 
 import (
-	"fmt"
 	"math"
+	"slices"
 
-	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -32,7 +31,7 @@ const StoreLimit = 32 << 20
 // Every element of xs has n as its leading axis; every element of ys gets it. step may use nodes from outside the loop
 // as they are. Reverse mode goes through a scan with respect to carry, xs and those outside nodes, to any order, and
 // through scans within scans. It takes each step once more, and the memory of all n states where that is at most StoreLimit,
-// else of about 2√n of them. step is called several times while the graph is built, so it must depend on its arguments alone.
+// else of about 2√n of them. step is called once, or twice if states are not all stored.
 func Scan(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 	refuse.If(n < 1, "autodiff.Scan: %d iterations, want at least 1", n)
 	refuse.If(len(carry) == 0 && len(xs) == 0, "autodiff.Scan: neither a carry nor inputs")
@@ -100,19 +99,13 @@ func checkpointed(n int, step Step, carry, xs []*Node) (final, ys []*Node) {
 
 // scan is one loop, forwards or backwards over the indices, that stores its states for the reverse pass.
 func scan(n int, reverse bool, step Step, carry, xs []*Node) (final, ys []*Node) {
-	var numY int
-	stored := func(i *Node, c, x []*Node) ([]*Node, []*Node) {
-		next, y := step(i, c, x)
-		numY = len(y)
-		return next, append(append([]*Node{}, y...), c...)
-	}
-	outs, captured := loop(n, reverse, stored, carry, xs)
-
-	inputs := append(append(append([]*Node{}, carry...), xs...), captured...)
+	outs, body := loop(n, reverse, step, carry, xs)
+	inputs := slices.Concat(carry, xs, body.Outside)
 	k := len(carry)
+	numY := len(outs) - 2*k
 	var trajectory []*Node
 	outs = CustomVJP(inputs, outs, func(ct []*Node) []*Node {
-		return reversePass(n, reverse, step, carry, xs, captured, trajectory, ct[:k], ct[k:k+numY], ct[k+numY:])
+		return reversePass(n, reverse, body, carry, xs, trajectory, ct[:k], ct[k:k+numY], ct[k+numY:])
 	})
 	trajectory = outs[k+numY:]
 	return outs[:k], outs[k : k+numY]
@@ -120,7 +113,8 @@ func scan(n int, reverse bool, step Step, carry, xs []*Node) (final, ys []*Node)
 
 // reversePass is the scan over the same indices in the other order that takes cotangents of the final state and the
 // outputs to cotangents of carry, xs and the captured nodes, in this order.
-func reversePass(n int, reverse bool, step Step, carry, xs, captured, trajectory, ctFinal, ctY, ctTrajectory []*Node) []*Node {
+func reversePass(n int, reverse bool, body *engine.Body, carry, xs, trajectory, ctFinal, ctY, ctTrajectory []*Node) []*Node {
+	captured := body.Outside
 	live := make([]int, 0, len(ctY)) // outputs with a cotangent
 	for j, c := range ctY {
 		if isFloat(c) && !isZero(c) {
@@ -144,17 +138,14 @@ func reversePass(n int, reverse bool, step Step, carry, xs, captured, trajectory
 	in = append(in, lists.Pick(ctTrajectory, liveTrajectory)...)
 
 	cts, ctXs := scan(n, !reverse, func(i *Node, back, in []*Node) ([]*Node, []*Node) {
-		// The step is differentiated by itself: no path may lead through what it is given from outside.
-		leaves := append(append([]*Node{}, in...), captured...)
 		c, x := in[:len(carry)], in[len(carry):len(carry)+len(xs)]
 		in = in[len(carry)+len(xs):]
-		var grads []*Node
-		engine.Leaves(leaves, func() {
-			next, y := step(i, c, x)
-			pairing := inner(append(lists.Pick(next, fCarry), lists.Pick(y, live)...), append(append([]*Node{}, back[:len(fCarry)]...), in[:len(live)]...))
-			wrt := append(append(lists.Pick(c, fCarry), lists.Pick(x, fXs)...), lists.Pick(captured, fCaptured)...)
-			grads = gradientOrZeros(pairing, wrt)
-		})
+		// The step is differentiated by itself: no path leads from one of these to another.
+		own := lists.Each(captured, Identity)
+		out := body.On(slices.Concat([]*Node{i}, c, x), own)
+		y := out[len(carry):]
+		pairing := inner(append(lists.Pick(out, fCarry), lists.Pick(y, live)...), slices.Concat(back[:len(fCarry)], in[:len(live)]))
+		grads := gradientOrZeros(pairing, slices.Concat(lists.Pick(c, fCarry), lists.Pick(x, fXs), lists.Pick(own, fCaptured)))
 		next := append([]*Node{}, grads[:len(fCarry)]...)
 		for s, j := range liveTrajectory {
 			for slot, f := range fCarry {
@@ -182,35 +173,33 @@ func reversePass(n int, reverse bool, step Step, carry, xs, captured, trajectory
 	return out
 }
 
-// loop emits the While. It returns the final carry followed by the stacked outputs, and the nodes from outside the
-// loop that step uses.
-func loop(n int, reverse bool, step Step, carry, xs []*Node) (outs, captured []*Node) {
-	g := append(append([]*Node{}, carry...), xs...)[0].Graph()
-	before := g.LastNode().Id()
-	var stacks []shapes.Shape
-	body := engine.NewClosure(g, func(g *Graph) []*Node {
-		i, c := counter(g, carry)
-		index := i
+// loop emits the While. It returns the final carry followed by the stacked outputs and the stacked states, and the body that is the step, of the
+// iteration, the carry and the slices.
+func loop(n int, reverse bool, step Step, carry, xs []*Node) (outs []*Node, taken *engine.Body) {
+	g := slices.Concat(carry, xs)[0].Graph()
+	state := append([]*Node{Const(g, int32(0))}, carry...)
+	body := engine.Record(g, func() (in, out []*Node) {
+		in = lists.Each(state, engine.Input)
+		index, c := in[0], in[1:]
 		if reverse {
-			index = Sub(Const(g, int32(n-1)), i)
+			index = Sub(Const(g, int32(n-1)), index)
 		}
 		x := lists.Each(xs, func(s *Node) *Node { return At(s, index) })
-		stepFrom := len(g.Nodes())
-		next, ys := step(index, append([]*Node{}, c...), x)
-		checkCarry("Scan", carry, next)
-		captured = outside(g.Nodes()[stepFrom:], append(append([]*Node{}, next...), ys...), before)
-		result := append([]*Node{AddScalar(i, 1)}, next...)
-		for j, y := range ys {
-			stacks = append(stacks, shapes.Make(y.DType(), append([]int{n}, y.Shape().Dimensions...)...))
-			result = append(result, setAt(parameter(g, stacks[j]), y, index))
+		taken = engine.Record(g, func() (in, out []*Node) {
+			next, ys := step(index, slices.Clone(c), x)
+			checkCarry("Scan", carry, next)
+			return slices.Concat([]*Node{index}, c, x), slices.Concat(next, ys)
+		})
+		next, ys := taken.Outputs[:len(c)], taken.Outputs[len(c):]
+		out = append([]*Node{AddScalar(in[0], 1)}, next...)
+		for _, y := range slices.Concat(ys, c) {
+			stack := Zeros(g, shapes.Make(y.DType(), append([]int{n}, y.Shape().Dimensions...)...))
+			state, in = append(state, stack), append(in, engine.Input(stack))
+			out = append(out, setAt(in[len(in)-1], y, index))
 		}
-		return result
+		return in, out
 	})
-	state := append([]*Node{}, carry...)
-	for _, s := range stacks {
-		state = append(state, Zeros(g, s))
-	}
-	return while(func(g *Graph) *Node { return Const(g, int32(n)) }, body, state), captured
+	return while(Const(g, int32(n)), body, state), taken
 }
 
 // Repeat runs step count times, for an int32 scalar that may itself be computed, and compiles it once:
@@ -219,58 +208,23 @@ func loop(n int, reverse bool, step Step, carry, xs []*Node) (outs, captured []*
 //
 // It has no derivative; CustomVJP gives its result one.
 func Repeat(count *Node, step func(i *Node, carry []*Node) []*Node, carry []*Node) []*Node {
-	body := engine.NewClosure(count.Graph(), func(g *Graph) []*Node {
-		i, c := counter(g, carry)
-		next := step(i, append([]*Node{}, c...))
+	g := count.Graph()
+	state := append([]*Node{Const(g, int32(0))}, carry...)
+	return while(count, engine.Record(g, func() (in, out []*Node) {
+		in = lists.Each(state, engine.Input)
+		next := step(in[0], slices.Clone(in[1:]))
 		checkCarry("Repeat", carry, next)
-		return append([]*Node{AddScalar(i, 1)}, next...)
+		return in, append([]*Node{AddScalar(in[0], 1)}, next...)
+	}), state)
+}
+
+// while runs a body whose first input counts its iterations, and returns the final state.
+func while(count *Node, body *engine.Body, state []*Node) []*Node {
+	more := engine.Record(count.Graph(), func() (in, out []*Node) {
+		in = []*Node{engine.Input(state[0])}
+		return in, []*Node{LessThan(in[0], count)}
 	})
-	return while(func(*Graph) *Node { return count }, body, carry)
-}
-
-// parameter is a parameter of a closure. MLIR wants the names of nested regions to differ: they are numbered by the
-// nodes built so far.
-func parameter(g *Graph, shape shapes.Shape) *Node {
-	return Parameter(g, fmt.Sprintf("p%d", g.LastNode().Id()), shape)
-}
-
-// counter makes the parameters of a loop's closure: the iteration and the state.
-func counter(g *Graph, state []*Node) (i *Node, c []*Node) {
-	i = parameter(g, shapes.Make(dtypes.Int32))
-	for _, s := range state {
-		c = append(c, parameter(g, s.Shape()))
-	}
-	return i, c
-}
-
-// while runs a body that counts its iterations, and returns the final state.
-func while(count func(*Graph) *Node, body *Function, state []*Node) []*Node {
-	g := state[0].Graph()
-	cond := engine.NewClosure(g, func(g *Graph) []*Node {
-		i, _ := counter(g, state)
-		return []*Node{LessThan(i, count(g))}
-	})
-	return While(cond, body, append([]*Node{Const(g, int32(0))}, state...)...)[1:]
-}
-
-// outside lists the nodes up to id before that the given ones use or are.
-func outside(nodes, results []*Node, before NodeId) (captured []*Node) {
-	seen := map[*Node]bool{}
-	visit := func(n *Node) {
-		if n.Id() <= before && !seen[n] && n.Type() != NodeTypeConstant {
-			seen[n] = true
-			captured = append(captured, n)
-		}
-	}
-	for _, n := range nodes {
-		for _, in := range n.Inputs() {
-			visit(in)
-		}
-	}
-	for _, n := range results {
-		visit(n)
-	}
-	return captured
+	return engine.While(more, body, state)[1:]
 }
 
 func checkCarry(name string, carry, next []*Node) {

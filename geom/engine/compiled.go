@@ -101,7 +101,7 @@ func (s *shelf) take(b compute.Backend, inputs []shapes.Shape, build buildFunc) 
 	}
 	p.run, p.settings, p.logged = g.Executable(), builderOf(g).settings, g.LoggedNodes()
 	p.called = programs.Recording()
-	if b.HasSharedBuffers() { // what it works on lies in main memory
+	if b.HasSharedBuffers() && !isPlain(b) { // what it works on lies in main memory
 		p.bytes = bytes(p.run)
 	}
 	if p.place != nil {

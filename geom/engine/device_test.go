@@ -22,6 +22,8 @@ type described struct {
 
 func (b described) DeviceDescription(compute.DeviceNum) string { return b.device }
 
+func (b described) Name() string { return "xla" }
+
 // The device says what it is, and not the path of the plug-in: no C function is entered on a GPU, whatever its plug-in is called.
 func TestDeviceIsAsked(t *testing.T) {
 	real := expect.Must(Backend())

@@ -9,6 +9,7 @@
 // else the plug-in of the project's Python environment for the device that ANATOMY_DEVICE names, cpu or cuda; else its
 // CUDA plug-in, where that is set up and the machine has an NVIDIA GPU; else its CPU plug-in. The project is the folder that
 // ANATOMY_HOME names, or else the one that the program was built from. MachineCode says whose code the plug-in is.
+// GOMLX_BACKEND=go is GoMLX's back end in plain Go, which needs no plug-in and takes about ten times as long: see upstream.md.
 // Where nothing names a device and there is a GPU, programs whose arguments have at most 512 numbers run on the CPU all the same, since a GPU
 // launches their kernels longer than it computes.
 //
@@ -45,7 +46,6 @@ import (
 
 	"anatomy/geom/engine/internal/programs"
 	"anatomy/geom/engine/trusted"
-	"anatomy/geom/shape"
 	"anatomy/geom/watch"
 )
 
@@ -116,7 +116,7 @@ func inputs(fn reflect.Type) (n int) {
 	return n
 }
 
-// Call runs the function. Arguments are float64 numbers and slices of them up to four levels deep; int or int32 numbers and
+// Call runs the function. Arguments are float64 numbers and slices of them nested in any depth; int or int32 numbers and
 // slices, which enter as int32; or tensors, which pass unchanged, so that results of one call may be arguments of another.
 // Errors are those of the arguments, what the graph function panicked with while it was built, and that the memory which the
 // program wants is not there (see Fits).
@@ -226,10 +226,7 @@ func (f *Func) centred(args []any) ([]any, error) {
 }
 
 func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
-	switch a := arg.(type) {
-	case *tensors.Tensor:
-		return a, nil
-	case float64, []float64, [][]float64, [][][]float64, [][][][]float64, shape.Shape, []shape.Shape, [][]shape.Shape:
+	if isNumbers(arg) {
 		flat, dims, err := flatten(arg)
 		if err != nil {
 			return nil, err
@@ -238,6 +235,10 @@ func (f *Func) tensor(arg any) (t *tensors.Tensor, err error) {
 			return tensors.FromFlatDataAndDimensions(narrow(flat), dims...), nil
 		}
 		return tensors.FromFlatDataAndDimensions(flat, dims...), nil
+	}
+	switch a := arg.(type) {
+	case *tensors.Tensor:
+		return a, nil
 	case int, []int:
 		list, isList := arg.([]int)
 		if !isList {
@@ -290,6 +291,9 @@ func open(path, config string) (b compute.Backend, err error) {
 		return nil, err
 	}
 	keepPrograms(path)
+	if config == "go" {
+		config = plainConfig
+	}
 	if strings.HasPrefix(config, "xla:") && !strings.Contains(config, "tf32") {
 		config += ",tf32=false" // else matrix products of float32 have 10 bits on CUDA
 	}
@@ -304,11 +308,7 @@ func open(path, config string) (b compute.Backend, err error) {
 		}
 		return nil, fmt.Errorf("cannot open the back end %q (GOMLX_BACKEND or the plug-in found): %w%s", config, err, hint)
 	}
-	if b.Name() != "xla" {
-		return nil, fmt.Errorf("GOMLX_BACKEND=%q opens the back end %q, which cannot run compiled loops: use xla:/path/to/plugin.so",
-			config, b.Name())
-	}
-	if onCPU(b) {
+	if onCPU(b) && !isPlain(b) {
 		programs.On(b.DeviceDescription(0))
 	}
 	enterNatives(b, path)

@@ -17,6 +17,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/internal/lists"
 )
 
 func TestCallShapesAndTypes(t *testing.T) {
@@ -233,74 +234,79 @@ func TestNativeVariable(t *testing.T) {
 	expect.Refused(t, checkNativeVariable(), `ANATOMY_NATIVE="0": want off`)
 }
 
-// loop runs body n times from zero with a raw While.
-func loop(g *graph.Graph, name string, closure func(*graph.Graph, func(*graph.Graph) []*graph.Node) *graph.Function, body func(i, x *graph.Node) *graph.Node) *graph.Node {
-	params := func(g *graph.Graph, suffix string) (*graph.Node, *graph.Node) {
-		return graph.Parameter(g, name+"_i"+suffix, shapes.Make(dtypes.Int32)), graph.Parameter(g, name+"_x"+suffix, shapes.Make(dtypes.Float64))
+// loop runs body three times from zero with a raw While, or with one of bodies.
+func loop(g *graph.Graph, name string, repaired bool, body func(i, x *graph.Node) *graph.Node) *graph.Node {
+	state := []*graph.Node{graph.Const(g, int32(0)), graph.Const(g, 0.0)}
+	cond := func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{graph.LessThan(in[0], graph.Const(g, int32(3)))}
 	}
-	cond := closure(g, func(g *graph.Graph) []*graph.Node {
-		i, _ := params(g, "c")
-		return []*graph.Node{graph.LessThan(i, graph.Const(g, int32(3)))}
-	})
-	step := closure(g, func(g *graph.Graph) []*graph.Node {
-		i, x := params(g, "b")
-		return []*graph.Node{graph.AddScalar(i, 1), body(i, x)}
-	})
-	return graph.While(cond, step, graph.Const(g, int32(0)), graph.Const(g, 0.0))[1]
+	step := func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{graph.AddScalar(in[0], 1), body(in[0], in[1])}
+	}
+	if repaired {
+		record := func(build func(in []*graph.Node) []*graph.Node) *Body {
+			return Record(g, func() (in, out []*graph.Node) { in = lists.Each(state, Input); return in, build(in) })
+		}
+		return While(record(cond), record(step), state)[1]
+	}
+	closure := func(suffix string, build func(in []*graph.Node) []*graph.Node) *graph.Function {
+		return graph.NewClosure(g, func(g *graph.Graph) []*graph.Node {
+			return build([]*graph.Node{graph.Parameter(g, name+"_i"+suffix, shapes.Make(dtypes.Int32)), graph.Parameter(g, name+"_x"+suffix, shapes.Make(dtypes.Float64))})
+		})
+	}
+	return graph.While(closure("c", cond), closure("b", step), state...)[1]
 }
 
-// Each of the four defects that repair.go goes round: it must work with the repair, and must still fail without it.
-// Where a case passes without the repair, the pinned modules have the fix: delete the repair.
+// Each of the four defects of upstream.md: it must work with a body, and must still fail with a raw loop. Where a case passes with that, the pinned
+// modules have the fix: delete what goes round it.
 func TestRepairs(t *testing.T) {
 	raw, err := Backend()
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(repaired bool, fn func(g *graph.Graph, x *graph.Node, closure func(*graph.Graph, func(*graph.Graph) []*graph.Node) *graph.Function) *graph.Node) (v float64, err error) {
-		closure, use := NewClosure, compute.Backend(backend{raw})
-		if !repaired {
-			closure, use = graph.NewClosure, raw
-		}
-		exec, err := graph.NewExec(use, errorPanics(func(x *graph.Node) *graph.Node { return fn(x.Graph(), x, closure) }))
-		if err != nil {
-			return 0, err
-		}
-		out, err := exec.Exec([]float64{1, 2, 3})
-		if err != nil {
-			return 0, err
-		}
-		return Values(out).Scalar(0), nil
-	}
-	type closures = func(*graph.Graph, func(*graph.Graph) []*graph.Node) *graph.Function
+	plain := expect.Must(compute.NewWithConfig(plainConfig))
 	for name, c := range map[string]struct {
-		fn   func(g *graph.Graph, x *graph.Node, closure closures) *graph.Node
+		fn   func(g *graph.Graph, x *graph.Node, repaired bool) *graph.Node
 		want float64
 	}{
-		"1 reductions in a loop and outside": {func(g *graph.Graph, x *graph.Node, closure closures) *graph.Node {
-			s := loop(g, "l", closure, func(_, y *graph.Node) *graph.Node {
+		"1 reductions in a loop and outside": {func(g *graph.Graph, x *graph.Node, repaired bool) *graph.Node {
+			s := loop(g, "l", repaired, func(_, y *graph.Node) *graph.Node {
 				return graph.Add(y, graph.ReduceAllSum(graph.BroadcastToDims(y, 2)))
 			})
 			return graph.Add(s, graph.ReduceAllSum(x))
 		}, 6},
-		"2 a loop in a loop": {func(g *graph.Graph, x *graph.Node, closure closures) *graph.Node {
-			return loop(g, "o", closure, func(i, y *graph.Node) *graph.Node {
-				return graph.Add(y, loop(y.Graph(), "n", closure, func(_, z *graph.Node) *graph.Node { return graph.Add(z, graph.Const(z.Graph(), 1.0)) }))
+		"2 a loop in a loop": {func(g *graph.Graph, x *graph.Node, repaired bool) *graph.Node {
+			return loop(g, "o", repaired, func(i, y *graph.Node) *graph.Node {
+				return graph.Add(y, loop(g, "n", repaired, func(_, z *graph.Node) *graph.Node { return graph.Add(z, graph.Const(g, 1.0)) }))
 			})
 		}, 9},
-		"3 a scalar constant first met in a loop": {func(g *graph.Graph, x *graph.Node, closure closures) *graph.Node {
-			s := loop(g, "l", closure, func(_, y *graph.Node) *graph.Node { return graph.AddScalar(y, 2.5) })
+		"3 a scalar constant first met in a loop": {func(g *graph.Graph, x *graph.Node, repaired bool) *graph.Node {
+			s := loop(g, "l", repaired, func(_, y *graph.Node) *graph.Node { return graph.AddScalar(y, 2.5) })
 			return graph.AddScalar(s, 2.5)
 		}, 10},
-		"4 an operation between inside and outside": {func(g *graph.Graph, x *graph.Node, closure closures) *graph.Node {
+		"4 an operation between inside and outside": {func(g *graph.Graph, x *graph.Node, repaired bool) *graph.Node {
 			c := graph.Reshape(graph.SliceAxis(x, 0, graph.AxisElem(1)))
-			return loop(g, "l", closure, func(_, y *graph.Node) *graph.Node { return graph.Add(y, c) })
+			return loop(g, "l", repaired, func(_, y *graph.Node) *graph.Node { return graph.Add(y, c) })
 		}, 6},
 	} {
-		if got, err := run(true, c.fn); err != nil || math.Abs(got-c.want) > 1e-14 {
-			t.Errorf("%s: got %v, want %v (error %v)", name, got, c.want, err)
+		run := func(use compute.Backend, repaired bool) (v float64, err error) {
+			exec, err := graph.NewExec(use, errorPanics(func(x *graph.Node) *graph.Node { return c.fn(x.Graph(), x, repaired) }))
+			if err != nil {
+				return 0, err
+			}
+			out, err := exec.Exec([]float64{1, 2, 3})
+			if err != nil {
+				return 0, err
+			}
+			return Values(out).Scalar(0), nil
 		}
-		if got, err := run(false, c.fn); err == nil {
-			t.Errorf("%s: gives %v without the repair: delete it from repair.go", name, got)
+		for _, b := range []compute.Backend{raw, plain} {
+			if got, err := run(backend{b}, true); err != nil || math.Abs(got-c.want) > 1e-14 {
+				t.Errorf("%s, %s: got %v, want %v (error %v)", name, b.Name(), got, c.want, err)
+			}
+		}
+		if got, err := run(raw, false); err == nil {
+			t.Errorf("%s: gives %v without the repair", name, got)
 		}
 	}
 }
@@ -312,7 +318,7 @@ func TestTidy(t *testing.T) {
 			graph.Cos(x)
 			return graph.Add(graph.ReduceAllSum(graph.Sin(x)), graph.ReduceAllSum(graph.Sin(x)))
 		}
-		return graph.Add(twice(x), loop(x.Graph(), "l", NewClosure, func(_, y *graph.Node) *graph.Node {
+		return graph.Add(twice(x), loop(x.Graph(), "l", true, func(_, y *graph.Node) *graph.Node {
 			return twice(graph.BroadcastToDims(graph.AddScalar(y, 1), 2))
 		}))
 	})

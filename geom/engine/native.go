@@ -57,15 +57,12 @@ func Native(name string, inputs []*graph.Node, outputs ...shapes.Shape) []*graph
 	refuse.If(!HasNative(name, inputs[0]), "engine.Native: the back end has no function %q: ask HasNative before", name)
 	g := inputs[0].Graph()
 	unique := fmt.Sprintf("%s%s_%d", nativePrefix, name, g.LastNode().Id())
-	fn := withOwnScalars(g, func() *graph.Function {
-		return graph.NewFunction(g, unique, func(g *graph.Graph) []*graph.Node {
-			for i, x := range inputs {
-				graph.Parameter(g, fmt.Sprintf("%s_%d", unique, i), x.Shape())
-			}
-			return lists.Each(outputs, func(s shapes.Shape) *graph.Node { return graph.Zeros(g, s) })
-		})
-	})
-	return fn.Call(inputs...)
+	return graph.NewFunction(g, unique, func(g *graph.Graph) []*graph.Node {
+		for i, x := range inputs {
+			graph.Parameter(g, fmt.Sprintf("%s_%d", unique, i), x.Shape())
+		}
+		return lists.Each(outputs, func(s shapes.Shape) *graph.Node { return graph.BroadcastToShape(graph.ConstAsDType(g, s.DType, 0.), s) })
+	}).Call(inputs...)
 }
 
 // nativeName is the C function that a graph function is to call, or "".
@@ -82,20 +79,23 @@ type emptyDict struct{}
 
 func (emptyDict) ToStableHLO() string { return "{}" }
 
-// callNative replaces what the body of a function returns by the outputs of a C function of its parameters.
-func (f *function) callNative(outputs []compute.Value) ([]compute.Value, error) {
-	hlo := f.hlo()
-	out := lists.Each(outputs, func(x compute.Value) xlashapes.Shape { return stableValue(x).Shape() })
+// callNative makes a function return the outputs of a C function of its parameters, of the shapes of the given outputs.
+func (f *function) callNative(outputs []compute.Value) error {
+	hlo, out := f.hlo(), make([]xlashapes.Shape, len(outputs))
+	for i, x := range outputs {
+		shape, err := f.Shape(x)
+		if err != nil {
+			return err
+		}
+		out[i] = xla.ShapeToXLA(shape)
+	}
 	values, err := stablehlo.CustomCallV2(f.native, "", hlo.Inputs, make([][]int, len(hlo.Inputs)), out, make([][]int, len(out)))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// The typed interface is version 4, which go-xla does not write.
 	call := hlo.Statements[len(hlo.Statements)-1]
 	call.Attributes["api_version"] = int32(4)
 	call.Attributes["backend_config"] = emptyDict{}
-	for i, x := range outputs {
-		outputs[i] = withValue(x.(*xla.Node), values[i])
-	}
-	return outputs, nil
+	return hlo.Return(values...)
 }

@@ -73,8 +73,8 @@ func TestSettingsShareAProgram(t *testing.T) {
 	compute := func(a, b float64) string {
 		number := func(x *graph.Node, v float64) *graph.Node { return Setting(x.Graph(), x.DType(), []float64{v}) }
 		out := expect.Must(Run(func(x *graph.Node) (*graph.Node, *graph.Node) {
-			y := loop(x.Graph(), "outer", NewClosure, func(_, y *graph.Node) *graph.Node {
-				z := loop(y.Graph(), "inner", NewClosure, func(_, z *graph.Node) *graph.Node { return graph.Add(z, number(z, a)) })
+			y := loop(x.Graph(), "outer", true, func(_, y *graph.Node) *graph.Node {
+				z := loop(y.Graph(), "inner", true, func(_, z *graph.Node) *graph.Node { return graph.Add(z, number(z, a)) })
 				return graph.Add(graph.Mul(y, z), number(y, b))
 			})
 			return graph.Add(y, number(x, b)), graph.Gradient(graph.Mul(graph.Square(x), number(x, a)), x)[0]

@@ -1,48 +1,55 @@
 package engine
 
 import (
+	"fmt"
 	"reflect"
+	"strings"
 	"unsafe"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
-	"github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/stablehlo"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"anatomy/internal/refuse"
 )
 
-// Loops in GoMLX v0.28.8 over go-xla v0.4.5 have four defects. This file goes round them and nothing else does:
+// Loops in GoMLX v0.28.8 over go-xla v0.4.5 have four defects: see upstream.md. A Body carries what it takes from outside, and is built in main and
+// copied into a function of its own. That avoids three of them without a look at unexported fields:
 //
-//  1. go-xla caches the little function inside a reduction per builder, but StableHLO wants it to be a closure of the
-//     function in which the reduction stands ("reductionFn is not a StableHLO closure of").
-//  2. graph.NewClosure makes every closure a child of main, so loops cannot nest.
-//  3. graph.Graph caches scalar constants whatever function made them ("incompatible scopes").
-//  4. A binary operation between a value of the loop body and one from outside is refused ("operands are not part of
-//     the function"), and so is an outside value that the body returns.
+//   - graph.NewClosure makes every closure a child of main, so that loops cannot nest. Here a closure is a top-level function, and the operation that
+//     takes it makes a closure where it stands, which calls the function.
+//   - graph.Graph caches scalar constants whatever function made them. All are made in main.
+//   - An operation between a value of a loop's body and one from outside is refused. There is none.
 //
-// All but 2 look at unexported fields by reflection; TestRepairs fails when a new version moves them or no longer
-// needs them. So do the functions at the end, for what GoMLX knows and does not export.
+// The fourth needs a look: go-xla caches the little function inside a reduction per builder, but StableHLO wants it to be a closure of the function in
+// which the reduction stands ("reductionFn is not a StableHLO closure of"). TestRepairs fails when a new version moves the field or no longer needs
+// this. So do the functions at the end, for what GoMLX knows and does not export.
 
-// backend wraps the XLA backend so that its builders keep track of the function that is being built.
+// backend wraps a back end, so that its builders make closures as functions.
 type backend struct{ compute.Backend }
 
 func (b backend) Builder(name string) compute.Builder {
-	return &builder{Builder: b.Backend.Builder(name), cpu: onCPU(b.Backend)}
+	out := &builder{Builder: b.Backend.Builder(name), cpu: onCPU(b.Backend), plain: isPlain(b.Backend), fixed: map[*graph.Node]bool{}}
+	if w, ok := b.Backend.(written); ok {
+		out.text = w.text
+	}
+	return out
 }
 
 type value = compute.Value
 
 type builder struct {
 	compute.Builder
-	cpu   bool // whether the program runs on a CPU
-	main  *function
-	stack []*function // the functions being built, innermost last
+	cpu       bool // whether the program runs on a CPU
+	plain     bool // whether it runs in plain Go
+	main      *function
+	functions int              // that were closures
+	text      *strings.Builder // where the program is written, in place of being compiled; or nil
 
-	setting  *setting   // the constant that is being made is this one, or nil
-	settings []*setting // what the program takes after its arguments
+	setting  *setting             // the constant that is being made is this one, or nil
+	settings []*setting           // what the program takes after its arguments
+	fixed    map[*graph.Node]bool // the constants that are settings
 }
 
 // builderOf is the builder of a graph of a Func, nil of others.
@@ -57,197 +64,110 @@ func builderOf(g *graph.Graph) *builder {
 func (b *builder) Main() compute.Function {
 	if b.main == nil {
 		b.main = &function{Function: b.Builder.Main(), b: b}
-		b.stack = []*function{b.main}
 	}
 	return b.main
 }
 
-// NewFunction makes a top-level function the innermost one until it returns.
 func (b *builder) NewFunction(name string) (compute.Function, error) {
-	b.Main()
 	inner, err := b.Builder.NewFunction(name)
 	if err != nil {
 		return nil, err
 	}
-	f := &function{Function: inner, b: b, native: nativeName(name)}
-	b.stack = append(b.stack, f)
-	return f, nil
+	b.forget()
+	return &function{Function: inner, b: b, native: nativeName(name)}, nil
 }
 
 type function struct {
 	compute.Function
 	b      *builder
-	parent *function
 	native string // the C function that is its body, or ""
+	inputs []shapes.Shape
 }
 
 func (f *function) Builder() compute.Builder { return f.b }
 
-func (f *function) Parent() compute.Function {
-	if f.parent == nil {
-		return nil
-	}
-	return f.parent
+func (f *function) Parameter(name string, shape shapes.Shape, s *compute.ShardingSpec) (value, error) {
+	f.inputs = append(f.inputs, shape)
+	return f.Function.Parameter(name, shape, s)
 }
 
-// Closure is a child of the innermost function, whichever function it was asked of (defect 2).
+// Closure is a function, which must take nothing from outside.
 func (f *function) Closure() (compute.Function, error) {
-	parent := f.b.stack[len(f.b.stack)-1]
-	inner, err := parent.Function.Closure()
+	f.b.functions++
+	return f.b.NewFunction(fmt.Sprintf("closure_%d", f.b.functions))
+}
+
+// calling is a closure of f that calls a function.
+func (f *function) calling(target compute.Function) (compute.Function, error) {
+	callee := target.(*function)
+	c, err := f.Function.Closure()
 	if err != nil {
 		return nil, err
 	}
-	c := &function{Function: inner, b: f.b, parent: parent}
-	f.b.stack = append(f.b.stack, c)
-	return c, nil
-}
-
-func (f *function) Return(outputs []value, shardings []*compute.ShardingSpec) error {
-	if n := len(f.b.stack); f.b.stack[n-1] == f {
-		f.b.stack = f.b.stack[:n-1]
-	}
-	own := make([]value, len(outputs))
-	for i, x := range outputs {
-		var err error
-		if own[i], err = adopt(f.hlo(), x); err != nil {
-			return err
+	inputs := make([]value, len(callee.inputs))
+	for i, shape := range callee.inputs {
+		// Regions may not have names of those around them.
+		f.b.functions++
+		if inputs[i], err = c.Parameter(fmt.Sprintf("input_%d", f.b.functions), shape, nil); err != nil {
+			return nil, err
 		}
 	}
-	if f.native != "" {
-		var err error
-		if own, err = f.callNative(own); err != nil {
-			return err
-		}
+	outputs, err := c.Call(callee.Function, inputs...)
+	if err != nil {
+		return nil, err
 	}
-	err := f.Function.Return(own, shardings)
-	if f == f.b.main && err == nil {
-		tidy(f.hlo())
-	}
-	return err
-}
-
-func (f *function) Call(target compute.Function, inputs ...value) ([]value, error) {
-	return f.Function.Call(unwrap(target), inputs...)
+	return c, c.Return(outputs, nil)
 }
 
 func (f *function) While(cond, body compute.Function, state ...value) ([]value, error) {
-	return f.Function.While(unwrap(cond), unwrap(body), state...)
-}
-
-func (f *function) If(pred value, yes, no compute.Function) ([]value, error) {
-	return f.Function.If(pred, unwrap(yes), unwrap(no))
-}
-
-func (f *function) Sort(comparator compute.Function, axis int, stable bool, inputs ...value) ([]value, error) {
-	return f.Function.Sort(unwrap(comparator), axis, stable, inputs...)
-}
-
-func unwrap(f compute.Function) compute.Function { return f.(*function).Function }
-
-func (f *function) ReduceSum(x value, a ...int) (value, error) { return f.fresh().ReduceSum(x, a...) }
-func (f *function) ReduceMax(x value, a ...int) (value, error) { return f.fresh().ReduceMax(x, a...) }
-func (f *function) ReduceMin(x value, a ...int) (value, error) { return f.fresh().ReduceMin(x, a...) }
-func (f *function) ReduceProduct(x value, a ...int) (value, error) {
-	return f.fresh().ReduceProduct(x, a...)
-}
-func (f *function) ReduceLogicalAnd(x value, a ...int) (value, error) {
-	return f.fresh().ReduceLogicalAnd(x, a...)
-}
-func (f *function) ReduceLogicalOr(x value, a ...int) (value, error) {
-	return f.fresh().ReduceLogicalOr(x, a...)
-}
-
-func (f *function) ScatterSum(x, indices, updates value, indexVectorAxis int, updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes []int, sorted, unique bool) (value, error) {
-	return f.fresh().ScatterSum(x, indices, updates, indexVectorAxis, updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes, sorted, unique)
-}
-
-func binary(op func(x, y value) (value, error), x, y value) (value, error) {
-	x, y, err := meet(x, y)
+	c, err := f.calling(cond)
 	if err != nil {
 		return nil, err
 	}
-	return op(x, y)
+	b, err := f.calling(body)
+	if err != nil {
+		return nil, err
+	}
+	return f.Function.While(c, b, state...)
 }
 
-func (f *function) Add(x, y value) (value, error)        { return binary(f.Function.Add, x, y) }
-func (f *function) Atan2(x, y value) (value, error)      { return binary(f.Function.Atan2, x, y) }
-func (f *function) BitwiseAnd(x, y value) (value, error) { return binary(f.Function.BitwiseAnd, x, y) }
-func (f *function) BitwiseOr(x, y value) (value, error)  { return binary(f.Function.BitwiseOr, x, y) }
-func (f *function) BitwiseXor(x, y value) (value, error) { return binary(f.Function.BitwiseXor, x, y) }
-func (f *function) Complex(x, y value) (value, error)    { return binary(f.Function.Complex, x, y) }
-func (f *function) Div(x, y value) (value, error)        { return binary(f.Function.Div, x, y) }
-func (f *function) LogicalAnd(x, y value) (value, error) { return binary(f.Function.LogicalAnd, x, y) }
-func (f *function) LogicalOr(x, y value) (value, error)  { return binary(f.Function.LogicalOr, x, y) }
-func (f *function) LogicalXor(x, y value) (value, error) { return binary(f.Function.LogicalXor, x, y) }
-func (f *function) Max(x, y value) (value, error)        { return binary(f.Function.Max, x, y) }
-func (f *function) Min(x, y value) (value, error)        { return binary(f.Function.Min, x, y) }
-func (f *function) Mul(x, y value) (value, error)        { return binary(f.Function.Mul, x, y) }
-func (f *function) Pow(x, y value) (value, error)        { return binary(f.Function.Pow, x, y) }
-func (f *function) Rem(x, y value) (value, error)        { return binary(f.Function.Rem, x, y) }
-func (f *function) ShiftLeft(x, y value) (value, error)  { return binary(f.Function.ShiftLeft, x, y) }
-func (f *function) ShiftRightArithmetic(x, y value) (value, error) {
-	return binary(f.Function.ShiftRightArithmetic, x, y)
+func (f *function) Sort(comparator compute.Function, axis int, stable bool, inputs ...value) ([]value, error) {
+	c, err := f.calling(comparator)
+	if err != nil {
+		return nil, err
+	}
+	return f.Function.Sort(c, axis, stable, inputs...)
 }
-func (f *function) ShiftRightLogical(x, y value) (value, error) {
-	return binary(f.Function.ShiftRightLogical, x, y)
-}
-func (f *function) Sub(x, y value) (value, error) { return binary(f.Function.Sub, x, y) }
 
-// fresh is the function under f, whose builder has no reduction functions of others (defect 1).
-func (f *function) fresh() compute.Function {
-	m := field(field(reflect.ValueOf(f.Function).Elem(), "builder").Elem(), "cacheReductions")
-	reflect.NewAt(m.Type(), unsafe.Pointer(m.UnsafeAddr())).Elem().Clear()
-	return f.Function
+func (f *function) Call(target compute.Function, inputs ...value) ([]value, error) {
+	return f.Function.Call(target.(*function).Function, inputs...)
+}
+
+func (f *function) Return(outputs []value, shardings []*compute.ShardingSpec) error {
+	if f.native != "" {
+		return f.callNative(outputs)
+	}
+	if err := f.Function.Return(outputs, shardings); err != nil {
+		return err
+	}
+	f.b.forget()
+	if !f.b.plain {
+		tidy(f.hlo())
+	}
+	return nil
+}
+
+// forget drops the little functions of reductions, which belong to the function that was built before.
+func (b *builder) forget() {
+	if !b.plain {
+		m := field(reflect.ValueOf(b.Builder).Elem(), "cacheReductions")
+		reflect.NewAt(m.Type(), unsafe.Pointer(m.UnsafeAddr())).Elem().Clear()
+	}
 }
 
 // hlo is the StableHLO function under f.
 func (f *function) hlo() *stablehlo.Function {
 	return (*stablehlo.Function)(field(reflect.ValueOf(f.Function).Elem(), "fn").UnsafePointer())
-}
-
-// owner is the StableHLO function in which the value was made.
-func owner(x value) *stablehlo.Function {
-	return (*stablehlo.Function)(field(field(reflect.ValueOf(x).Elem(), "value").Elem(), "fn").UnsafePointer())
-}
-
-// adopt returns x as a value of f: itself, or a reference to it where it comes from a function around f.
-func adopt(f *stablehlo.Function, x value) (value, error) {
-	if owner(x) == f {
-		return x, nil
-	}
-	value, err := f.UseParentValue(stableValue(x))
-	if err != nil {
-		return nil, err
-	}
-	return withValue(x.(*xla.Node), value), nil
-}
-
-// stableValue is the StableHLO value of x.
-func stableValue(x value) *stablehlo.Value {
-	return (*stablehlo.Value)(field(reflect.ValueOf(x).Elem(), "value").UnsafePointer())
-}
-
-// withValue is x with another StableHLO value of its shape.
-func withValue(x *xla.Node, value *stablehlo.Value) *xla.Node {
-	node := *x
-	*(**stablehlo.Value)(unsafe.Pointer(field(reflect.ValueOf(&node).Elem(), "value").UnsafeAddr())) = value
-	return &node
-}
-
-// meet brings two values into the inner one of their functions (defect 4).
-func meet(x, y value) (value, value, error) {
-	fx, fy := owner(x), owner(y)
-	if fx == fy {
-		return x, y, nil
-	}
-	for f := fx; f != nil; f = f.Parent {
-		if f == fy {
-			y, err := adopt(fx, y)
-			return x, y, err
-		}
-	}
-	x, err := adopt(fy, x)
-	return x, y, err
 }
 
 // field is FieldByName that says which assumption about the pinned modules fails.
@@ -263,40 +183,9 @@ func bytes(program compute.Executable) int64 {
 	return field(of, "Outputs").Int() + field(of, "Temporary").Int()
 }
 
-type scalars = map[dtypes.DType]map[float64]*graph.Node
-
-// NewClosure makes the body or the condition of graph.While, and comparators of graph.Sort, as graph.NewClosure does, which
-// shares its scalar constants with the functions around by mistake (defect 3): use this one.
-func NewClosure(g *graph.Graph, fn func(g *graph.Graph) []*graph.Node) *graph.Function {
-	return withOwnScalars(g, func() *graph.Function { return graph.NewClosure(g, fn) })
-}
-
-func withOwnScalars(g *graph.Graph, build func() *graph.Function) *graph.Function {
-	cache := (*scalars)(unsafe.Pointer(field(reflect.ValueOf(g).Elem(), "scalars").UnsafeAddr()))
-	old := *cache
-	*cache = scalars{}
-	defer func() { *cache = old }()
-	return build()
-}
-
-// Leaves runs fn, which builds a gradient, while the given nodes count as leaves of the graph: reverse mode stops at them, so
-// that the derivative by one leaves out what it does to the others.
-func Leaves(nodes []*graph.Node, fn func()) {
-	for _, n := range nodes {
-		inputs := (*[]*graph.Node)(unsafe.Pointer(field(reflect.ValueOf(n).Elem(), "inputNodes").UnsafeAddr()))
-		old := *inputs
-		*inputs = nil
-		defer func() { *inputs = old }()
-	}
-	fn()
-}
-
 // SetVJP gives a node a reverse-mode rule of its own: rule takes the cotangents of the node's outputs and returns those of
 // its inputs, in their order, nil for an input without one. autodiff.CustomVJP does so for any number of nodes.
-func SetVJP(n *graph.Node, rule func(cotangents []*graph.Node) []*graph.Node) {
-	var vjp graph.VJP = func(_ *graph.Node, cotangents []*graph.Node, _ shapes.Shape) []*graph.Node {
-		return rule(cotangents)
-	}
+func SetVJP(n *graph.Node, rule graph.VJP) {
 	f := field(reflect.ValueOf(n).Elem(), "customVJP")
-	reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem().Set(reflect.ValueOf(vjp))
+	reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem().Set(reflect.ValueOf(rule))
 }

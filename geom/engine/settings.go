@@ -21,11 +21,14 @@ func Setting(g *graph.Graph, dtype dtypes.DType, values []float64, dims ...int) 
 	if dtype == dtypes.Float32 {
 		t = tensors.FromFlatDataAndDimensions(narrow(values), dims...)
 	}
-	if b := builderOf(g); b != nil {
-		b.setting = &setting{values: values, tensor: t}
-		defer func() { b.setting = nil }()
+	b := builderOf(g)
+	if b == nil {
+		return graph.ConstTensor(g, t)
 	}
-	return graph.ConstTensor(g, t)
+	b.setting = &setting{values: values, tensor: t}
+	n := graph.ConstTensor(g, t)
+	b.setting, b.fixed[n] = nil, true
+	return n
 }
 
 // setting is one of a program, which takes the tensor as the input.
@@ -39,14 +42,10 @@ func narrow(values []float64) []float32 {
 	return lists.Each(values, func(v float64) float32 { return float32(v) })
 }
 
-// Constant makes an input of the program out of a setting, one for all that are equal. Functions outside main cannot see it, and
-// take a constant.
+// Constant makes an input of the program out of a setting, one for all that are equal.
 func (f *function) Constant(flat any, dims ...int) (compute.Value, error) {
-	b, root := f.b, f
-	for root.parent != nil {
-		root = root.parent
-	}
-	if b.setting == nil || root != b.main {
+	b := f.b
+	if b.setting == nil {
 		return f.Function.Constant(flat, dims...)
 	}
 	shape := b.setting.tensor.Shape()
@@ -55,11 +54,11 @@ func (f *function) Constant(flat any, dims ...int) (compute.Value, error) {
 	})
 	if i < 0 {
 		i = len(b.settings)
-		input, err := root.Function.Parameter(fmt.Sprintf("setting_%d", i), shape, nil)
+		input, err := f.Function.Parameter(fmt.Sprintf("setting_%d", i), shape, nil)
 		if err != nil {
 			return nil, err
 		}
 		b.setting.input, b.settings = input, append(b.settings, b.setting)
 	}
-	return adopt(f.hlo(), b.settings[i].input)
+	return b.settings[i].input, nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -34,28 +35,16 @@ type written struct {
 	text *strings.Builder
 }
 
-func (w written) Builder(name string) compute.Builder { return writer{w.Backend.Builder(name), w.text} }
-
-type writer struct {
-	compute.Builder
-	text *strings.Builder
-}
-
 var errWritten = errors.New("the program is written and not compiled")
 
-func (w writer) Compile() (compute.Executable, error) {
-	if err := (*stablehlo.Builder)(field(reflect.ValueOf(w.Builder).Elem(), "builder").UnsafePointer()).Write(w.text); err != nil {
-		return nil, err
-	}
-	return nil, errWritten
-}
-
-// Compile writes the settings before the program.
+// Compile writes the program behind its settings where it is to be written.
 func (b *builder) Compile() (compute.Executable, error) {
-	if w, ok := b.Builder.(writer); ok {
-		for _, s := range b.settings {
-			fmt.Fprintln(w.text, s.values)
-		}
+	if b.text == nil {
+		return b.Builder.Compile()
 	}
-	return b.Builder.Compile()
+	for _, s := range b.settings {
+		fmt.Fprintln(b.text, s.values)
+	}
+	program := (*stablehlo.Builder)(field(reflect.ValueOf(b.Builder).Elem(), "builder").UnsafePointer())
+	return nil, cmp.Or(program.Write(b.text), errWritten)
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/gomlx/go-xla/stablehlo"
 )
 
-// tidy leaves out of a program what leads to no result, and what stands before in the same function or body of a loop. In derivatives of derivatives
-// that is up to half of all. XLA finds both, but only after it has read and checked the program and gone through it many times.
-func tidy(main *stablehlo.Function) {
-	prune(main, map[string]bool{})
-	merge(main, map[string]*stablehlo.Value{})
+// tidy leaves out of a function what leads to no result, and what stands in it before. In derivatives of derivatives that is up to half of all,
+// beside the bodies of loops, which were built to be copied. XLA finds both, but only after it has read and checked the program and gone through it
+// many times.
+func tidy(f *stablehlo.Function) {
+	prune(f, map[string]bool{})
+	merge(f, map[string]*stablehlo.Value{})
 }
 
 // prune leaves the statements that lead to live values, by their names, and adds what they need to these.

@@ -2,11 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"anatomy/geom/shape"
 	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
@@ -85,7 +85,16 @@ func group[T any](rows []T, n, m int) [][]T {
 	return lists.Make(n, func(i int) []T { return rows[i*m : (i+1)*m : (i+1)*m] })
 }
 
-// flatten returns the numbers of a float64, or of slices of float64 nested up to four levels deep, in row-major order, and
+// isNumbers reports whether a is a float64, or slices of them nested in any depth.
+func isNumbers(a any) bool {
+	t := reflect.TypeOf(a)
+	for t != nil && t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t != nil && t.Kind() == reflect.Float64
+}
+
+// flatten returns the numbers of a float64, or of slices of float64 nested in any depth, in row-major order, and
 // the dimensions: none, or one a level. Rows of different lengths are an error that names the row.
 func flatten(a any) (flat []float64, dims []int, err error) {
 	switch a := a.(type) {
@@ -93,34 +102,21 @@ func flatten(a any) (flat []float64, dims []int, err error) {
 		return []float64{a}, nil, nil
 	case []float64:
 		return slices.Clone(a), []int{len(a)}, nil
-	case [][]float64:
-		return flattenRows(a)
-	case shape.Shape:
-		return flattenRows(a)
-	case []shape.Shape:
-		return flattenRows(a)
-	case [][]shape.Shape:
-		return flattenRows(a)
-	case [][][]float64:
-		return flattenRows(a)
-	case [][][][]float64:
-		return flattenRows(a)
 	}
-	return nil, nil, fmt.Errorf("%T is not a number or nested slices of numbers", a)
-}
-
-func flattenRows[T any](a []T) (flat []float64, dims []int, err error) {
-	if len(a) == 0 {
+	rows := reflect.ValueOf(a)
+	if !isNumbers(a) || rows.Kind() != reflect.Slice {
+		return nil, nil, fmt.Errorf("%T is not a number or nested slices of numbers", a)
+	}
+	if rows.Len() == 0 {
 		return nil, nil, fmt.Errorf("empty %T", a)
 	}
-	for i, row := range a {
-		f, d, err := flatten(row)
+	for i := range rows.Len() {
+		f, d, err := flatten(rows.Index(i).Interface())
 		if err != nil {
 			return nil, nil, fmt.Errorf("row %d: %w", i, err)
 		}
 		if i == 0 {
-			dims = append([]int{len(a)}, d...)
-			flat = make([]float64, 0, len(a)*len(f))
+			dims, flat = append([]int{rows.Len()}, d...), make([]float64, 0, rows.Len()*len(f))
 		} else if !slices.Equal(d, dims[1:]) {
 			return nil, nil, fmt.Errorf("row %d has dimensions %v, row 0 has %v", i, d, dims[1:])
 		}

@@ -119,9 +119,9 @@ func TestCGDerivatives(t *testing.T) {
 	derivatives(t, "CG", 2, 1e-8, func(in []*Node) *Node {
 		c := graph.MulScalar(Trace(in[0]), 0.3)
 		some := graph.AddScalar(graph.Abs(c), 1) // of no consequence to the solution
-		x, _ := PCG(func(x *Node, p []*Node) *Node {
-			return graph.Add(MatMul(x, MatMul(p[0], T(p[0]))), graph.Mul(x, p[1]))
-		}, func(r *Node) *Node { return graph.Div(r, some) }, []*Node{in[0], c}, in[1], 1e-14, 50)
+		x, _ := PCG(func(x *Node) *Node {
+			return graph.Add(MatMul(x, MatMul(in[0], T(in[0]))), graph.Mul(x, c))
+		}, func(r *Node) *Node { return graph.Div(r, some) }, in[1], 1e-14, 50)
 		return x
 	}, [][][]float64{spdMatrix(1, 5), random(2, 3, 5)}, [][][]float64{random(3, 5, 5), random(4, 3, 5)})
 }

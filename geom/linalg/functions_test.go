@@ -170,11 +170,11 @@ func TestCG(t *testing.T) {
 		b[1][j] = 0 // a right-hand side of nothing
 	}
 	out := expect.Must(engine.Run(func(in []*Node) []*Node {
-		mul := func(x *Node, p []*Node) *Node { return MatMul(x, p[0]) }
-		x, residual := CG(mul, in[:1], in[1], 1e-12, 200)
-		_, early := CG(mul, in[:1], in[1], 1e-12, 3)
+		mul := func(x *Node) *Node { return MatMul(x, in[0]) }
+		x, residual := CG(mul, in[1], 1e-12, 200)
+		_, early := CG(mul, in[1], 1e-12, 3)
 		inverse := Factor(in[0])
-		y, once := PCG(mul, func(r *Node) *Node { return T(inverse.Solve(T(r))) }, in[:1], in[1], 1e-12, 1)
+		y, once := PCG(mul, func(r *Node) *Node { return T(inverse.Solve(T(r))) }, in[1], 1e-12, 1)
 		return []*Node{x, T(Solve(in[0], T(in[1]))), residual, early, y, once}
 	}, a, b))
 	expect.Rel(t, "solution", out.Flat(0), out.Flat(1), 1e-10)
@@ -263,7 +263,7 @@ func TestNaN(t *testing.T) {
 	singular := expect.Must(engine.Run(func(in []*Node) []*Node { return []*Node{Det(in[0])} }, [][]float64{{1, 2, 3, 4}, {2, 4, 6, 8}, {0, 1, 0, 1}, {0, 0, 1, 1}}))
 	expect.Abs(t, "determinant of a singular matrix", singular.Flat(0), []float64{0}, 0)
 	negative := expect.Must(engine.Run(func(in []*Node) []*Node {
-		x, r := CG(func(x *Node, p []*Node) *Node { return graph.Mul(x, p[0]) }, in[:1], in[1], 1e-10, 10)
+		x, r := CG(func(x *Node) *Node { return graph.Mul(x, in[0]) }, in[1], 1e-10, 10)
 		return []*Node{x, r}
 	}, []float64{1, -2}, []float64{1, 1}))
 	for k := range 2 {

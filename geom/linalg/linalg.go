@@ -17,7 +17,6 @@
 package linalg
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
@@ -188,13 +187,13 @@ func window(a *Node, axis int, i *Node, size int) *Node {
 
 // while is a compiled loop without a gradient: call it only where a gradient rule replaces its gradient.
 func while(state []*Node, cond func(s []*Node) *Node, body func(s []*Node) []*Node) []*Node {
-	params := func(g *graph.Graph) []*Node {
-		return lists.Each(state, func(s *Node) *Node { return graph.Parameter(g, fmt.Sprintf("linalg%d", g.LastNode().Id()), s.Shape()) })
+	record := func(build func(s []*Node) []*Node) *engine.Body {
+		return engine.Record(state[0].Graph(), func() (in, out []*Node) {
+			in = lists.Each(state, engine.Input)
+			return in, build(in)
+		})
 	}
-	g := state[0].Graph()
-	b := engine.NewClosure(g, func(g *graph.Graph) []*Node { return body(params(g)) })
-	c := engine.NewClosure(g, func(g *graph.Graph) []*Node { return []*Node{cond(params(g))} })
-	return graph.While(c, b, state...)
+	return engine.While(record(func(s []*Node) []*Node { return []*Node{cond(s)} }), record(body), state)
 }
 
 // repeat is the loop for i := range n without a gradient.

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ runtime_version { major: 13 minor: 1 patch: 0 } device_description_str: %q`,
 func Open(folder string) error {
 	toolkit := filepath.Join(folder, "nvidia", "cu13")
 	os.Setenv("PATH", filepath.Join(toolkit, "bin")+":"+os.Getenv("PATH"))
-	os.Setenv("XLA_FLAGS", programs.GPUFlag+" --xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false --xla_gpu_cuda_data_dir="+toolkit)
+	os.Setenv("XLA_FLAGS", os.Getenv("XLA_FLAGS")+" "+programs.GPUFlag+" --xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false --xla_gpu_cuda_data_dir="+toolkit)
 	return failed(func() *C.char {
 		path := C.CString(filepath.Join(folder, "jax_plugins", "xla_cuda13", "xla_cuda_plugin.so"))
 		defer C.free(unsafe.Pointer(path))
@@ -119,57 +120,39 @@ func (c *Compiler) Compile(code []byte) (*Program, error) {
 	return p, nil
 }
 
-// message is a message of protocol buffers: its fields by number, numbers as well as bytes.
-type message struct {
-	bytes   map[protowire.Number][][]byte
-	numbers map[protowire.Number][]uint64
-}
+// message is a message of protocol buffers: the values of its fields by number, of strings and messages without their length.
+type message map[protowire.Number][][]byte
 
 func parse(b []byte) message {
-	m := message{map[protowire.Number][][]byte{}, map[protowire.Number][]uint64{}}
+	m := message{}
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
+		size := protowire.ConsumeFieldValue(number, kind, b[max(n, 0):])
+		if n < 0 || size < 0 {
 			break
 		}
-		b = b[n:]
-		switch kind {
-		case protowire.VarintType:
-			v, n := protowire.ConsumeVarint(b)
-			m.numbers[number], b = append(m.numbers[number], v), b[max(n, 0):]
-		case protowire.BytesType:
-			v, n := protowire.ConsumeBytes(b)
-			m.bytes[number], b = append(m.bytes[number], v), b[max(n, 0):]
-		default:
-			if n = protowire.ConsumeFieldValue(number, kind, b); n < 0 {
-				return m
-			}
-			b = b[n:]
+		value := b[n : n+size]
+		if kind == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(value)
 		}
+		m[number], b = append(m[number], value), b[n+size:]
 	}
 	return m
 }
 
-// integers are those of a field of 64-bit numbers, packed or not.
+// integers are those of a field of integers, packed or not.
 func (m message) integers(field protowire.Number) (all []uint64) {
-	for _, b := range m.bytes[field] {
-		for len(b) > 0 {
-			v, n := protowire.ConsumeVarint(b)
-			if n < 0 {
-				break
-			}
-			all, b = append(all, v), b[n:]
+	for b := slices.Concat(m[field]...); len(b) > 0; {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			break
 		}
+		all, b = append(all, v), b[n:]
 	}
-	return append(all, m.numbers[field]...)
+	return all
 }
 
-func (m message) text(field protowire.Number) string {
-	if len(m.bytes[field]) == 0 {
-		return ""
-	}
-	return string(m.bytes[field][0])
-}
+func (m message) text(field protowire.Number) string { return string(slices.Concat(m[field]...)) }
 
 // Fields of XLA's hlo.proto.
 const (
@@ -177,6 +160,7 @@ const (
 	moduleName, moduleComputations, moduleEntry      = 1, 3, 6
 	computationInstructions, computationID           = 2, 5
 	instructionOpcode, instructionCalls, instruction = 2, 38, 43 // the last: what the back end was told
+	whileBody                                        = 0         // of the calls of a loop; the other is its condition
 )
 
 // turns is how often a loop runs, if the compiler knows it.
@@ -187,7 +171,7 @@ func counted(configured []byte) *Program {
 	module := parse([]byte(parse(configured).text(moduleOfConfigured)))
 	p := &Program{Name: module.text(moduleName)}
 	computations := map[uint64]message{}
-	for _, b := range module.bytes[moduleComputations] {
+	for _, b := range module[moduleComputations] {
 		c := parse(b)
 		if id := c.integers(computationID); len(id) > 0 {
 			computations[id[0]] = c
@@ -195,23 +179,22 @@ func counted(configured []byte) *Program {
 	}
 	var launches func(id uint64) int
 	launches = func(id uint64) (n int) {
-		for _, b := range computations[id].bytes[computationInstructions] {
+		for _, b := range computations[id][computationInstructions] {
 			i := parse(b)
 			called := i.integers(instructionCalls)
 			switch opcode := i.text(instructionOpcode); opcode {
 			case "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "copy-done", "async-done", "partition-id", "replica-id":
 			case "while":
-				turn := 0
-				for _, c := range called {
-					turn += launches(c)
-				}
+				// The condition is evaluated where the compiler does not know the turns.
 				if found := turns.FindStringSubmatch(i.text(instruction)); found != nil {
 					times, _ := strconv.Atoi(found[1])
-					turn *= times
-				} else {
-					p.Open = true
+					n += times * launches(called[whileBody])
+					continue
 				}
-				n += turn
+				p.Open = true
+				for _, c := range called {
+					n += launches(c)
+				}
 			case "conditional":
 				most := 0
 				for _, c := range called {
