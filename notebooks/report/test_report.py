@@ -886,6 +886,24 @@ class Report(unittest.TestCase):
             report.write_pdf(nb, "name", ABOUT, 0, path)
             return path.read_bytes()
 
+    def test_tables_stay_between_the_margins_of_the_paper(self):
+        row = "| Gorilla_gorilla_specimen_7 |" + " −0.001234 |" * 13
+        wide = row.replace("−0.001234", "component") + "\n|" + "-|" * 14 + "\n" + "\n".join([row] * 3)
+        long = "| name | file |\n|-|-|\n| x | " + "a_long_name_" * 20 + " |\n| y | " + "z" * 150 + " |"
+        outputs = [new_output("display_data", {"text/markdown": table}) for table in (wide, long, "|" + " 0.123 |" * 30 + "\n|" + "-|" * 30 + "\n|" + " 0.123 |" * 30)]
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "r.typ")
+            source.write_text(self.typst(self.notebook(new_code_cell("x", outputs=outputs))), encoding="utf-8")
+            pathlib.Path(folder, "settled.json").write_text('{"floats": [], "flushes": []}')
+            width, height, rgba = report.pixels(typst.compile(str(source), root=folder, format="png", ppi=72))
+        margin, least = 62, []  # 2.3 cm less what hangs
+        for y in range(height):
+            row = rgba[4 * width * y:4 * width * (y + 1)]
+            least.append(min(row[:4 * margin] + row[4 * (width - margin):]))
+        self.assertEqual(min(least), 255)
+        page = self.html(self.notebook(new_code_cell("x", outputs=outputs[1:2])))
+        self.assertIn("z" * 150 + "</td>", page)  # the last row, whose line has no end
+
     def test_a_failed_cell_says_why_before_its_code(self):
         outputs = [new_output("stream", name="stdout", text="began"),
                    new_output("error", ename="error", evalue="no", traceback=["\x1b[31mcell [2], line 4: no\x1b[0m"])]

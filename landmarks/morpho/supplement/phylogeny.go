@@ -80,6 +80,9 @@ func (a *analysis) ancestors(s *Section) {
 	t := &Table{Name: "ancestors", Caption: "Predicted ancestors: the standard error of the shape, and the distance within which the true shape is in 95 % of the simulations.",
 		Header: []string{"ancestor of", "leaves", "distance from the root", "standard error", "95 % radius"}}
 	coordinates := &Table{Name: "ancestor-coordinates", Caption: "Coordinates of the predicted ancestors; the beginning.", Header: append([]string{"ancestor of"}, numbered("coordinate", len(rows[0]))...), Preview: true}
+	if a.data.Flat {
+		t.Caption += " It is too small, because it leaves out the errors of the atlas: in simulated families of surfaces 92 % of the true ancestors were within it, and 91 % where poses were searched."
+	}
 	others, root := a.overTrees(rows), nodes.Mean[0]
 	if others != nil {
 		coordinates.Caption = "Coordinates of the predicted ancestors, means over the trees that have the clade; the beginning."
