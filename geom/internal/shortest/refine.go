@@ -173,7 +173,7 @@ func (s *search) shortened(c *candidate, lines []Curve, conjugate float64, path 
 // shorter replaces the geodesic of a candidate by the shortest one below a length, +Inf for any, that curves lead to, and says whether there is one.
 // The curves are relaxed, and solved and checked from there.
 func (s *search) shorter(c *candidate, curves []Curve, length float64) (better bool, err error) {
-	for len(curves) < relaxing { // one shape for all programs
+	for len(curves) < Relaxing { // one shape for all programs
 		curves = append(curves, curves[0])
 	}
 	guess, _, err := s.Relax(s.task.Context(), lists.Each(curves, Curve.points), energy)
