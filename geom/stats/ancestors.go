@@ -26,7 +26,7 @@ type Ancestry[P geom.Point] struct {
 
 // String says in one line how many nodes there are, and how the searches ended.
 func (a *Ancestry[P]) String() string {
-	return fmt.Sprintf("the %d nodes of a tree, from %d samples, %s", len(a.Points), len(a.Root.Weights), a.Status)
+	return fmt.Sprintf("points at the %d nodes of a tree, %s", len(a.Points), a.Status)
 }
 
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
