@@ -18,16 +18,17 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// large is a balanced tree of leaves that are circles of 40 landmarks, moved and stretched at random.
-func large(leaves int) (stochastic.Process[geom.Shape], *tree.Tree, Observations[geom.Shape], []Unknown) {
+// large is a balanced tree of leaves that are circles of n landmarks, moved and stretched at random, with the width and the amplitude of the kernel as
+// unknowns.
+func large(leaves, n int) (stochastic.Process[geom.Shape], *tree.Tree, Observations[geom.Shape], []Unknown) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	circle := func(deviation float64) (q geom.Shape) {
 		var z [4]float64
 		for a := range z {
 			z[a] = deviation * rng.NormFloat64()
 		}
-		for i := range 40 {
-			sin, cos := math.Sincos(2 * math.Pi * float64(i) / 40)
+		for i := range n {
+			sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
 			q = append(q, []float64{z[0] + (1+z[1])*cos, z[2] + (1+z[3])*sin})
 		}
 		return q
@@ -40,14 +41,14 @@ func large(leaves int) (stochastic.Process[geom.Shape], *tree.Tree, Observations
 	for range leaves {
 		seen.Leaves = append(seen.Leaves, circle(0.1))
 	}
-	p := expect.Must(landmarks.New(40, 2, kernels.Gaussian(1)).Kunita(circle(0), 0.3, 0.005))
+	p := expect.Must(landmarks.New(n, 2, kernels.Gaussian(1)).Kunita(circle(0), 0.3, 0.005))
 	return p, expect.Must(tree.New(parent, length, nil)), seen, []Unknown{
 		Param(0, "width", LogNormal(0.3, 0.2)), Param(1, "amplitude", LogNormal(0.005, 0.5))}
 }
 
 // The memory of four chains of 100 leaves with 40 landmarks and two unknowns, with guides that are made anew.
 func BenchmarkMemory(b *testing.B) {
-	p, t, seen, unknown := large(100)
+	p, t, seen, unknown := large(100, 40)
 	defer bench.Memory(b)()
 	for b.Loop() {
 		s := expect.Must(newSampler(p, t, []Observations[geom.Shape]{seen}, Options{Unknown: unknown, Chains: 4, Steps: 25}))
@@ -67,7 +68,7 @@ func BenchmarkMemory(b *testing.B) {
 func BenchmarkGradient(b *testing.B) {
 	for _, size := range [][2]int{{25, 25}, {50, 25}, {100, 25}, {100, 12}, {100, 50}} {
 		b.Run(fmt.Sprintf("leaves=%d/steps=%d", size[0], size[1]), func(b *testing.B) {
-			p, t, seen, unknown := large(size[0])
+			p, t, seen, unknown := large(size[0], 40)
 			gradients(b, expect.Must(newSampler(p, t, []Observations[geom.Shape]{seen}, Options{Unknown: unknown, Steps: size[1], Chains: 4})))
 		})
 	}

@@ -185,7 +185,7 @@ func (s *sampler[P]) guide(seen visits) {
 	at := monomials(len(s.options.Unknown))
 	if s.told == nil {
 		zeros := func(dims ...int) *tensors.Tensor { return tensors.FromShape(shapes.Make(dtypes.Float64, dims...)) }
-		rows, columns := s.packed(message{mat.NewDense(s.n, s.n, nil), nil}).b.Dims()
+		rows, columns := s.packedSize()
 		s.told = []told{{zeros(s.groups, len(all), 1, rows, columns), zeros(s.groups, len(all), 1, s.n, s.d)}}
 		for _, level := range s.levels {
 			dims := []int{s.options.Steps, s.groups, len(all), len(level)}

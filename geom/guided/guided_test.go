@@ -809,6 +809,13 @@ func TestPacked(t *testing.T) {
 	}
 }
 
+// The memory that a run asks for is that which one of four chains, 12 leaves, 118 landmarks, 25 steps and two unknowns had at most, to 30 %.
+func TestMemory(t *testing.T) {
+	p, tree, seen, unknown := large(12, 118)
+	s := expect.Must(newSampler(p, tree, []Observations[geom.Shape]{seen}, Options{Unknown: unknown, Chains: 4, Steps: 25}))
+	expect.Rel(t, "memory in MB", s.memory()/1e6, 783, 0.3)
+}
+
 // What cannot be sampled is refused, with the place.
 func TestErrors(t *testing.T) {
 	p := straight(true)

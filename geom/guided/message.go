@@ -32,10 +32,11 @@ func observation(values [][]float64, l mat.Matrix) (m message, residual float64)
 // packed is the message with a lower B of [n][n] in half the memory, [⌈n/2⌉][n + 1]: row i of B and, from the right, row n − 1 − i are in one
 // row, of which the first is the longer one. It is the message as it is where J makes B full, or n is 1. See unpacked.
 func (m model) packed(x message) message {
-	if m.flat || m.n == 1 {
+	rows, columns := m.packedSize()
+	if rows == m.n {
 		return x
 	}
-	b := mat.NewDense((m.n+1)/2, m.n+1, nil)
+	b := mat.NewDense(rows, columns, nil)
 	for i := range m.n {
 		for j := range i + 1 {
 			if 2*i >= m.n-1 {
@@ -47,6 +48,14 @@ func (m model) packed(x message) message {
 		}
 	}
 	return message{b, x.f}
+}
+
+// packedSize is the size of the B of packed messages.
+func (m model) packedSize() (rows, columns int) {
+	if m.flat || m.n == 1 {
+		return m.n, m.n
+	}
+	return (m.n + 1) / 2, m.n + 1
 }
 
 // scaled is the message of observations with errors of standard deviation s, if m is that for errors of 1.

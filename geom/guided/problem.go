@@ -51,9 +51,16 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	for g := range s.data {
 		s.enter(g)
 	}
-	size := float64(o.Steps) * float64(s.total) * float64(len(s.order)) * float64(s.k*s.d)
-	messages := float64(len(places(len(o.Unknown)))) * float64(o.Steps) * float64(s.groups) * float64(len(s.order)) * float64(s.n*(s.n+s.d))
-	return s, engine.Fits("the run", 8*(40*size+3*messages))
+	return s, engine.Fits("the run", s.memory())
+}
+
+// memory is about how many bytes a run takes where it takes most: the messages twice, one matrix of the noise of each step as the guides are made of
+// them, and the noise of the chains for the trajectories, besides what programs take. The factors are measured: see TestMemory.
+func (s *sampler[P]) memory() float64 {
+	rows, columns := s.packedSize()
+	steps := float64(s.options.Steps * len(s.order))
+	message := float64(len(places(len(s.options.Unknown))) * (rows*columns + s.n*s.d))
+	return 150e6 + 8*steps*(float64(s.groups)*(2*message+float64(s.n*s.n))+40*float64(s.total*s.k*s.d))
 }
 
 // assign checks the unknowns of the options and their priors: no two are one number.

@@ -26,7 +26,7 @@ type Ancestry[P geom.Point] struct {
 
 // String says in one line how many nodes there are, and how the searches ended.
 func (a *Ancestry[P]) String() string {
-	return fmt.Sprintf("the %d nodes of a tree, from %d samples, %s", len(a.Points), len(a.Root.Weights), a.Status)
+	return fmt.Sprintf("points at the %d nodes of a tree, %s", len(a.Points), a.Status)
 }
 
 // Err returns nil if Status is Converged, and otherwise an error with the line of String.
@@ -82,16 +82,13 @@ func Ancestors[P geom.Point](on geom.Of[P], t *tree.Tree, samples []P, p linear.
 // descend finds the points of all nodes that have none, from the root, and returns the worst status.
 func (r *run) descend(parent []int, root *Mean[geom.Vec], x, weights, points [][]float64) geom.Status {
 	var b *balance
-	if !geom.IsCharted(r.space.M) && root.Status == geom.Converged && lists.Finite(slices.Concat(root.Momenta...)...) {
-		b = &balance{run: r, weights: weights[0], blame: make([]float64, len(x)), shots: newShots(r.Context(), r.space.Steady(), x)}
-		b.begin(root)
-	}
 	last, places, status := make([]int, len(parent)), make([]place, len(parent)), geom.Converged
+	if !geom.IsCharted(r.space.M) && root.Status == geom.Converged && lists.Finite(slices.Concat(root.Momenta...)...) {
+		b = &balance{run: r, blame: make([]float64, len(x)), shots: newShots(r.Context(), r.space.Steady(), x)}
+		places[0] = place{root.Point, root.Momenta, lists.Zeros(len(x), len(root.Point))}
+	}
 	for i, p := range parent[1:] {
 		last[p] = i + 1
-	}
-	if b != nil {
-		places[0] = b.place()
 	}
 	quiet := *r
 	quiet.Task = r.Quiet()
@@ -123,17 +120,6 @@ func (b *balance) place() place {
 	return place{b.point, lists.Each(b.roots, func(r *solve.Root) []float64 { return r.X }), lists.Each(b.roots, func(r *solve.Root) []float64 { return r.F })}
 }
 
-// begin puts a balance where a mean is.
-func (b *balance) begin(m *Mean[geom.Vec]) {
-	for i, p := range m.Momenta {
-		b.roots[i].X = p
-	}
-	b.weigh(m.Point, m.Weights)
-	b.shots.tolerance = b.miss * b.spread
-	b.from(m.Point, b.sigma*b.sigma)
-	b.enough()
-}
-
 // weigh prepares the search for the mean of samples with weights w near y.
 func (b *balance) weigh(y, w []float64) {
 	b.point, b.weights, b.iterations, b.lost, b.least = y, w, 0, 0, 0
@@ -155,31 +141,25 @@ func (b *balance) next(from place, w []float64) ([]float64, place) {
 	}
 	b.weigh(from.y, w)
 	for i, r := range b.roots {
-		r.X = from.p[i]
+		r.X, r.Tolerance = from.p[i], math.Inf(1)
 		r.Expect(from.f[i])
 	}
-	b.y, b.cometric = repeat(from.y, len(w)), cometricAt(b.shots.space, from.y)
-	b.settle(b.Tolerance, b.miss)
-	for b.balanced() && !b.enough() {
+	b.variance, b.y, b.cometric = b.sigma*b.sigma, repeat(from.y, len(w)), cometricAt(b.shots.space, from.y)
+	for {
 		b.settle(b.Tolerance, b.miss)
+		if !b.balanced() {
+			return nil, from
+		}
+		longest := floats.MaxIdx(lists.Each(b.roots, func(r *solve.Root) float64 { return b.cometric.square(r.X) }))
+		switch more, lost := b.steady(b.run.space, longest); {
+		case lost != nil:
+			return nil, from
+		case !more:
+			return b.point, b.place()
+		}
+		b.y = nil
+		b.from(b.point, b.variance)
 	}
-	if !b.balanced() {
-		return nil, from
-	}
-	return b.point, b.place()
-}
-
-// enough reports whether the longest geodesic needs no more steps. Otherwise all are computed with as many as it needs.
-func (b *balance) enough() bool {
-	i := floats.MaxIdx(lists.Each(b.roots, func(r *solve.Root) float64 { return b.cometric.square(r.X) }))
-	g := try.Get(b.run.space.Shoot(b.point, b.roots[i].X))
-	finer := b.run.space.Steady(g)
-	if finer.Steps() <= b.shots.space.Steps() {
-		return true
-	}
-	b.shots.space, b.y = finer, nil
-	b.from(b.point, b.variance)
-	return false
 }
 
 // AncestorsByGeodesics predicts points at all nodes of a tree by points on geodesics between two others. From the leaves up, a node is on the geodesic

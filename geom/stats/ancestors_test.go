@@ -113,6 +113,9 @@ func TestAncestorsAreMeans(t *testing.T) {
 		found := expect.Must(stats.Ancestors(space, phylogeny, samples, linear.Permutations{N: 9, Seed: 1}, opts...))
 		expect.Must(found, found.Err())
 		for i, w := range weights {
+			if opts != nil && i%4 != 2 { // one takes as long as all of them with exact geodesics
+				continue
+			}
 			one := append(slices.Clone(opts), stats.Weights(lists.Pick(w, given)))
 			want := expect.Must(stats.FrechetMean(space, lists.Pick(samples, given), one...))
 			expect.Abs(t, fmt.Sprintf("%s, node %d", name, i), found.Points[i].Flat(), want.Point.Flat(), 1e-7)

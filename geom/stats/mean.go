@@ -199,7 +199,7 @@ func (r *run) reach(y, x [][]float64) []*geodesic {
 	var lost []int
 	for more := true; more; {
 		s.aim(y, at, r.sigma*r.sigma)
-		more, lost = s.steady(r.space)
+		more, lost = s.steady(r.space, lists.Range(len(x))...)
 	}
 	squares, misses := s.distances()
 	velocities := s.velocities()

@@ -63,7 +63,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 		if !b.balanced() || r.Stopped() {
 			return b.result(nil)
 		}
-		more, lost := b.steady(space)
+		more, lost := b.steady(space, lists.Range(len(samples))...)
 		if !more || r.Stopped() {
 			return b.result(lost)
 		}

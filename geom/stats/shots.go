@@ -71,12 +71,12 @@ func (s *shots) refine() bool {
 	return true
 }
 
-// steady goes over to as many steps as the geodesics need in a space that doubles its steps, and reports whether these are more than
+// steady goes over to as many steps as some of the geodesics need in a space that doubles its steps, and reports whether these are more than
 // before: then they are to be aimed anew. It returns the numbers of those for which no steps are enough.
-func (s *shots) steady(space *geom.Space[geom.Vec]) (more bool, lost []int) {
+func (s *shots) steady(space *geom.Space[geom.Vec], which ...int) (more bool, lost []int) {
 	var needed []*geodesic
-	for i, r := range s.roots {
-		if g, err := space.Shoot(s.y[i], r.X); err == nil {
+	for _, i := range which {
+		if g, err := space.Shoot(s.y[i], s.roots[i].X); err == nil {
 			needed = append(needed, g)
 		} else {
 			lost = append(lost, i)
