@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
@@ -327,7 +328,7 @@ func (s *Space) coarseVelocity(task *geom.Task, x, y []float64, tolerance float6
 	}
 	a := try.Get(some.within(task, from, to, 0.5*tolerance))
 	out := try.Get(some.Call(velocityOf{s.Manifold.N}, func(in []*Node) []*Node {
-		return []*Node{s.Manifold.flat(some.Manifold.Velocity(in[0], in[1], in[2]))}
+		return []*Node{linalg.Vectors(some.Manifold.Velocity(in[0], in[1], in[2]))}
 	}, from, a.momentum, q))
 	return out.Vector(0), a.mu
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"anatomy/geom"
+	"anatomy/internal/refuse"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/pointset"
 )
@@ -32,9 +33,7 @@ type Geodesic = geom.Geodesic[geom.Shape]
 // their coordinates. The options are those of geom, such as geom.Integrator. A number n or dim below 1, or a nil kernel, is a
 // panic.
 func New(n, dim int, kernel kernels.Kernel, options ...geom.Option) *Space {
-	if n < 1 || dim < 1 || kernel == nil {
-		panic(fmt.Sprintf("landmarks.New: %d landmarks in R^%d with the kernel %v", n, dim, kernel))
-	}
+	refuse.If(n < 1 || dim < 1 || kernel == nil, "landmarks.New: %d landmarks in R^%d with the kernel %v", n, dim, kernel)
 	m := Manifold{n, dim, kernel}
 	return over(geom.OnShapes(m, options...), m)
 }
