@@ -35,63 +35,62 @@ func logarithms(b *bench) {
 	b.text("Each line has pairs of random points, with logarithms in both directions; there are a twentieth as many pairs of outlines of real bones. *stalled* is the share of logarithms with this status. *missed* is the share with the status *converged* whose Exp ends more than 1e-8 from its target. *longer* is the share of converged geodesics that are a thousandth longer than the way back, or than the closed form, and still are with 100 steps instead of 25.")
 	b.header("manifold", "pairs", "stalled", "missed", "longer", "geomstats: missed", "longer", "jaxgeometry: missed", "longer")
 	for _, c := range pairings() {
-		s := geom.On(c.m)
-		random := b.random(0)
-		pairs := max(1, b.pairs/c.share)
-		points := make([][]float64, 0, 2*pairs)
-		for len(points) < 2*pairs {
-			x := c.ambient(random)
-			if geom.IsCharted(c.m) {
-				projected, _, err := s.Project(x)
-				if err != nil {
-					continue // a matrix that reverses the orientation
-				}
-				x = projected
-			}
-			if k := len(points) - pairs; k >= 0 && slices.Equal(x, points[k]) {
-				continue // the same bone twice
-			}
-			points = append(points, x)
-		}
-		x, y := points[:pairs], points[pairs:]
-		targets := append(append([][]float64{}, y...), x...)
-		there, err := s.LogAll(points, targets)
-		if err != nil {
-			b.row("%s | %d | refused: %v | | | | | | ", c.name, pairs, err)
+		try.Do(try.Name(try.Run(func() { b.pairing(c) }), "%s", c.name))
+	}
+}
+
+// pairing is a row of logarithms.
+func (b *bench) pairing(c pairing) {
+	s := geom.On(c.m)
+	x, y := c.draw(s, b.random(0), max(1, b.pairs/c.share))
+	points, targets := slices.Concat(x, y), slices.Concat(y, x)
+	there, err := s.LogAll(points, targets)
+	if err != nil {
+		b.row("%s | %d | refused: %v | | | | | | ", c.name, len(x), err)
+		return
+	}
+	var closed []*geom.Geodesic[geom.Vec]
+	if c.closed != nil {
+		closed = try.Get(geom.On(c.closed).LogAll(points, targets))
+	}
+	ends := ends(s, there)
+	stalled, open := 0, 0
+	var suspects []int
+	for i, g := range there {
+		if g.Status != geom.Converged {
+			stalled++
 			continue
 		}
-		var closed []*geom.Geodesic[geom.Vec]
-		if c.closed != nil {
-			if closed, err = geom.On(c.closed).LogAll(points, targets); err != nil {
-				try.Do(fmt.Errorf("%s, in closed form: %w", c.name, err))
-			}
+		if !(apart(c.shapes, ends[i], targets[i]) <= 1e-8) {
+			open++
 		}
-		ends, err := ends(s, there)
-		try.Do(try.Name(err, "%s", c.name))
-		stalled, open := 0, 0
-		var suspects []int
-		for i, g := range there {
-			if g.Status != geom.Converged {
-				stalled++
-				continue
-			}
-			if !(apart(c.shapes, ends[i], targets[i]) <= 1e-8) {
-				open++
-			}
-			if g.Length > shortest(there, closed, i)*(1+1e-3) {
-				suspects = append(suspects, i)
-			}
+		if tooLong(there, closed, i) {
+			suspects = append(suspects, i)
 		}
-		longer, err := stillLonger(s, suspects, points, targets, there, closed)
-		try.Do(try.Name(err, "%s", c.name))
-		theirs := make([]string, len(c.rivals))
-		for i, library := range []string{"geomstats", "jaxgeometry"} {
-			if theirs[i], err = b.rival(library, c.rivals[i], points); err != nil {
-				try.Do(fmt.Errorf("%s, %s: %w", library, c.name, err))
-			}
-		}
-		b.row("%s | %d | %s | %s | %s | %s", c.name, pairs, share(stalled, len(there)), share(open, len(there)), share(longer, len(there)), strings.Join(theirs, " | "))
 	}
+	longer := stillLonger(s, suspects, points, targets, there, closed)
+	b.row("%s | %d | %s | %s | %s | %s | %s", c.name, len(x), share(stalled, len(there)), share(open, len(there)), share(longer, len(there)),
+		b.rival("geomstats", c.rivals[0], points), b.rival("jaxgeometry", c.rivals[1], points))
+}
+
+// draw draws pairs of points.
+func (c pairing) draw(s *geom.Space[geom.Vec], random *rand.Rand, pairs int) (x, y [][]float64) {
+	var points [][]float64
+	for len(points) < 2*pairs {
+		x := c.ambient(random)
+		if geom.IsCharted(c.m) {
+			projected, _, err := s.Project(x)
+			if err != nil {
+				continue // a matrix that reverses the orientation
+			}
+			x = projected
+		}
+		if k := len(points) - pairs; k >= 0 && slices.Equal(x, points[k]) {
+			continue // the same bone twice
+		}
+		points = append(points, x)
+	}
+	return points[:pairs], points[pairs:]
 }
 
 // pairings are the manifolds of the table.
@@ -133,7 +132,7 @@ func pairings() []pairing {
 }
 
 // ends shoots the momenta of geodesics again, each with its own number of steps, which Log may have chosen.
-func ends(s *geom.Space[geom.Vec], geodesics []*geom.Geodesic[geom.Vec]) ([][]float64, error) {
+func ends(s *geom.Space[geom.Vec], geodesics []*geom.Geodesic[geom.Vec]) [][]float64 {
 	of := map[int][]int{} // by steps
 	for i, g := range geodesics {
 		of[g.Steps] = append(of[g.Steps], i)
@@ -145,22 +144,19 @@ func ends(s *geom.Space[geom.Vec], geodesics []*geom.Geodesic[geom.Vec]) ([][]fl
 			starts, momenta = append(starts, geodesics[i].Start), append(momenta, geodesics[i].Momentum)
 		}
 		steady := s.Steady(geodesics[which[0]])
-		shot, err := steady.Call(shooting{steady.Steps()}, func(in []*graph.Node) []*graph.Node {
+		shot := try.Get(steady.Call(shooting{steady.Steps()}, func(in []*graph.Node) []*graph.Node {
 			end, _ := steady.FlowMap(in[0], in[1])
 			return []*graph.Node{end}
-		}, starts, momenta)
-		if err != nil {
-			return nil, err
-		}
+		}, starts, momenta))
 		for k, end := range shot.Matrix(0) {
 			out[which[k]] = end
 		}
 	}
-	return out, nil
+	return out
 }
 
-// shortest is the length of geodesic i there or back, where that converged, or of the closed form if that is less.
-func shortest(there, closed []*geom.Geodesic[geom.Vec], i int) float64 {
+// tooLong: geodesic i is by a thousandth longer than the way back, where that converged, or than the closed form.
+func tooLong(there, closed []*geom.Geodesic[geom.Vec], i int) bool {
 	length := math.Inf(1)
 	if back := there[(i+len(there)/2)%len(there)]; back.Status == geom.Converged {
 		length = back.Length
@@ -168,36 +164,33 @@ func shortest(there, closed []*geom.Geodesic[geom.Vec], i int) float64 {
 	if closed != nil {
 		length = math.Min(length, closed[i].Length)
 	}
-	return length
+	return there[i].Length > length*(1+1e-3)
 }
 
-// stillLonger counts the geodesics of a list that are by a thousandth too long also with four times the steps: what 25 steps make too
-// long is an error of integration, of which Drift tells.
-func stillLonger(s *geom.Space[geom.Vec], suspects []int, x, y [][]float64, there, closed []*geom.Geodesic[geom.Vec]) (int, error) {
+// stillLonger counts the geodesics of a list that are too long also with four times the steps: what 25 steps make too long is an
+// error of integration, of which Drift tells.
+func stillLonger(s *geom.Space[geom.Vec], suspects []int, x, y [][]float64, there, closed []*geom.Geodesic[geom.Vec]) (longer int) {
 	if len(suspects) == 0 {
-		return 0, nil
+		return 0
 	}
-	fine, half := s.With(geom.Integrator(ode.RK4, 100)), len(there)/2
-	both := append([]*geom.Geodesic[geom.Vec]{}, there...)
+	both := slices.Clone(there)
 	var again []int
-	for _, i := range suspects {
-		again = append(again, i, (i+half)%len(there))
-	}
 	var from, to, guess [][]float64
+	for _, i := range suspects {
+		again = append(again, i, (i+len(there)/2)%len(there))
+	}
 	for _, i := range again {
 		from, to, guess = append(from, x[i]), append(to, y[i]), append(guess, there[i].Velocity)
 	}
-	exact := try.Get(fine.LogFrom(from, to, guess))
-	for k, i := range again {
-		both[i] = exact[k]
+	for k, g := range try.Get(s.With(geom.Integrator(ode.RK4, 100)).LogFrom(from, to, guess)) {
+		both[again[k]] = g
 	}
-	longer := 0
 	for _, i := range suspects {
-		if both[i].Length > shortest(both, closed, i)*(1+1e-3) {
+		if tooLong(both, closed, i) {
 			longer++
 		}
 	}
-	return longer, nil
+	return longer
 }
 
 // pairing is a line of the table: a manifold with points on it.
@@ -258,20 +251,19 @@ func positive(random *rand.Rand) []float64 {
 var script string
 
 // rival takes the same pairs there and back by another library; the answer are two cells.
-func (b *bench) rival(library, manifold string, points [][]float64) (string, error) {
-	const absent = "– | –"
+func (b *bench) rival(library, manifold string, points [][]float64) string {
 	if manifold == "" || b.python == "" {
-		return absent, nil
+		return "– | –"
 	}
 	out, err := b.ask(script, points, library+"/"+manifold)
-	if err != nil || out == "" {
-		return absent, err
+	if try.Do(try.Name(err, "%s", library)); out == "" {
+		return "– | –"
 	}
 	var open, longer int
 	if _, err := fmt.Sscan(out, &open, &longer); err != nil {
-		return "", fmt.Errorf("answer %q: %w", out, err)
+		try.Do(fmt.Errorf("%s: answer %q: %w", library, out, err))
 	}
-	return share(open, len(points)) + " | " + share(longer, len(points)), nil
+	return share(open, len(points)) + " | " + share(longer, len(points))
 }
 
 // ask runs a script of Python, to which it gives data, and returns what it prints; nothing where a library is absent.
@@ -317,40 +309,42 @@ func densities(b *bench) {
 		{"torus 1, 0.45", manifold.Torus(1, 0.45), outer, torusKernel, []float64{0.5, 1.5}, []float64{0.05, 0.2, 1}},
 		{"Heisenberg", manifold.Heisenberg(), func(r float64) []float64 { return []float64{r, 0, 0} }, func(T, r float64) float64 { return math.NaN() }, []float64{0.5}, []float64{0.5}},
 	} {
-		s := geom.On(c.m)
 		for _, T := range c.times {
 			for _, r := range c.distances {
-				ends := slices.Repeat([][]float64{c.point(r)}, b.seeds)
-				all, err := stochastic.LogLikelihood(s, stochastic.Guided, c.point(0), ends, stochastic.Run{Paths: paths, Steps: steps, Time: T, Seed: b.seed})
+				all, err := stochastic.LogLikelihood(geom.On(c.m), stochastic.Guided, c.point(0), slices.Repeat([][]float64{c.point(r)}, b.seeds), stochastic.Run{Paths: paths, Steps: steps, Time: T, Seed: b.seed})
 				if _, sub := c.m.(geom.SubRiemannian); sub && err != nil {
 					b.row("%s | %g | %g | refused: %v | | | | | |", c.name, T, r, err)
 					continue
 				}
 				try.Do(try.Name(err, "%s, T = %g, distance %g", c.name, T, r))
-				want := c.log(T, r)
-				var ratios, errors, sizes []float64
-				covered, told := 0, 0
-				for _, l := range all {
-					ratios, errors, sizes = append(ratios, math.Exp(l.Log-want)), append(errors, l.StandardError), append(sizes, l.EffectiveSize)
-					if math.IsInf(l.StandardError, 1) {
-						continue
-					}
-					told++
-					if math.Abs(l.Log-want) <= 2*l.StandardError+1e-9 {
-						covered++
-					}
-				}
-				mean, deviation := stat.MeanStdDev(ratios, nil)
-				se := deviation / math.Sqrt(float64(len(ratios))) / mean
-				z := "exact"
-				if se > 1e-9 {
-					z = fmt.Sprintf("%.1f", math.Log(mean)/se)
-				}
-				b.row("%s | %g | %g | %.3f | %.4f ± %.4f | %s | %.2g | %s | %s | %.0f", c.name, T, r, want, math.Log(mean), se, z,
-					median(errors), share(covered, max(told, 1)), share(told, len(all)), median(sizes))
+				b.row("%s | %g | %g | %s", c.name, T, r, against(c.log(T, r), all))
 			}
 		}
 	}
+}
+
+// against are the cells that compare likelihoods with the closed form.
+func against(want float64, all []stochastic.Likelihood) string {
+	var ratios, errors, sizes []float64
+	covered, told := 0, 0
+	for _, l := range all {
+		ratios, errors, sizes = append(ratios, math.Exp(l.Log-want)), append(errors, l.StandardError), append(sizes, l.EffectiveSize)
+		if math.IsInf(l.StandardError, 1) {
+			continue
+		}
+		told++
+		if math.Abs(l.Log-want) <= 2*l.StandardError+1e-9 {
+			covered++
+		}
+	}
+	mean, deviation := stat.MeanStdDev(ratios, nil)
+	se := deviation / math.Sqrt(float64(len(ratios))) / mean
+	z := "exact"
+	if se > 1e-9 {
+		z = fmt.Sprintf("%.1f", math.Log(mean)/se)
+	}
+	return fmt.Sprintf("%.3f | %.4f ± %.4f | %s | %.2g | %s | %s | %.0f", want, math.Log(mean), se, z,
+		median(errors), share(covered, max(told, 1)), share(told, len(all)), median(sizes))
 }
 
 func median(x []float64) float64 {

@@ -294,27 +294,24 @@ func atlases(b *bench) {
 	for _, c := range []struct {
 		name                    string
 		population              simulated.Population
-		varifold                bool
+		norm                    string
 		width, noise, amplitude float64
 	}{
-		{"curves", simulated.Curves(), false, 0.1, 0.02, 0.15},
-		{"curves", simulated.Curves(), false, 0.2, 0.02, 0.15},
-		{"curves", simulated.Curves(), false, 0.2, 0.02, 0.03},
-		{"curves", simulated.Curves(), false, 0.2, 0.02, 1},
-		{"curves", simulated.Curves(), false, 0.4, 0.02, 0.15},
-		{"curves", simulated.Curves(), true, 0.1, 0.02, 0.15},
-		{"curves", simulated.Curves(), true, 0.2, 0.02, 0.15},
-		{"curves", simulated.Curves(), true, 0.2, 0.005, 0.15},
-		{"curves", simulated.Curves(), true, 0.4, 0.02, 0.15},
-		{"pairs", simulated.Pairs(), false, 0.2, 0.02, 0.15},
-		{"surfaces", simulated.Surfaces(), false, 0.3, 0.02, 0.15},
-		{"surfaces", simulated.Surfaces(), true, 0.3, 0.02, 0.15},
+		{"curves", simulated.Curves(), "currents", 0.1, 0.02, 0.15},
+		{"curves", simulated.Curves(), "currents", 0.2, 0.02, 0.15},
+		{"curves", simulated.Curves(), "currents", 0.2, 0.02, 0.03},
+		{"curves", simulated.Curves(), "currents", 0.2, 0.02, 1},
+		{"curves", simulated.Curves(), "currents", 0.4, 0.02, 0.15},
+		{"curves", simulated.Curves(), "varifolds", 0.1, 0.02, 0.15},
+		{"curves", simulated.Curves(), "varifolds", 0.2, 0.02, 0.15},
+		{"curves", simulated.Curves(), "varifolds", 0.2, 0.005, 0.15},
+		{"curves", simulated.Curves(), "varifolds", 0.4, 0.02, 0.15},
+		{"pairs", simulated.Pairs(), "currents", 0.2, 0.02, 0.15},
+		{"surfaces", simulated.Surfaces(), "currents", 0.3, 0.02, 0.15},
+		{"surfaces", simulated.Surfaces(), "varifolds", 0.3, 0.02, 0.15},
 	} {
-		p, norm := c.population, "currents"
-		if c.varifold {
-			norm = "varifolds"
-		}
-		p.Varifold, p.Width, p.Displacement[0], p.Amplitude = c.varifold, c.width, c.noise, c.amplitude
+		p := c.population
+		p.Varifold, p.Width, p.Displacement[0], p.Amplitude = c.norm == "varifolds", c.width, c.noise, c.amplitude
 		objects := len(p.Truth)
 		converged, off, expected, plane := 0, make([]float64, objects), make([]float64, objects), 0.0
 		ratios, found := make([][]float64, objects), []float64{}
@@ -322,7 +319,7 @@ func atlases(b *bench) {
 			s := try.Get(p.Draw(subjects, b.seed+k))
 			r, err := s.Recover()
 			if err != nil {
-				refused = append(refused, fmt.Sprintf("%s, %s of width %g, sample %d: %v", c.name, norm, c.width, k+1, err))
+				refused = append(refused, fmt.Sprintf("%s, %s of width %g, sample %d: %v", c.name, c.norm, c.width, k+1, err))
 				continue
 			}
 			e := try.Get(s.StandardError(r.Atlas, pairs))
@@ -341,7 +338,7 @@ func atlases(b *bench) {
 		n := math.Sqrt(float64(len(found)))
 		for o, noise := range p.Displacement {
 			mean, deviation := stat.MeanStdDev(ratios[o], nil)
-			b.row("%s | %s, %g | %g | %g | %d of %d | %.3f | %.3f | %.2f | %.1f° | %.3f ± %.3f | %.3f", c.name, norm, c.width, noise, c.amplitude, converged, samples,
+			b.row("%s | %s, %g | %g | %g | %d of %d | %.3f | %.3f | %.2f | %.1f° | %.3f ± %.3f | %.3f", c.name, c.norm, c.width, noise, c.amplitude, converged, samples,
 				off[o]/n, expected[o]/n, off[o]/expected[o], plane, mean, deviation/n, stat.Mean(found, nil))
 		}
 	}

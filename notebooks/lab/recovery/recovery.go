@@ -91,16 +91,9 @@ func (p Population) norm() attachment.Norm {
 }
 
 // squares are the squared distances of the objects of a from those of b in the norm.
-func (p Population) squares(a, b []*mesh.Mesh) ([]float64, error) {
-	out := make([]float64, len(a))
-	for o := range a {
-		square, err := p.norm().Term(a[o], b[o]).Value(a[o].Vertices)
-		if err != nil {
-			return nil, err
-		}
-		out[o] = math.Max(0, square)
-	}
-	return out, nil
+func (p Population) squares(a, b []*mesh.Mesh) (_ []float64, err error) {
+	defer try.Catch(&err)
+	return lists.Make(len(a), func(o int) float64 { return math.Max(0, try.Get(p.norm().Term(a[o], b[o]).Value(a[o].Vertices))) }), nil
 }
 
 // normal is the unit normal of the ellipsoid at x.
@@ -251,12 +244,6 @@ func (s *Sample) StandardError(a *population.Atlas, pairs int) (_ []float64, err
 		out[o] = math.Sqrt(square)
 	}
 	return out, nil
-}
-
-// String says what came back in one line.
-func (r *Result) String() string {
-	return fmt.Sprintf("%d subjects, %s, %d evaluations: template off by %.3g; modes by %.2g°; σ %.4g, the truth %.4g; deformations %.3g times as large as the kernel says",
-		len(r.Atlas.Momenta), r.Atlas.Status, r.Atlas.Evaluations, r.Template, r.Plane, r.Atlas.Noise, r.Truth, r.Atlas.Reach)
 }
 
 // Noisy are points with independent normal noise of each coordinate.
