@@ -108,18 +108,19 @@ func jacobi(a *Node) (values, vectors *Node) {
 	// Every rotation changes lengths by rounding, the same way again and again.
 	rows := block(out[2], 0, n, 0, n)
 	rows = graph.Mul(rows, graph.Rsqrt(graph.ReduceAndKeep(graph.Square(rows), graph.ReduceSum, -1)))
-
-	// rank[i] is the place of eigenvalue i; a one-hot matrix takes it there.
-	l, k := graph.ExpandAxes(values, -1), graph.ExpandAxes(values, -2)
-	full := a.Shape().Clone()
-	full.Dimensions[full.Rank()-1], full.Dimensions[full.Rank()-2] = n, n
-	l, k = graph.BroadcastToShape(l, full), graph.BroadcastToShape(k, full)
-	before := graph.LogicalOr(graph.LessThan(k, l), graph.LogicalAnd(graph.Equal(k, l), graph.LessThan(index(l, -1), index(l, -2))))
-	rank := graph.ReduceAndKeep(graph.ConvertDType(before, dtypes.Int32), graph.ReduceSum, -1)
-	place := graph.ConvertDType(graph.Equal(index(l, -1), graph.BroadcastToShape(rank, full)), a.DType())
+	place := places(values)
 	values = graph.Mul(MatVec(T(place), values), graph.Squeeze(scale, -1))
 	values = graph.Add(values, graph.ExpandAxes(poison, -1))
 	return values, graph.Add(MatMul(T(rows), place), graph.ExpandAxes(poison, -2, -1))
+}
+
+// places is the one-hot matrix, [..., n, n], whose transpose puts values into rising order.
+func places(values *Node) *Node {
+	full := append(values.Shape().Clone().Dimensions, values.Shape().Dim(-1))
+	l, k := graph.BroadcastToDims(graph.ExpandAxes(values, -1), full...), graph.BroadcastToDims(graph.ExpandAxes(values, -2), full...)
+	before := graph.LogicalOr(graph.LessThan(k, l), graph.LogicalAnd(graph.Equal(k, l), graph.LessThan(index(l, -1), index(l, -2))))
+	rank := graph.ReduceAndKeep(graph.ConvertDType(before, dtypes.Int32), graph.ReduceSum, -1)
+	return graph.ConvertDType(graph.Equal(index(l, -1), graph.BroadcastToDims(rank, full...)), values.DType())
 }
 
 // Exp returns the matrix exponential of A, [..., n, n].

@@ -144,6 +144,22 @@ func why(measure func()) string {
 	return ""
 }
 
+// print prints a row, if there is one, beside the seconds of the fastest rival, 0 for none, and the flops of a processor.
+func (r result) print(m method, n int, sigma, rival, limit float64) {
+	if r.Best == 0 {
+		return
+	}
+	ratio, share := "", ""
+	if m.ours && rival > 0 {
+		ratio = fmt.Sprintf("%.3f", r.Best/rival)
+	}
+	if r.Flops > 0 {
+		share = fmt.Sprintf("%.0f%%", 100*r.Flops/(r.CPU*limit))
+	}
+	fmt.Printf("%-12s %9d %5g %10.3f %10.5f %10.5f %9.0f %9.1e %6s %6s\n",
+		m.name, n, sigma, r.First, r.Best, r.CPU, r.Megabytes, r.Error, ratio, share)
+}
+
 // table runs every method for every size, and for every width, prints them and draws them.
 func table(largest int, python, plot string) {
 	self := try.Get(os.Executable())
@@ -182,19 +198,7 @@ func table(largest int, python, plot string) {
 			}
 		}
 		for i, m := range methods {
-			r := results[i]
-			if r.Best == 0 {
-				continue
-			}
-			ratio, share := "", ""
-			if rival := fastest[m.name[0]]; m.ours && rival > 0 {
-				ratio = fmt.Sprintf("%.3f", r.Best/rival)
-			}
-			if r.Flops > 0 {
-				share = fmt.Sprintf("%.0f%%", 100*r.Flops/(r.CPU*limit))
-			}
-			fmt.Printf("%-12s %9d %5g %10.3f %10.5f %10.5f %9.0f %9.1e %6s %6s\n",
-				m.name, n, sigma, r.First, r.Best, r.CPU, r.Megabytes, r.Error, ratio, share)
+			results[i].print(m, n, sigma, fastest[m.name[0]], limit)
 		}
 	}
 	for _, n := range sizes {

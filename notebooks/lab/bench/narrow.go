@@ -158,6 +158,23 @@ func (c problem) errors(x, p [][]float64, value func(s float64) (k, slope float6
 	return ofV, ofF
 }
 
+// rivals measures finufft's sums with all kernels that it has.
+func (c problem) rivals(python string, least map[string]cost) {
+	for _, name := range []string{"Gaussian", "Laplace-2", "Laplace-3", "Laplace-4"} {
+		var r result
+		child(&r, exec.Command(python, "notebooks/lab/bench/rivals.py", "K finufft", fmt.Sprint(c.N), fmt.Sprint(c.Sigma),
+			c.Shape, fmt.Sprint(c.Tolerance/10), name))
+		before, ok := least[name]
+		if !ok {
+			before = unknown
+		}
+		if r.Best > 0 {
+			before = cost{min(before.Best, r.Best), min(before.CPU, r.CPU)}
+		}
+		least[name] = before
+	}
+}
+
 // narrowTable measures Fast for narrow kernels, a process a row, with finufft's sums before and after those of a shape: of the same
 // kernel where its Fourier coefficients have a closed form and fit into memory, and of Gaussians of each width, which
 // want the fewest waves. Ratios are of the clock, of K to these sums. A row that ends in SLOW takes more of the processors than exact
@@ -175,30 +192,14 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 		}
 		for _, shape := range []string{"curve", "surface", "volume"} {
 			for _, sigma := range sigmas {
-				finufft := map[string]cost{}
-				rivals := func() {
-					for _, name := range []string{"Gaussian", "Laplace-2", "Laplace-3", "Laplace-4"} {
-						var r result
-						command := exec.Command(python, "notebooks/lab/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma),
-							shape, fmt.Sprint(tolerance/10), name)
-						child(&r, command)
-						least, ok := finufft[name]
-						if !ok {
-							least = unknown
-						}
-						if r.Best > 0 {
-							least = cost{min(least.Best, r.Best), min(least.CPU, r.CPU)}
-						}
-						finufft[name] = least
-					}
-				}
-				rivals()
+				c, finufft := problem{shape, "", sigma, tolerance, n}, map[string]cost{}
+				c.rivals(python, finufft)
 				rows := make([]narrow, len(profiles))
 				for i, profile := range profiles {
-					row := try.Get(json.Marshal(problem{shape, profile.name, sigma, tolerance, n}))
-					child(&rows[i], exec.Command(self, "-row", string(row)))
+					c.Kernel = profile.name
+					child(&rows[i], exec.Command(self, "-row", string(try.Get(json.Marshal(c)))))
 				}
-				rivals()
+				c.rivals(python, finufft)
 				for i, r := range rows {
 					line := fmt.Sprintf("%-8s %-9s %5g %8d ", shape, profiles[i].name, sigma, n)
 					if r.Missing != "" {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -280,46 +281,43 @@ func factors(b *bench) {
 			names = append(names, "start in x", "start in y")
 		}
 		r := newRanks(names...)
-		held, found := make([]int, len(priors)), 0
+		held, found := make([]float64, len(priors)), 0.
 		for k, post := range posts {
-			var draws [][][]float64
-			for _, u := range post.Unknown {
-				draws = append(draws, u.Draws)
-			}
+			draws := lists.Each(post.Unknown, func(u guided.Estimate) [][]float64 { return u.Draws })
 			for a := range names[len(priors):] {
 				draws = append(draws, numbersOf(post.Nodes[0], func(z geom.Vec) float64 { return z[a] }))
 			}
 			r.add(rng, truths[k], draws)
 			if inside := holds(post, truths[k]); inside != nil {
 				found++
-				for j, in := range inside {
-					if in {
-						held[j]++
-					}
-				}
+				floats.Add(held, inside)
 			}
 		}
 		r.table(b, fmt.Sprintf("%s, from %d samples each", of.name, samples))
-		b.text("The next table has how often an interval of 1.96 standard errors around the maximum of the likelihood holds the truth. A maximum was found for %d of %d.", found, len(posts))
+		b.text("The next table has how often an interval of 1.96 standard errors around the maximum of the likelihood holds the truth. A maximum was found for %g of %d.", found, len(posts))
 		b.header("unknown", "share")
 		for j := range priors {
-			b.row("%s | %.3f", names[j], float64(held[j])/float64(found))
+			b.row("%s | %.3f", names[j], held[j]/found)
 		}
 	}
 }
 
-// holds says of every unknown whether 1.96 standard errors around the maximum of the likelihood hold the truth; nil if there is no maximum.
-func holds(post *guided.Posterior[geom.Vec], truth []float64) (inside []bool) {
+// holds is 1 for every unknown of which 1.96 standard errors around the maximum of the likelihood hold the truth, else 0; nil if there
+// is no maximum.
+func holds(post *guided.Posterior[geom.Vec], truth []float64) []float64 {
 	maximum, err := post.MaximumLikelihood()
 	if err != nil {
 		return nil
 	}
+	inside := make([]float64, len(post.Unknown))
 	for j, u := range post.Unknown {
 		off := maximum.Values[j] - truth[j]
 		if !u.Signed {
 			off = math.Log(maximum.Values[j] / truth[j])
 		}
-		inside = append(inside, math.Abs(off) <= 1.96*maximum.StandardErrors[j])
+		if math.Abs(off) <= 1.96*maximum.StandardErrors[j] {
+			inside[j] = 1
+		}
 	}
 	return inside
 }
