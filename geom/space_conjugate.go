@@ -91,10 +91,7 @@ func (s *space) conjugate(z, v []Vec, times int) ([]conjugated, error) {
 		settled = 1e-2 // of a time is how far twice the steps may move it
 		few     = 8    // geodesics at a time have more steps
 	)
-	in := func(times int, z, v []Vec) ([]conjugated, error) {
-		return s.with([]Option{Integrator(s.method, times*s.steps)}).conjugateIn(z, v)
-	}
-	found, err := in(times, z, v)
+	found, err := s.conjugateIn(z, v, times)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +105,7 @@ func (s *space) conjugate(z, v []Vec, times int) ([]conjugated, error) {
 		var left []int
 		for some := range slices.Chunk(open, size) {
 			padded := append(slices.Clone(some), slices.Repeat(some[:1], size-len(some))...)
-			finer, err := in(times, lists.Pick(z, padded), lists.Pick(v, padded))
+			finer, err := s.conjugateIn(lists.Pick(z, padded), lists.Pick(v, padded), times)
 			if err != nil {
 				return nil, err
 			}
@@ -133,61 +130,93 @@ func (s *space) conjugate(z, v []Vec, times int) ([]conjugated, error) {
 	return found, nil
 }
 
-// conjugateIn is conjugate with exactly the steps of the space.
-func (s *space) conjugateIn(z, v []Vec) ([]conjugated, error) {
-	out, err := s.call("Conjugate", func(in []*Node) []*Node {
-		n := s.steps
-		points, fields, off := s.jacobiFields(in[0], in[1])
-		jacobi := At(s.M, points).Enter(Vector, Transpose(fields, 0, 1))
-		before, after := At(s.M, SliceAxis(points, 0, AxisRange(0, n))), At(s.M, SliceAxis(points, 0, AxisRange(1, n+1)))
-		unit := basisAt(before.X)
-		changes := unit
-		if IsCharted(s.M) {
-			changes = push(after.Coordinates, before.Z, before.Leave(Vector, unit))
+// conjugateIn is conjugate with exactly a multiple of the steps of the space. Geodesics by shares of the velocity follow each other, so that programs
+// are compiled for the steps of the space only.
+func (s *space) conjugateIn(z, v []Vec, times int) ([]conjugated, error) {
+	d, n, share := s.M.Dim(), s.steps, 1/float64(times)
+	state := []any{alike(s, z), alike(s, v)}
+	m, closed := s.M.(ClosedForms)
+	if !closed {
+		out, err := s.Call(operation{name: "Conjugate, start"}, func(in []*Node) []*Node { return s.closeBy(in[0], in[1], in[2]) }, append(state, share)...)
+		if err != nil {
+			return nil, err
 		}
-		return []*Node{TransposeAllDims(jacobi, 2, 1, 0, 3), TransposeAllDims(changes, 2, 1, 0, 3), // [B, n + 1, d, d]
-			TransposeAllDims(points, 1, 0, 2), off}
-	}, z, v)
-	if err != nil {
-		return nil, err
+		state = []any{out[0], out[1], out[2], out[3]}
 	}
-	d := s.M.Dim()
-	matrices := func(flat []float64) (out []*mat.Dense) { // a row for each vector
-		for ; len(flat) > 0; flat = flat[d*d:] {
-			out = append(out, mat.NewDense(d, d, flat[:d*d]))
+	found, fields, changes := make([]conjugated, len(z)), make([][]*mat.Dense, len(z)), make([][]*mat.Dense, len(z))
+	for part := range times {
+		if closed {
+			state = append(state[:2:2], lists.Make(n+1, func(k int) float64 { return share * (float64(part) + float64(k)/float64(n)) }))
 		}
-		return out
+		out, err := s.call("Conjugate", func(in []*Node) []*Node {
+			if closed {
+				return s.jacobiFields(exactFields(m, At(s.M, in[0]), in[1], in[2]))
+			}
+			return s.jacobiFields(s.fieldsByDifferences(in[0], in[1], in[2], in[3]))
+		}, state...)
+		if err != nil {
+			return nil, err
+		}
+		if !closed {
+			state[0], state[1] = out[4], out[5]
+		}
+		known := min(part, 1) // a part starts where the one before ends
+		jacobi, moves, paths, drifts := matrices(out.Flat(0), d), matrices(out.Flat(1), d), out.Array3(2), out.Vector(3)
+		for i := range found {
+			fields[i] = append(fields[i], jacobi[i*(n+1)+known:(i+1)*(n+1)]...)
+			changes[i] = append(changes[i], moves[i*n:(i+1)*n]...)
+			found[i] = conjugated{math.NaN(), append(found[i].path, paths[i][known:]...), max(found[i].drift, drifts[i])}
+		}
 	}
-	fields, changes, paths, drifts := matrices(out.Flat(0)), matrices(out.Flat(1)), out.Array3(2), out.Vector(3)
-	found := make([]conjugated, len(z))
 	for i := range found {
-		c := conjugated{math.NaN(), paths[i], drifts[i]}
-		switch {
+		switch c := &found[i]; {
 		case !(c.drift <= MaxDrift):
 		case floats.Norm(v[i], 2) == 0:
 			c.time = math.Inf(1)
 		default:
-			c.time = vanishing(fields[i*(s.steps+1):(i+1)*(s.steps+1)], changes[i*s.steps:(i+1)*s.steps])
+			c.time = vanishing(fields[i], changes[i])
 		}
-		found[i] = c
 	}
 	return found, nil
 }
 
-// jacobiFields returns the points of the geodesics from z with velocity v after each step, [n + 1, B, a], the fields J_j there, [n + 1, d, B, a],
-// and the drift of the energies, [B].
-func (s *space) jacobiFields(z, v *Node) (points, fields, off *Node) {
+// matrices are d × d matrices, one after the other.
+func matrices(flat []float64, d int) (out []*mat.Dense) {
+	for one := range slices.Chunk(flat, d*d) {
+		out = append(out, mat.NewDense(d, d, one))
+	}
+	return out
+}
+
+// jacobiFields returns the fields J_j in the charts at the points after each step, [B, n + 1, d, d], the changes of these charts, [B, n, d, d], the
+// points, [B, n + 1, a], and the rest, of points, [n + 1, B, a], and the fields there, [n + 1, d, B, a].
+func (s *space) jacobiFields(points, fields *Node, rest []*Node) []*Node {
+	n := s.steps
+	jacobi := At(s.M, points).Enter(Vector, Transpose(fields, 0, 1))
+	before, after := At(s.M, SliceAxis(points, 0, AxisRange(0, n))), At(s.M, SliceAxis(points, 0, AxisRange(1, n+1)))
+	unit := basisAt(before.X)
+	changes := unit
+	if IsCharted(s.M) {
+		changes = push(after.Coordinates, before.Z, before.Leave(Vector, unit))
+	}
+	return append([]*Node{TransposeAllDims(jacobi, 2, 1, 0, 3), TransposeAllDims(changes, 2, 1, 0, 3), TransposeAllDims(points, 1, 0, 2)}, rest...)
+}
+
+// exactFields are points and fields by closed forms at the times t, and no drift.
+func exactFields(m ClosedForms, start Local, v, t *Node) (points, fields *Node, drift []*Node) {
+	z, e := start.Z, start.Leave(Vector, basisAt(start.X))
+	from := func(v *Node) *Node { return m.Exp(BroadcastToShape(ExpandLeftToRank(z, v.Rank()), v.Shape()), v) }
+	tv := atTimes(t, v)
+	return from(tv), Transpose(push(from, Identity(tv), Transpose(atTimes(t, e), 0, 1)), 0, 1), []*Node{ZerosLike(ReduceSum(v, -1))}
+}
+
+// closeBy returns the states of 2d + 1 geodesics from z, [2d + 1, B, a], the first of which has a share of the velocity v and the others are close
+// by, with their differences, [d, B, 1], and the squared speed, [B].
+func (s *space) closeBy(z, v, share *Node) []*Node {
 	const small = 1e-5 // of the length of the geodesic is a difference, in any unit of its coordinate
-	d, n := s.M.Dim(), s.steps
-	start := At(s.M, z)
+	d, start := s.M.Dim(), At(s.M, z)
 	basis := basisAt(start.X)
 	e := start.Leave(Vector, basis)
-	if m, ok := s.M.(ClosedForms); ok {
-		tv := times(n, v)
-		from := func(v *Node) *Node { return m.Exp(BroadcastToShape(ExpandLeftToRank(z, v.Rank()), v.Shape()), v) }
-		return from(tv), Transpose(push(from, Identity(tv), Transpose(times(n, e), 0, 1)), 0, 1), ZerosLike(ReduceSum(v, -1))
-	}
-	// By differences, to 1e-10: in 2d + 1 geodesics, of which a program is compiled several times faster than of derivatives.
 	speed := Norm(start.Manifold, start.X, start.Enter(Vector, v))
 	size := Div(MulScalar(BroadcastPrefix(speed, d), small), Norm(start.Manifold, BroadcastPrefix(start.X, d), basis)) // [d, B]
 	size = ExpandAxes(Where(IsZero(size), OnesLike(size), size), -1)
@@ -195,13 +224,20 @@ func (s *space) jacobiFields(z, v *Node) (points, fields, off *Node) {
 	vs := BroadcastPrefix(v, d)
 	vs = Concatenate([]*Node{ExpandAxes(v, 0), Add(vs, step), Sub(vs, step)}, 0)
 	zs := BroadcastPrefix(z, 2*d+1)
-	ps := flatAt(s.M, zs, vs)
+	ps := Mul(share, flatAt(s.M, zs, vs))
+	return []*Node{zs, ps, size, Mul(share, ReduceSum(Mul(v, Squeeze(SliceAxis(ps, 0, AxisElem(0)), 0)), -1))}
+}
+
+// fieldsByDifferences integrates the states of closeBy on. Differences are good to 1e-10, and 2d + 1 geodesics are compiled several times faster than
+// derivatives. The rest is the drift of the energies, [B], and the states at the end.
+func (s *space) fieldsByDifferences(zs, ps, size, square *Node) (points, fields *Node, rest []*Node) {
+	d, n := s.M.Dim(), s.steps
 	path := Path(s.M, Geodesics, s.method, n, ode.State{zs, ps}, Covector) // [n + 1, 2d + 1, B, a]
 	along := func(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
 	itself := ode.State{Squeeze(along(path[0], 0, 1), 1), Squeeze(along(path[1], 0, 1), 1)} // without the geodesics close by
-	p := Squeeze(SliceAxis(ps, 0, AxisElem(0)), 0)
 	fields = Div(Sub(along(path[0], 1, d+1), along(path[0], d+1, 2*d+1)), MulScalar(ExpandLeftToRank(size, path[0].Rank()), 2))
-	return itself[0], fields, drift(ReduceSum(Mul(v, p), -1), squares(s.M, stations(itself)))
+	last := func(x *Node) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(n)), 0) }
+	return itself[0], fields, []*Node{drift(square, squares(s.M, stations(itself))), last(path[0]), last(path[1])}
 }
 
 // vanishing returns the time in (0, 1] at which a combination of the fields is zero for the first time, +Inf for none and NaN where

@@ -283,8 +283,12 @@ func flatAt(m Manifold, z, v *Node) *Node {
 
 // times is t v at the times 0, 1/n, …, 1, [n + 1, …].
 func times(n int, v *Node) *Node {
-	t := MulScalar(IotaFull(v.Graph(), shapes.Make(v.DType(), n+1)), 1/float64(n))
-	v = BroadcastPrefix(v, n+1)
+	return atTimes(MulScalar(IotaFull(v.Graph(), shapes.Make(v.DType(), n+1)), 1/float64(n)), v)
+}
+
+// atTimes is t v for each of the times t.
+func atTimes(t, v *Node) *Node {
+	v = BroadcastPrefix(v, t.Shape().Dim(0))
 	for t.Rank() < v.Rank() {
 		t = ExpandAxes(t, -1)
 	}

@@ -175,14 +175,14 @@ func (s *space) closed(m ClosedForms, x, y []Vec) ([]shortest.Found, error) {
 		w := at.Enter(Vector, v)
 		p := Flat(at.Manifold, at.X, w)
 		return []*Node{v, offset(end, there), euclidean(way), at.Leave(Vector, w), at.Leave(Covector, p), Norm(at.Manifold, at.X, w), there.scale(way), there.scale(in[1])}
-	}, x, y)
+	}, alike(s, x), alike(s, y))
 	if err != nil {
 		return nil, err
 	}
 	logs, apart, velocities, momenta, lengths := out.Matrix(0), out.Vector(2), out.Matrix(3), out.Matrix(4), out.Vector(5)
 	way, size := out.Matrix(6), out.Matrix(7)
 	found := make([]shortest.Found, len(x))
-	for i, off := range out.Matrix(1) {
+	for i, off := range out.Matrix(1)[:len(x)] {
 		f := &found[i]
 		if _, bad := lists.NotFinite(logs[i]); math.IsInf(apart[i], 1) {
 			f.Lost = errors.New("the points are too far apart, or the numbers that stand for them too large, for double precision")

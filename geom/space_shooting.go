@@ -43,6 +43,15 @@ func (a shooting) Finer(times int) shortest.Geometry {
 	return shooting{&finer}
 }
 
+// alike repeats the last row up to a multiple of as many as Log refines at a time, in the dimensions where it does: so one pair, a few, and
+// what refines them are of one shape, for which programs are compiled.
+func alike[T any](s *space, rows []T) []T {
+	if n := len(rows); s.M.Dim() <= shortest.FewDimensions {
+		return slices.Concat(rows, slices.Repeat(rows[n-1:], (shortest.Relaxing-n%shortest.Relaxing)%shortest.Relaxing))
+	}
+	return rows
+}
+
 // Start has gaps and distances of the points themselves.
 func (a shooting) Start(x, y []Vec, far bool) (gaps []Vec, apart, shrunk []float64, err error) {
 	s, name := a.s, "Log, start"
@@ -56,7 +65,7 @@ func (a shooting) Start(x, y []Vec, far bool) (gaps []Vec, apart, shrunk []float
 			return []*Node{start, apart, OnesLike(apart)}
 		}
 		return []*Node{start, apart, shrinking(s.M, in[0], at, far)}
-	}, x, y)
+	}, alike(s, x), alike(s, y))
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -115,7 +124,7 @@ func (a shooting) Evaluate(f shortest.Formula, rows ...[]Vec) ([]Vec, error) {
 	case flat && (f == shortest.Slope || f == shortest.FarSlope):
 		return rows[3], nil
 	}
-	out, err := a.s.call(string(f), func(in []*Node) []*Node { return []*Node{a.formula(f, in)} }, lists.Each(rows, func(x []Vec) any { return x })...)
+	out, err := a.s.call(string(f), func(in []*Node) []*Node { return []*Node{a.formula(f, in)} }, lists.Each(rows, func(x []Vec) any { return alike(a.s, x) })...)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +195,7 @@ func (a shooting) Measure(x, y, v []Vec, points, momenta [][]Vec) ([]shortest.Me
 		return []*Node{at.Leave(Vector, v), at.Leave(Covector, covector), Sqrt(square),
 			drift(square, squares(s.M, ode.State{Transpose(in[2], 0, 1), Transpose(in[3], 0, 1)})),
 			euclidean(offset(Squeeze(SliceAxis(in[2], 1, AxisElem(in[2].Shape().Dim(1)-1)), 1), At(s.M, in[4])))}
-	}, x, v, points, momenta, y)
+	}, alike(s, x), alike(s, v), alike(s, points), alike(s, momenta), alike(s, y))
 	if err != nil {
 		return nil, err
 	}
@@ -212,12 +221,12 @@ func (a shooting) Lines(x, y []Vec) (here, there []shortest.Curve, err error) {
 		there, forwards := line(in[0], in[1])
 		back, backwards := line(in[1], in[0])
 		return []*Node{there, back, forwards, Reverse(backwards, 1)}
-	}, x, y)
+	}, alike(s, x), alike(s, y))
 	if err != nil {
 		return nil, nil, err
 	}
 	curves := func(lengths []float64, points [][]Vec) (out []shortest.Curve) {
-		for i, l := range lengths {
+		for i, l := range lengths[:len(x)] {
 			out = append(out, shortest.Curve{Points: points[i], Length: l})
 		}
 		return out

@@ -51,11 +51,16 @@ func Pushforward(f func(x []*Node) []*Node, x, v []*Node) (y, dy []*Node) {
 		refuse.If(!x[j].Shape().Equal(v[j].Shape()), "autodiff.Pushforward: x[%d] has shape %s, its direction %s", j, x[j].Shape(), v[j].Shape())
 	}
 	y = f(x)
+	return y, pushed(y, x, v)
+}
+
+// pushed is the derivative of y, computed from x, in the direction v.
+func pushed(y, x, v []*Node) []*Node {
 	u := make([]*Node, len(y))
 	for j := range y {
 		u[j] = Identity(ZerosLike(y[j])) // a node of its own: GoMLX shares scalar constants
 	}
-	return y, gradientOrZeros(inner(Pullback(y, u, x), v), u)
+	return gradientOrZeros(inner(Pullback(y, u, x), v), u)
 }
 
 // Grad returns the gradient of f at x, [..., d]: f takes x to [...] and treats the leading axes as a batch, so that no result
@@ -80,24 +85,27 @@ func Hessian(f func(x []*Node) *Node, x ...*Node) (gradients []*Node, hessian *N
 // as a batch. The result of f may have more axes, [..., k, l]: J is then [..., k, l, d]. One batched pass, in reverse mode where f has at most d
 // numbers, else in forward mode.
 func Jacobian(f func(x *Node) *Node, x *Node) *Node {
-	y := f(x)
-	d, k := x.Shape().Dim(-1), y.Shape().Dim(-1)
-	if y.Rank() > x.Rank() {
-		list := func(x *Node) *Node {
-			y, lead := f(x), x.Shape().Dimensions[:x.Rank()-1]
-			return Reshape(y, append(slices.Clone(lead), y.Shape().Size()/x.Shape().Size()*d)...)
-		}
-		return Reshape(Jacobian(list, x), append(slices.Clone(y.Shape().Dimensions), d)...)
-	}
-	if k <= d {
-		xs := BroadcastPrefix(x, k)
-		return rows(f(xs), xs)
+	d := x.Shape().Dim(-1)
+	list := func(xs *Node) (y *Node, dims []int) {
+		y = f(xs)
+		dims = slices.Clone(y.Shape().Dimensions)
+		return Reshape(y, append(dims[:x.Rank():x.Rank()], -1)...), dims
 	}
 	xs := BroadcastPrefix(x, d)
-	_, dy := Pushforward(func(x []*Node) []*Node { return []*Node{f(x[0])} }, []*Node{xs}, []*Node{unit(xs)})
-	rank := dy[0].Rank()
-	perm := lists.Make(rank, func(a int) int { return (a + 1) % rank })
-	return TransposeAllDims(dy[0], perm...)
+	y, dims := list(xs)
+	k := y.Shape().Dim(-1)
+	if k < d {
+		xs = BroadcastPrefix(x, k)
+		y, _ = list(xs)
+	}
+	var j *Node
+	if k <= d {
+		j = rows(y, xs)
+	} else {
+		dy := pushed([]*Node{y}, []*Node{xs}, []*Node{unit(xs)})[0]
+		j = TransposeAllDims(dy, lists.Make(dy.Rank(), func(a int) int { return (a + 1) % dy.Rank() })...)
+	}
+	return Reshape(j, append(dims[1:], d)...)
 }
 
 // rows is the Jacobian of y, [k, ..., k], by xs, [k, ..., d], of which every entry of the leading axes gives a row.

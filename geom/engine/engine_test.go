@@ -304,3 +304,28 @@ func TestRepairs(t *testing.T) {
 		}
 	}
 }
+
+// A program has once what leads to its result: sines that are added up twice, by themselves and in a loop, and no cosines, which lead to none.
+func TestTidy(t *testing.T) {
+	f := Compile(func(x *graph.Node) *graph.Node {
+		twice := func(x *graph.Node) *graph.Node {
+			graph.Cos(x)
+			return graph.Add(graph.ReduceAllSum(graph.Sin(x)), graph.ReduceAllSum(graph.Sin(x)))
+		}
+		return graph.Add(twice(x), loop(x.Graph(), "l", NewClosure, func(_, y *graph.Node) *graph.Node {
+			return twice(graph.BroadcastToDims(graph.AddScalar(y, 1), 2))
+		}))
+	})
+	want := 2 * (math.Sin(3) + math.Sin(4))
+	y := 0.0
+	for range 3 {
+		y = 4 * math.Sin(y+1)
+	}
+	expect.Abs(t, "sum", expect.Must(f.Call([]float64{3, 4})).Scalar(0), want+y, 1e-14)
+	text := expect.Must(f.Text([]float64{3, 4}))
+	for operation, count := range map[string]int{"sine": 2, "reduce": 2, "cosine": 0} {
+		if n := strings.Count(text, `"stablehlo.`+operation+`"`); n != count {
+			t.Errorf("%d × %s, want %d:\n%s", n, operation, count, text)
+		}
+	}
+}

@@ -119,7 +119,11 @@ func (f *function) Return(outputs []value, shardings []*compute.ShardingSpec) er
 			return err
 		}
 	}
-	return f.Function.Return(own, shardings)
+	err := f.Function.Return(own, shardings)
+	if f == f.b.main && err == nil {
+		tidy(f.hlo())
+	}
+	return err
 }
 
 func (f *function) Call(target compute.Function, inputs ...value) ([]value, error) {

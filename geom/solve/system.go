@@ -125,8 +125,15 @@ func (s System) Improve(roots []*Root, guess [][]float64) error {
 	return nil
 }
 
-// Renew evaluates the residuals at the current points again, after X was moved or the equations have changed a little. Searches
-// that had ended are open again unless the tolerance is met. What Broyden has learned of the Jacobian is kept.
+// Expect says that the equations have changed so that the residual at X is about f, which nothing has evaluated. A search that had ended is
+// open again unless the tolerance is met. What Broyden has learned of the Jacobian is kept.
+func (r *Root) Expect(f []float64) {
+	NotNil(r).stuck, r.step = false, nil
+	r.F, r.Norm = f, floats.Norm(f, 2)
+	r.test()
+}
+
+// Renew evaluates the residuals at the current points again, after X was moved or the equations have changed a little: see Root.Expect.
 func (s System) Renew(roots []*Root) error {
 	x := lists.Each(roots, func(r *Root) []float64 { return r.X })
 	f, err := s.Residual(x)
@@ -134,8 +141,7 @@ func (s System) Renew(roots []*Root) error {
 		return err
 	}
 	for b, r := range roots {
-		r.F, r.Norm, r.stuck, r.step = f[b], floats.Norm(f[b], 2), false, nil
-		r.test()
+		r.Expect(f[b])
 	}
 	return nil
 }

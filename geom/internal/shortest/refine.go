@@ -177,7 +177,7 @@ func (s *search) shortened(c *candidate, lines []Curve, conjugate float64, path 
 // shorter replaces the geodesic of a candidate by the shortest one below a length, +Inf for any, that curves lead to, and says whether there is one.
 // The curves are relaxed, and solved and checked from there.
 func (s *search) shorter(c *candidate, curves []Curve, length float64) (better bool, err error) {
-	for len(curves) < relaxing { // one shape for all programs
+	for len(curves) < Relaxing { // one shape for all programs
 		curves = append(curves, curves[0])
 	}
 	guess, _, err := s.Relax(s.task.Context(), lists.Each(curves, Curve.points), energy)
@@ -207,7 +207,7 @@ func (s *search) shorter(c *candidate, curves []Curve, length float64) (better b
 
 const (
 	Segments = 32   // chords of a curve: its length and velocity are off by terms of second order in a chord
-	relaxing = 8    // curves at most are relaxed at a time
+	Relaxing = 8    // curves at most are relaxed at a time
 	rays     = 48   // geodesics of a fan from either end: on a surface one every 7.5 degrees
 	distinct = 0.15 // of the length of a curve: two curves whose points are all closer than this relax to one geodesic
 )
@@ -225,7 +225,7 @@ func resampled(path []Vec, last int) []Vec {
 	return lists.Make(Segments+1, func(j int) Vec { return path[j*last/Segments] })
 }
 
-// elsewhere returns the shortest of the curves, at most relaxing of them, none of which runs along another or a known one.
+// elsewhere returns the shortest of the curves, at most Relaxing of them, none of which runs along another or a known one.
 func elsewhere(curves, known []Curve) []Curve {
 	curves = slices.DeleteFunc(slices.Clone(curves), func(c Curve) bool { return !(c.Length < math.Inf(1)) })
 	slices.SortFunc(curves, func(a, b Curve) int { return cmp.Compare(a.Length, b.Length) })
@@ -243,7 +243,7 @@ func elsewhere(curves, known []Curve) []Curve {
 		if !slices.ContainsFunc(known, near) && !slices.ContainsFunc(out, near) {
 			out = append(out, c)
 		}
-		if len(out) == relaxing {
+		if len(out) == Relaxing {
 			break
 		}
 	}
