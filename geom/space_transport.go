@@ -171,7 +171,7 @@ func (s *space) scalarCurvature(at ...any) (float64, error) {
 
 // curvature is a function of a point and of vectors that span a plane, or of none; it also has the square of the sine of their angle.
 func (s *space) curvature(what string, at []any, fn func(in []*Node) []*Node) (_ float64, err error) {
-	defer refuse.About(&err, what)
+	defer refuse.About(&err, "%s", what)
 	if err := s.checkBoth("point", at[0], at[1:]...); err != nil {
 		return 0, err
 	}

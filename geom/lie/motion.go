@@ -286,7 +286,7 @@ func (m *metric) carried(z, conserved *Node) *Node {
 // process is a motion with noise along fixed vectors, which are its first parameter; of says the noise, the other parameters and the dynamics.
 func process[P geom.Point](on geom.Of[P], start P, name string,
 	of func(m *metric) ([][]float64, []any, stochastic.Dynamics, error)) (_ stochastic.Process[P], err error) {
-	defer refuse.About(&err, name)
+	defer refuse.About(&err, "%s", name)
 	m, err := starting(on.Geometry(), start)
 	if err != nil {
 		return stochastic.Process[P]{}, err
