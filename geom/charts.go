@@ -108,7 +108,7 @@ func (at Local) scale(v *Node) *Node {
 	if at.chart == nil {
 		return scale(nil, at.Z, v)
 	}
-	return scale(at.chart, broadcastLike(at.Z, v), v)
+	return scale(at.chart, linalg.Lead(at.Z, v, 1), v)
 }
 
 // within says whether the errors of numbers are within their tolerances: taken together where numbers are compared with their norm.
@@ -240,7 +240,7 @@ func (at Local) Leave(k Kind, part *Node) *Node {
 	}
 	v := at.push(part)
 	if q, ok := at.chart.(Quotient); ok {
-		v = q.Horizontal(broadcastLike(at.Z, v), v)
+		v = q.Horizontal(linalg.Lead(at.Z, v, 1), v)
 	}
 	return v
 }
@@ -257,8 +257,7 @@ func (at Local) push(v *Node) *Node {
 // of Point, and the identity where points are coordinates.
 func (at Local) Euclidean(x *Node) *Node {
 	if at.chart == nil {
-		dims := x.Shape().Dimensions
-		return BroadcastPrefix(linalg.Eye(x.Graph(), x.DType(), at.Dim()), dims[:len(dims)-1]...)
+		return linalg.Eyes(x, at.Dim())
 	}
 	j := autodiff.Jacobian(at.chart.Point, x)
 	return linalg.MatMul(linalg.T(j), j)
@@ -319,17 +318,12 @@ func recentredField(m Manifold, field func(m Manifold) ode.Field, method ode.Met
 
 // push is the derivative of f at x in the direction v.
 func push(f func(x *Node) *Node, x, v *Node) *Node {
-	_, dy := autodiff.Pushforward(func(x []*Node) []*Node { return []*Node{f(x[0])} }, []*Node{broadcastLike(x, v)}, []*Node{v})
+	_, dy := autodiff.Pushforward(func(x []*Node) []*Node { return []*Node{f(x[0])} }, []*Node{linalg.Lead(x, v, 1)}, []*Node{v})
 	return dy[0]
 }
 
 // transposed is the transpose of the derivative of f at x, of a covector p.
 func transposed(f func(x *Node) *Node, x, p *Node) *Node {
-	x = fresh(broadcastLike(x, p))
+	x = fresh(linalg.Lead(x, p, 1))
 	return autodiff.Pullback([]*Node{f(x)}, []*Node{p}, []*Node{x})[0]
-}
-
-// broadcastLike gives x, [B..., d], the leading axes of v, [P..., B..., k].
-func broadcastLike(x, v *Node) *Node {
-	return BroadcastPrefix(x, v.Shape().Dimensions[:v.Rank()-x.Rank()]...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
 
@@ -130,11 +131,7 @@ func ChristoffelSymbols(m Manifold, x *Node) *Node {
 	if _, closed := m.(ClosedChristoffel); closed {
 		basis := basisAt(x)
 		gamma := NewConnection(m, x).Gamma(ExpandAxes(basis, 1), ExpandAxes(basis, 0)) // [k, l, ..., i]
-		perm := make([]int, 0, gamma.Rank())
-		for a := 2; a < gamma.Rank(); a++ {
-			perm = append(perm, a)
-		}
-		return TransposeAllDims(gamma, append(perm, 0, 1)...)
+		return TransposeAllDims(gamma, lists.Make(gamma.Rank(), func(a int) int { return (a + 2) % gamma.Rank() })...)
 	}
 	if metric, ok := m.(Metric); ok {
 		dg := autodiff.Jacobian(metric.G, fresh(x)) // ∂_l g_mk, [..., m, k, l]
@@ -200,9 +197,6 @@ func basisAt(x *Node) *Node {
 
 // musical returns ♭ and ♯ at x, [B..., d], of vectors [P..., B..., d]: one factorisation for all of them.
 func musical(m Manifold, x *Node, points *pointCometric) (flat, sharp func(v *Node) *Node) {
-	everywhere := func(v *Node) *Node { // x at every vector
-		return BroadcastPrefix(x, v.Shape().Dimensions[:v.Rank()-x.Rank()]...)
-	}
 	batch := x.Rank() - 1
 	product := func(a *Node) func(v *Node) *Node {
 		return onColumns(batch, a.Shape().Dim(-1), func(v *Node) *Node { return linalg.MatMul(a, v) })
@@ -214,7 +208,7 @@ func musical(m Manifold, x *Node, points *pointCometric) (flat, sharp func(v *No
 	cometric, isCometric := m.(Cometric)
 	flattener, isFlattener := m.(Flattener)
 	if isCometric {
-		sharp = func(p *Node) *Node { return cometric.Sharp(everywhere(p), p) }
+		sharp = func(p *Node) *Node { return cometric.Sharp(linalg.Lead(x, p, 1), p) }
 	}
 	switch {
 	case points != nil:
@@ -225,7 +219,7 @@ func musical(m Manifold, x *Node, points *pointCometric) (flat, sharp func(v *No
 		f := linalg.Factor(metric.G(x))
 		flat, sharp = product(f.A), solution(f)
 	case isFlattener && isCometric:
-		flat = func(v *Node) *Node { return flattener.Flat(everywhere(v), v) }
+		flat = func(v *Node) *Node { return flattener.Flat(linalg.Lead(x, v, 1), v) }
 	case isCometric:
 		flat = solution(linalg.Factor(CometricMatrix(m, x)))
 	default:
@@ -281,4 +275,81 @@ func align(x *Node, from, to string) *Node {
 
 func checkPoint(m Manifold, what string, x *Node) {
 	refuse.If(x.Rank() == 0 || x.Shape().Dim(-1) != m.Dim(), "geom.%s: points %s, want last axis %d", what, x.Shape(), m.Dim())
+}
+
+// PointCometric is an optional interface of a Cometric of n points in R^D, d = n·D, with the matrix K ⊗ I_D: its block (i, j) is
+// K(x_i, x_j)·I_D for a symmetric kernel K. The connection then needs one n×n factorisation, O(n² D) operations for each pair of
+// vectors, and no automatic differentiation.
+type PointCometric interface {
+	Cometric
+	Gram(q *Node) *Node         // K(x_i, x_j), [..., n, n]
+	GramGradient(q *Node) *Node // ∂K(x_i, x_j)/∂x_i, [..., n, n, D]
+}
+
+// pointCometric is a PointCometric at given points.
+type pointCometric struct {
+	k      *Node // K_ij, [B..., n, n]
+	slope  *Node // S_ij = ∂K(x_i, x_j)/∂x_i, [B..., n, n, D]; so ∂K_ij/∂x_k = δ_ik S_ij + δ_jk S_ji
+	factor linalg.Factorisation
+	n, dim int
+}
+
+func newPointCometric(m PointCometric, x *Node) *pointCometric {
+	k := m.Gram(x)
+	n := k.Shape().Dim(-1)
+	return &pointCometric{k: k, slope: m.GramGradient(x), factor: linalg.Factor(k), n: n, dim: m.Dim() / n}
+}
+
+// gamma is Connection.Gamma, for u, v, a = u♭ and b = v♭ of one shape, [P..., B..., d]:
+//
+//	(D_u K)_ij = S_ij·u_i + S_ji·u_j,  ∂⟨a, K b⟩/∂x_i = Σ_j S_ij (a_i·b_j + b_i·a_j).
+func (p *pointCometric) gamma(u, v, a, b *Node, sharp func(*Node) *Node) *Node {
+	split := func(v *Node) *Node { return linalg.Matrices(v, p.n, p.dim) }
+	s := ExpandLeftToRank(p.slope, u.Rank()+2)
+	along := func(u *Node) *Node {
+		half := ReduceSum(Mul(s, ExpandAxes(u, -2)), -1)
+		return Add(half, linalg.T(half))
+	}
+	u, v, a, b = split(u), split(v), split(a), split(b)
+	pairing := linalg.MatMul(a, linalg.T(b))
+	pairing = Add(pairing, linalg.T(pairing))
+	gradient := ReduceSum(Mul(s, ExpandAxes(pairing, -1)), -2)
+	change := Add(linalg.MatMul(along(u), b), linalg.MatMul(along(v), a))
+	return MulScalar(Sub(sharp(linalg.Vectors(gradient)), linalg.Vectors(change)), 0.5)
+}
+
+// symbols is ChristoffelSymbols. The indices i, j, k, l are landmarks; a, c, e are the coordinates of landmarks i, k, l. With
+// C_k = ∂K/∂x_k and G = K⁻¹, and up to the identities of R^D,
+//
+//	2Γ^i_kl = −(C_k G)_il − (C_l G)_ik + Σ_j K_ij (G C_j G)_kl.
+func (p *pointCometric) symbols() *Node {
+	g := p.factor.Inverse()
+	batch := p.k.Shape().Dimensions[:p.k.Rank()-2]
+	shaped := func(a *Node, dims ...int) *Node { return Reshape(a, append(append([]int{}, batch...), dims...)...) }
+	n, dim := p.n, p.dim
+	eye := linalg.Eye(p.k.Graph(), p.k.DType(), n)
+	unit := linalg.Eye(p.k.Graph(), p.k.DType(), dim)
+	unbatched := func(a *Node, from, to string) *Node { return ExpandLeftToRank(align(a, from, to), len(batch)+len(to)) }
+
+	sg := linalg.MatMul(g, shaped(align(p.slope, "ijc", "jic"), n, n*dim)) // (S G)_il = Σ_j S_ij G_jl, [l, i, c]
+	sg = shaped(sg, n, n, dim)
+	cg := Add( // (C_k G)_il = δ_ik (S G)_il + S_ki G_kl, [i, k, c, l]
+		Mul(unbatched(eye, "ik", "ikcl"), align(sg, "lic", "ikcl")),
+		Mul(align(p.slope, "kic", "ikcl"), align(g, "kl", "ikcl")))
+	gcg := Mul(align(g, "jk", "jkla"), align(sg, "lja", "jkla")) // half of (G C_j G)_kl, [j, k, l, a]
+	gcg = Add(gcg, align(gcg, "jlka", "jkla"))
+	raised := shaped(linalg.MatMul(p.k, shaped(gcg, n, n*n*dim)), n, n, n, dim) // [i, k, l, a]
+
+	const out = "iakcle"
+	first := Mul(align(cg, "ikcl", out), unbatched(unit, "ae", out))
+	second := Mul(align(cg, "ilek", out), unbatched(unit, "ac", out))
+	last := Mul(align(raised, "ikla", out), unbatched(unit, "ce", out))
+	d := n * dim
+	return MulScalar(shaped(Sub(last, Add(first, second)), d, d, d), 0.5)
+}
+
+// trace is ChristoffelTrace: −Σ_j ∂K_ij/∂x_j + D Σ_j K_ij Σ_k G_jk S_jk, with ∂ log det K/∂x_j = 2 Σ_k G_jk S_jk.
+func (p *pointCometric) trace() *Node {
+	volume := ReduceSum(Mul(ExpandAxes(p.factor.Inverse(), -1), p.slope), -2)
+	return linalg.Vectors(Sub(MulScalar(linalg.MatMul(p.k, volume), float64(p.dim)), ReduceSum(p.slope, -3)))
 }

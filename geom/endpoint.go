@@ -100,13 +100,7 @@ func orInf(x float64) float64 {
 func tried(k int, apart float64) [][][]float64 {
 	const waves = 3
 	random := rand.New(rand.NewPCG(1, 1))
-	w := make([][][]float64, pieces)
-	for i := range w {
-		w[i] = make([][]float64, searches)
-		for b := range w[i] {
-			w[i][b] = make([]float64, k)
-		}
-	}
+	w := lists.Make(pieces, func(int) [][]float64 { return lists.Zeros(searches, k) })
 	for b := range searches {
 		size := max(apart, math.Sqrt(apart)) * math.Pow(2, float64(b%4)-1) / pieces
 		for a := range k {

@@ -40,14 +40,9 @@ type HamiltonField interface {
 	Hamilton(q, p *Node) (dq, dp *Node)
 }
 
-// among returns points with the leading axes of vectors at them, which may have more.
-func among(q, v *Node) *Node {
-	return BroadcastPrefix(q, v.Shape().Dimensions[:max(0, v.Rank()-q.Rank())]...)
-}
-
 // Sharp returns p♯ = g^ij(q) p_j, the vector of a covector; q, p and the result are [..., d] in coordinates. p may have more leading axes than q.
 func Sharp(m Manifold, q, p *Node) *Node {
-	q = among(q, p)
+	q = linalg.Lead(q, p, 1)
 	checkPair(m, "Sharp", q, p)
 	switch m := m.(type) {
 	case Cometric:
@@ -60,7 +55,7 @@ func Sharp(m Manifold, q, p *Node) *Node {
 
 // Flat returns v♭ = g_ij(q) v^j, the covector of a vector; q, v and the result are [..., d] in coordinates. v may have more leading axes than q.
 func Flat(m Manifold, q, v *Node) *Node {
-	q = among(q, v)
+	q = linalg.Lead(q, v, 1)
 	checkPair(m, "Flat", q, v)
 	switch m := m.(type) {
 	case Flattener:
@@ -77,15 +72,8 @@ func Flat(m Manifold, q, v *Node) *Node {
 func CometricMatrix(m Manifold, q *Node) *Node {
 	switch m := m.(type) {
 	case Cometric:
-		d := m.Dim()
-		dims := append([]int{d}, q.Shape().Dimensions...)
-		basis := linalg.Eye(q.Graph(), q.DType(), d)
-		for basis.Rank() < len(dims) {
-			basis = ExpandAxes(basis, 1)
-		}
-		rows := m.Sharp(BroadcastPrefix(q, d), BroadcastToDims(basis, dims...)) // [d, ..., d], symmetric in first and last
-		perm := lists.Make(len(dims), func(a int) int { return (a + 1) % len(dims) })
-		return TransposeAllDims(rows, perm...)
+		rows := m.Sharp(BroadcastPrefix(q, m.Dim()), basisAt(q)) // [d, ..., d], symmetric in first and last
+		return TransposeAllDims(rows, lists.Make(rows.Rank(), func(a int) int { return (a + 1) % rows.Rank() })...)
 	case Metric:
 		return linalg.Inverse(m.G(q))
 	}

@@ -99,27 +99,22 @@ type levelChart struct {
 func (c levelChart) Dim() int { return c.m.Dim() }
 
 func (c levelChart) Point(x *Node) *Node {
-	centre, normal, tangent := c.like(x)
+	centre, normal, tangent := c.at(x)
 	return c.m.along(Add(centre, linalg.MatVec(tangent, x)), normal)
 }
 
 // Coordinates are NaN of points on another sheet over the tangent plane: Point leads from their coordinates elsewhere.
 func (c levelChart) Coordinates(z *Node) *Node {
 	const near = 1e-6
-	centre, _, tangent := c.like(z)
+	centre, _, tangent := c.at(z)
 	x := linalg.MatVec(linalg.T(tangent), Sub(z, centre))
 	off := size(Sub(StopGradient(c.Point(StopGradient(x))), z))
 	return linalg.NaNWhere(LogicalNot(LessOrEqual(off, MulScalar(size(z), near))), x)
 }
 
-// like gives the centre and its bases the leading axes of points or vectors x.
-func (c levelChart) like(x *Node) (centre, normal, tangent *Node) {
-	return broadcastTo(c.c, x, 1), broadcastTo(c.normal, x, 2), broadcastTo(c.tangent, x, 2)
-}
-
-// broadcastTo gives an array with n last axes of its own the leading axes of vectors x.
-func broadcastTo(a, x *Node, n int) *Node {
-	return BroadcastPrefix(a, x.Shape().Dimensions[:x.Rank()-1-(a.Rank()-n)]...)
+// at gives the centre and its bases the leading axes of points or vectors x.
+func (c levelChart) at(x *Node) (centre, normal, tangent *Node) {
+	return linalg.Lead(c.c, x, 1), linalg.Lead(c.normal, x, 2), linalg.Lead(c.tangent, x, 2)
 }
 
 // embedding is Point close to z = Point(x): with the Jacobian J of f at z and normals N, [..., k, a], its derivative is
@@ -131,7 +126,7 @@ type embedding struct {
 }
 
 func (c levelChart) embedding(z *Node) embedding {
-	_, normal, tangent := c.like(z)
+	_, normal, tangent := c.at(z)
 	j := c.m.jacobian(z)
 	bent := linalg.MatMul(j, linalg.T(normal))
 	e := Sub(tangent, linalg.MatMul(linalg.T(normal), linalg.SolveGeneral(bent, linalg.MatMul(j, tangent))))
@@ -142,11 +137,11 @@ func (e embedding) metric() *Node { return linalg.MatMul(linalg.T(e.e), e.e) }
 
 // Push is E also at the centre, where E is T: its derivative by the centre, where the bases stay, is not 0.
 func (c levelChart) Push(z, _, v *Node) *Node {
-	return linalg.MatVec(broadcastTo(c.embedding(z).e, v, 2), v)
+	return linalg.MatVec(linalg.Lead(c.embedding(z).e, v, 2), v)
 }
 
 func (c levelChart) Pull(_, _, v *Node) *Node {
-	return linalg.MatVec(linalg.T(broadcastTo(c.tangent, v, 2)), v)
+	return linalg.MatVec(linalg.T(linalg.Lead(c.tangent, v, 2)), v)
 }
 
 func (c levelChart) G(x *Node) *Node { return c.embedding(c.Point(x)).metric() }

@@ -5,6 +5,7 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"anatomy/geom/linalg"
 	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
@@ -188,8 +189,8 @@ type shifted struct {
 }
 
 func (c shifted) Dim() int                  { return c.m.Dim() }
-func (c shifted) Point(x *Node) *Node       { return Add(broadcastLike(c.centre, x), x) }
-func (c shifted) Coordinates(z *Node) *Node { return Sub(z, broadcastLike(c.centre, z)) }
+func (c shifted) Point(x *Node) *Node       { return Add(linalg.Lead(c.centre, x, 1), x) }
+func (c shifted) Coordinates(z *Node) *Node { return Sub(z, linalg.Lead(c.centre, z, 1)) }
 func (c shifted) Push(_, _, v *Node) *Node  { return v }
 func (c shifted) Pull(_, _, v *Node) *Node  { return v }
 func (c shifted) Sharp(x, p *Node) *Node    { return Sharp(c.m, c.Point(x), p) }

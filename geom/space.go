@@ -2,6 +2,7 @@ package geom
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -15,6 +16,8 @@ import (
 	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
+	"anatomy/geom/solve"
+	"anatomy/geom/watch"
 	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
@@ -253,3 +256,44 @@ func (o operation) String() string { return o.name }
 func (s *space) call(name string, fn func(in []*Node) []*Node, args ...any) (engine.Values, error) {
 	return s.Call(operation{name, s.method, s.steps}, fn, args...)
 }
+
+// Progress says how far a long computation has come: its iteration, objective and gradient.
+type Progress = watch.Progress
+
+// Task is a long computation while it runs: see Space.Begin and package watch.
+type Task = watch.Task
+
+// Context makes long computations on a space end early when ctx ends. They then return the best result so far, with the Status Cancelled and without
+// an error. A few return an error instead, because a part of their result is of no use: stats.MeanUncertainty, and Match of Rounds, Landmarks and
+// Poses in package population.
+func Context(ctx context.Context) Option { return func(s *settings) { s.ctx = ctx } }
+
+// OnProgress makes long computations on a space call f at each iteration, in the goroutine that computes. A Progress prints
+// itself.
+func OnProgress(f func(Progress)) Option {
+	return func(s *settings) { s.listening = f }
+}
+
+// Begin starts a Task with the Context and OnProgress of the space: a computation calls its Report at every iteration, stops if
+// that returns true, and calls End at the end.
+func (s *space) Begin(name string) *Task { return watch.Begin(name, s.ctx, s.listening) }
+
+// Status says how an iteration ended.
+type Status = solve.Status
+
+const (
+	Converged      = solve.Converged      // the tolerance was met
+	Stalled        = solve.Stalled        // no step made progress; the result is the best point found
+	IterationLimit = solve.IterationLimit // the limit of iterations was reached
+	Cancelled      = solve.Cancelled      // the context ended, for example because the user stopped the computation
+)
+
+// Errors that a program can ask for by errors.Is.
+var (
+	ErrNotConverged = solve.ErrNotConverged // of the method Err of results: the search has not met its tolerance
+	ErrCancelled    = solve.ErrCancelled    // of the same: the context ended before
+	ErrUnreached    = shortest.ErrUnreached // of Log: no curve over the charts leads to the end point
+	ErrCutLocus     = errors.New("there is no one shortest geodesic: the end point is in the cut locus of the starting point, " +
+		"or no curve leads to it: move one of them") // of Log on manifolds with closed forms
+	ErrOffManifold = errors.New("is not on the manifold") // of all methods of a Space: a point is off
+)

@@ -95,10 +95,7 @@ func (s *space) conjugate(z, v []Vec, times int) ([]conjugated, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, most := make([]int, len(z)), 2*times
-	for i := range open {
-		open[i] = i
-	}
+	open, most := lists.Range(len(z)), 2*times
 	if s.doubles {
 		most = max(most, shortest.Doubled)
 	}

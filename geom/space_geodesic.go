@@ -1,6 +1,7 @@
 package geom
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -10,6 +11,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/internal/shortest"
+	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
 	"anatomy/internal/lists"
@@ -79,11 +81,10 @@ func (g *Geodesic[P]) Err() error {
 func (s *Space[P]) Exp(x, v P) (*Geodesic[P], error) { return converted(s, s.exp, x, v) }
 
 func (s *space) exp(x, v any) (*Geodesic[Vec], error) {
-	const what = "Exp"
 	if err := s.checkBoth("point", x, v); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, about("Exp", err)
 	}
-	return s.settle(what, shot{z: numbers(x), v: numbers(v)})
+	return s.settle("Exp", shot{z: numbers(x), v: numbers(v)})
 }
 
 // converted is a geodesic with points of the type of the space.
@@ -111,11 +112,7 @@ func (s *Space[P]) geodesic(g *Geodesic[Vec]) *Geodesic[P] {
 func (s *Space[P]) Shoot(x, p P) (*Geodesic[P], error) { return converted(s, s.shootMomentum, x, p) }
 
 func (s *space) shootMomentum(x, p any) (*Geodesic[Vec], error) {
-	err := s.check("point", x)
-	if err == nil {
-		err = s.checkNumbers("momentum", p)
-	}
-	if err != nil {
+	if err := cmp.Or(s.check("point", x), s.checkNumbers("momentum", p)); err != nil {
 		return nil, about("Shoot", err)
 	}
 	return s.settle("Shoot", shot{z: numbers(x), p: numbers(p)})
@@ -151,7 +148,7 @@ func (s *space) settle(what string, from shot) (*Geodesic[Vec], error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.Status = g.Status.Certified(s.enough(g.Drift, g.StepError)); g.Status != Converged {
+	if g.Status = g.Status.Certified(shortest.Enough(g.Drift, g.StepError, s.doubles)); g.Status != Converged {
 		return nil, fmt.Errorf("%s: %w", what, s.tooFewSteps(g.Steps, g.StepError))
 	}
 	return g, nil
@@ -217,8 +214,8 @@ func (s *space) shoot(what string, from shot, times int) (*Geodesic[Vec], error)
 	if g.Drift = off; square > 0 {
 		g.Drift /= square
 	}
-	g.StepError = estimated(s.method, g.Drift)
-	g.Status = g.Status.Certified(s.enough(g.Drift, g.StepError))
+	g.StepError = shortest.Estimated(s.method.Order, g.Drift)
+	g.Status = g.Status.Certified(shortest.Enough(g.Drift, g.StepError, s.doubles))
 	g.Path, g.Momenta = path, momenta
 	g.Start, g.End, g.Momentum = path[0], path[len(path)-1], momenta[0]
 	return g, nil
@@ -266,9 +263,9 @@ func (s *space) path(z, v, p *Node) []*Node {
 	square := ReduceSum(Mul(v, p), -1)
 	if m, ok := s.M.(ClosedForms); ok {
 		tv := times(s.steps, v)
-		starts := broadcastLike(start, tv)
+		starts := linalg.Lead(start, tv, 1)
 		points := m.Exp(starts, tv)
-		return []*Node{points, flatAt(s.M, points, closedVelocity(m, starts, tv, broadcastLike(v, tv))), v, square, ExpandAxes(square, 0)}
+		return []*Node{points, flatAt(s.M, points, closedVelocity(m, starts, tv, linalg.Lead(v, tv, 1))), v, square, ExpandAxes(square, 0)}
 	}
 	path := Path(s.M, Geodesics, s.method, s.steps, ode.State{start, p}, Covector)
 	return []*Node{path[0], path[1], v, square, squares(s.M, stations(path))}
@@ -324,7 +321,7 @@ type Bounded interface {
 // each point. Both results can be differentiated with respect to z and p. For the geodesics with velocities v take p = Flat(m, z, v), in
 // coordinates.
 func (s *space) FlowMap(z, p *Node) (end, momentum *Node) {
-	z = among(z, p)
+	z = linalg.Lead(z, p, 1)
 	m, ok := s.M.(ClosedForms)
 	if !ok {
 		y := Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, p}, Covector)
@@ -349,3 +346,52 @@ func closedVelocity(m ClosedForms, z, v, w *Node) *Node {
 	}
 	return push(func(v *Node) *Node { return m.Exp(z, v) }, Identity(v), w)
 }
+
+// accuracy is the largest StepError where the space chose the steps.
+const accuracy = shortest.Accuracy
+
+// Steady returns a space with as many steps as the given geodesics took, if that is more than those of s, and these steps only. With
+// it, lengths depend smoothly on points, as searches need it: a space that doubles its steps as needed does so suddenly. A space
+// whose Integrator was given is returned as it is.
+func (s *Space[P]) Steady(geodesics ...*Geodesic[P]) *Space[P] {
+	most := s.steps
+	for _, g := range geodesics {
+		most = max(most, g.Steps)
+	}
+	return &Space[P]{*s.steady(most)}
+}
+
+func (s *space) steady(steps int) *space {
+	if !s.doubles {
+		return s
+	}
+	return s.with([]Option{Integrator(s.method, steps)})
+}
+
+// stations are the states at the ends of equal parts of a path, [parts, …], of one with a state at every step, [n + 1, …].
+func stations(path ode.State) ode.State {
+	out := make(ode.State, len(path))
+	for j, x := range path {
+		n := x.Shape().Dim(0) - 1
+		stride := n / shortest.Parts(n)
+		out[j] = SliceAxis(x, 0, AxisRange(stride, n+1).Stride(stride))
+	}
+	return out
+}
+
+// squares are 2H, the squared speeds, of states (q, p).
+func squares(m Manifold, y ode.State) *Node {
+	at := At(m, y[0])
+	return MulScalar(Hamiltonian(at.Manifold)(at.X, at.Enter(Covector, y[1])), 2)
+}
+
+// drift is the largest |H(t)/H(0) − 1| of geodesics with the squared speed 2H(0), [...], of the squared speeds at some times, [k, ...];
+// 2H(t) where they rest.
+func drift(square, later *Node) *Node {
+	off := Abs(Sub(later, BroadcastPrefix(square, later.Shape().Dim(0))))
+	off = ReduceMax(orInfinite(off), 0)
+	return Where(IsZero(square), off, Div(off, square))
+}
+
+// orInfinite is x ≥ 0, and +Inf where it is not a number: a maximum may pass over NaN.
+func orInfinite(x *Node) *Node { return Where(IsFinite(x), x, AddScalar(ZerosLike(x), math.Inf(1))) }

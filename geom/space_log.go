@@ -120,7 +120,11 @@ func (s *space) searched(x, y, guess []Vec) ([]*Geodesic[Vec], error) {
 	if factorsOf(s.M) != nil {
 		return s.searchedFactors(x, y, guess)
 	}
-	task := s.Begin(logarithms(len(x)))
+	name := "Log"
+	if len(x) > 1 {
+		name = fmt.Sprintf("Log of %d pairs", len(x))
+	}
+	task := s.Begin(name)
 	defer task.End()
 	var found []shortest.Found
 	var err error
@@ -150,14 +154,6 @@ func (s *space) searched(x, y, guess []Vec) ([]*Geodesic[Vec], error) {
 			Residual: f.Miss / math.Sqrt(float64(s.M.Dim())), Iterations: f.Iterations, Status: f.Status}
 	}
 	return gs, err
-}
-
-// logarithms names the computation of n logarithms.
-func logarithms(n int) string {
-	if n == 1 {
-		return "Log"
-	}
-	return fmt.Sprintf("Log of %d pairs", n)
 }
 
 // failed is the error of pair i of n.

@@ -2,13 +2,17 @@ package geom
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 
+	"anatomy/geom/internal/shortest"
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 )
 
 // Transport moves tangent vectors v at the start of a geodesic by parallel transport along it. It returns them at the times 0,
@@ -134,7 +138,59 @@ func (s *space) transported(name string, fn func(in []*Node) []*Node, z any, v [
 		}
 	}
 	if len(out) > 1 && !(out.Scalar(1) <= MaxDrift) {
-		return nil, s.tooFewSteps(s.steps, estimated(s.method, out.Scalar(1)))
+		return nil, s.tooFewSteps(s.steps, shortest.Estimated(s.method.Order, out.Scalar(1)))
 	}
 	return vectors, nil
+}
+
+// SectionalCurvature returns the sectional curvature of the plane that two tangent vectors at x span, of any lengths. The errors are
+// those of ScalarCurvature, and vectors that span no plane.
+func (s *Space[P]) SectionalCurvature(x, u, v P) (float64, error) {
+	return s.sectionalCurvature(x, u, v)
+}
+
+func (s *space) sectionalCurvature(at ...any) (float64, error) {
+	return s.curvature("SectionalCurvature", at, func(in []*Node) []*Node {
+		at := At(s.M, in[0])
+		u, _ := scaled(in[1])
+		v, _ := scaled(in[2])
+		u, v = at.Enter(Vector, u), at.Enter(Vector, v)
+		inner := func(a, b *Node) *Node { return Inner(at.Manifold, at.X, a, b) }
+		cosine2 := Div(Square(inner(u, v)), Mul(inner(u, u), inner(v, v)))
+		return []*Node{SectionalCurvature(s.M, in[0], in[1], in[2]), OneMinus(cosine2)}
+	})
+}
+
+// ScalarCurvature returns the scalar curvature g^jk Ric_jk at x, in the unit of 1/length². A point off the manifold is an
+// error, and so is one where the metric is singular or has no second derivatives.
+func (s *Space[P]) ScalarCurvature(x P) (float64, error) { return s.scalarCurvature(x) }
+
+func (s *space) scalarCurvature(at ...any) (float64, error) {
+	return s.curvature("ScalarCurvature", at, func(in []*Node) []*Node { return []*Node{ScalarCurvature(s.M, in[0])} })
+}
+
+// curvature is a function of a point and of vectors that span a plane, or of none; it also has the square of the sine of their angle.
+func (s *space) curvature(what string, at []any, fn func(in []*Node) []*Node) (_ float64, err error) {
+	defer refuse.About(&err, "%s", what)
+	if err := s.checkBoth("point", at[0], at[1:]...); err != nil {
+		return 0, err
+	}
+	out, err := s.call(what, fn, lists.Each(at, func(x any) any { return numbers(x) })...)
+	if err != nil {
+		return 0, err
+	}
+	if len(out) > 1 {
+		switch sine2 := out.Scalar(1); {
+		case slices.ContainsFunc(at[1:], func(v any) bool { return floats.Norm(numbers(v), 2) == 0 }):
+			return 0, fmt.Errorf("the vectors span no plane: one of them is 0")
+		case math.IsNaN(sine2):
+			return 0, fmt.Errorf("the metric is singular at the point")
+		case !(sine2 > 1e-12):
+			return 0, fmt.Errorf("the vectors span no plane: the square of the sine of their angle is %.3g", sine2)
+		}
+	}
+	if curvature := out.Scalar(0); lists.Finite(curvature) {
+		return curvature, nil
+	}
+	return 0, fmt.Errorf("the metric is singular at the point, or not twice differentiable")
 }

@@ -117,8 +117,7 @@ func logPopp(m SubRiemannian, x *Node) *Node {
 		return func(x *Node) *Node { return Sub(push(v, fresh(x), u(x)), push(u, fresh(x), v(x))) }
 	}
 	layer, count := basis, 0
-	dims := x.Shape().Dimensions
-	q := BroadcastPrefix(linalg.Eye(x.Graph(), x.DType(), d), dims[:len(dims)-1]...)
+	q := linalg.Eyes(x, d)
 	sum := ZerosLike(q)
 	for j := 1; ; j++ {
 		columns := lists.Each(layer, func(v field) *Node { return v(x) })

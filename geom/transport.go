@@ -19,7 +19,8 @@ import (
 // O(n⁻⁴) on smooth curves. On a Charted manifold the cubic is one of coordinates, in the chart centred at one of the four. For a curve with
 // corners call Transport for each smooth piece.
 func Transport(m Manifold, method ode.Method, path, v *Node) *Node {
-	n := checkCurve("Transport", path)
+	refuse.If(path.Rank() < 2 || path.Shape().Dim(0) < 2, "geom.Transport: curve %s, want [n + 1, ..., d] with n ≥ 1", path.Shape())
+	n := path.Shape().Dim(0) - 1
 	one := ScalarOne(path.Graph(), path.DType())
 	final, before := autodiff.Scan(n, func(_ *Node, y, in []*Node) ([]*Node, []*Node) {
 		start, end, window, weights := in[0], in[1], in[2], in[3]
@@ -41,11 +42,6 @@ func Transport(m Manifold, method ode.Method, path, v *Node) *Node {
 		return []*Node{given.Leave(Vector, given.Through(there.Z).Enter(Vector, there.Leave(Vector, v)))}, y
 	}, []*Node{v}, windows(path, n))
 	return Concatenate([]*Node{before[0], ExpandAxes(final[0], 0)}, 0)
-}
-
-func checkCurve(what string, path *Node) (n int) {
-	refuse.If(path.Rank() < 2 || path.Shape().Dim(0) < 2, "geom.%s: curve %s, want [n + 1, ..., d] with n ≥ 1", what, path.Shape())
-	return path.Shape().Dim(0) - 1
 }
 
 // windows returns, for each of the n pieces of a curve, the samples at its start and at its end, the four samples nearest to it, or as

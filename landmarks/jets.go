@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
+	"anatomy/internal/refuse"
 	"anatomy/kernels"
 )
 
@@ -89,7 +90,7 @@ type germ struct {
 func (m Jets) germ(x, w *Node) germ {
 	lead := x.Shape().Dimensions[:x.Rank()-2]
 	row := func(x *Node, k int) *Node { // of each landmark
-		x = Reshape(x, append(slices.Clone(lead), m.N, m.size(), x.Shape().Dim(-1))...)
+		x = Reshape(x, slices.Concat(lead, []int{m.N, m.size(), x.Shape().Dim(-1)})...)
 		return SliceAxis(x, -2, AxisRange(k, k+1))
 	}
 	var t []*Node
@@ -143,9 +144,7 @@ func (m Jets) Sharp(q, p *Node) *Node {
 // Flat returns the solution p of Sharp(q, p) = v, [..., Dim], by one factorisation of the matrix of derivatives of K.
 func (m Jets) Flat(q, v *Node) *Node {
 	x := m.rows(q)
-	n := x.Shape().Dim(-2)
-	unit := BroadcastPrefix(linalg.Eye(q.Graph(), q.DType(), n), q.Shape().Dimensions[:q.Rank()-1]...)
-	return Reshape(linalg.Solve(m.velocities(x, unit), m.rows(v)), v.Shape().Dimensions...)
+	return Reshape(linalg.Solve(m.velocities(x, linalg.Eyes(q, x.Shape().Dim(-2))), m.rows(v)), v.Shape().Dimensions...)
 }
 
 // Hamilton returns Hamilton's equations of geodesics, both [..., Dim].
@@ -163,10 +162,8 @@ func (m Jets) Velocity(q, p, z *Node) *Node {
 }
 
 func (m Jets) rows(q *Node) *Node {
-	if q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() {
-		panic(fmt.Sprintf("landmarks: jets of shape %s, want [..., %d] for %d landmarks in R^%d with derivatives of order %d",
-			q.Shape(), m.Dim(), m.N, m.D, m.Order))
-	}
+	refuse.If(q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim(),
+		"landmarks: jets of shape %s, want [..., %d] for %d landmarks in R^%d with derivatives of order %d", q.Shape(), m.Dim(), m.N, m.D, m.Order)
 	return linalg.Matrices(q, m.N*m.size(), m.D)
 }
 
@@ -180,10 +177,8 @@ type JetSpace struct {
 // NewJets returns the space of n landmarks in R^dim with their derivatives up to an order, 1 or 2, and the metric of a kernel: see Jets. The
 // options are those of geom, such as geom.Integrator. A number n or dim below 1, another order, or a nil kernel, is a panic.
 func NewJets(n, dim, order int, kernel kernels.Kernel, options ...geom.Option) *JetSpace {
-	if n < 1 || dim < 1 || order < 1 || order > 2 || kernel == nil {
-		panic(fmt.Sprintf("landmarks.NewJets: %d landmarks in R^%d with derivatives of order %d and the kernel %v, want order 1 or 2",
-			n, dim, order, kernel))
-	}
+	refuse.If(n < 1 || dim < 1 || order < 1 || order > 2 || kernel == nil,
+		"landmarks.NewJets: %d landmarks in R^%d with derivatives of order %d and the kernel %v, want order 1 or 2", n, dim, order, kernel)
 	m := Jets{n, dim, order, kernel}
 	return &JetSpace{Flow{geom.OnShapes(m, options...), m}, m}
 }

@@ -12,6 +12,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
@@ -220,6 +221,23 @@ type aimed struct {
 	mu         float64 // the last μ, divided by the largest row sum of K
 }
 
+// over sets the status of a search that ends.
+func (a *aimed) over(task *geom.Task, bad int, tolerance float64) bool {
+	switch {
+	case a.residual <= tolerance:
+		a.status = geom.Converged
+	case bad > 8:
+		a.status = geom.Stalled
+	case a.iterations == 60:
+		a.status = geom.IterationLimit
+	case task.Report(geom.Progress{Iteration: a.iterations, Objective: a.residual, Gradient: a.residual, Tolerance: tolerance}):
+		a.status = geom.Cancelled
+	default:
+		return false
+	}
+	return true
+}
+
 // coarse is the least number of landmarks whose geodesic gives the first step for four times as many or more.
 const coarse = 500
 
@@ -230,68 +248,47 @@ func (s *Space) aim(task *geom.Task, x, y []float64, tolerance float64, kernel *
 	rms := func(f []float64) float64 { return floats.Norm(f, 2) / math.Sqrt(float64(d)) }
 	scale, spectrum := s.rowSum(x), kernel.inputs()
 
-	const memory, maxIterations = 8, 60
-	p, best := make([]float64, d), make([]float64, d)
-	f := floats.SubTo(make([]float64, d), y, x)
-	bestF, norm, mu := f, rms(f), 0.01*scale
+	p, f := make([]float64, d), floats.SubTo(make([]float64, d), y, x)
+	best, bestF, mu := &aimed{momentum: p, residual: rms(f)}, f, 0.01*scale
 	first, firstMu := f, mu // the velocity that the first step takes
-	if s.Manifold.N >= 4*coarse && norm > tolerance {
+	if s.Manifold.N >= 4*coarse && best.residual > tolerance {
 		v, part := s.coarseVelocity(task, x, y, tolerance)
 		// That velocity is smooth: a small μ reproduces it.
 		first, mu, firstMu = v, part*scale, 1e-3*part*scale
 	}
-	steps := solve.Anderson{Memory: memory}
-	status, iterations, bad := geom.IterationLimit, 0, 0
-	for ; ; iterations++ {
-		if norm <= tolerance {
-			status = geom.Converged
-			break
-		}
-		if bad > 8 {
-			status = geom.Stalled
-			break
-		}
-		if iterations == maxIterations {
-			break
-		}
-		if task.Report(geom.Progress{Iteration: iterations, Objective: norm, Gradient: norm, Tolerance: tolerance}) {
-			status = geom.Cancelled
-			break
-		}
+	steps := solve.Anderson{Memory: 8}
+	for bad := 0; !best.over(task, bad, tolerance); best.iterations++ {
 		// The best combination of the momenta of earlier steps, and its residual if that were linear.
 		next, rest := steps.Correct(p, f)
 		weight := mu
-		if iterations == 0 {
+		if best.iterations == 0 {
 			rest, weight = first, firstMu
 		}
 		pNew, fNew := s.stepWithin(x, next, rest, weight, y, spectrum)
-		was, now := norm, rms(fNew)
+		was, now := best.residual, rms(fNew)
 		switch {
 		case !(now < math.Inf(1)) || now > 2*was:
 			// Too far: start again from the best with smaller steps.
 			steps.Forget()
-			p, f = best, bestF
+			p, f = best.momentum, bestF
 			mu *= 10
 			bad++
 			continue
-		case now > norm: // a step that did not help: shorter ones
+		case now > was: // a step that did not help: shorter ones
 			mu *= 2
 		case now > 0.5*was && mu > 1e-9*scale:
 			mu /= 4
 		}
 		steps.Learn(floats.SubTo(make([]float64, d), pNew, p), floats.SubTo(make([]float64, d), fNew, f))
-		if p, f = pNew, fNew; now < norm {
-			if now > 0.95*norm {
-				bad++
-			} else {
-				bad = 0
-			}
-			best, bestF, norm = p, f, now
-		} else {
-			bad++
+		if bad++; now <= 0.95*was {
+			bad = 0
+		}
+		if p, f = pNew, fNew; now < was {
+			best.momentum, bestF, best.residual = p, f, now
 		}
 	}
-	return &aimed{best, norm, iterations, status, mu / scale}, nil
+	best.mu = mu / scale
+	return best, nil
 }
 
 // rowSum is the largest row sum of K.
@@ -327,7 +324,7 @@ func (s *Space) coarseVelocity(task *geom.Task, x, y []float64, tolerance float6
 	}
 	a := try.Get(some.within(task, from, to, 0.5*tolerance))
 	out := try.Get(some.Call(velocityOf{s.Manifold.N}, func(in []*Node) []*Node {
-		return []*Node{s.Manifold.flat(some.Manifold.Velocity(in[0], in[1], in[2]))}
+		return []*Node{linalg.Vectors(some.Manifold.Velocity(in[0], in[1], in[2]))}
 	}, from, a.momentum, q))
 	return out.Vector(0), a.mu
 }

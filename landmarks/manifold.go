@@ -10,6 +10,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/linalg"
 	"anatomy/internal/lists"
+	"anatomy/internal/refuse"
 	"anatomy/kernels"
 )
 
@@ -60,14 +61,14 @@ func (m Manifold) fits(points ...geom.Shape) error {
 // Sharp returns Σ_j K(x_i, x_j) p_j, [..., N·D].
 func (m Manifold) Sharp(q, p *Node) *Node {
 	x := m.points(q)
-	return m.flat(m.Kernel.Sum(x, x, m.points(p)))
+	return linalg.Vectors(m.Kernel.Sum(x, x, m.points(p)))
 }
 
 // Hamilton returns Hamilton's equations of geodesics, both [..., N·D]: x_i' = Σ_j K(x_i, x_j) p_j and
 // p_i' = −∂/∂x_i ½ Σ_jl (p_j·p_l) K(x_j, x_l).
 func (m Manifold) Hamilton(q, p *Node) (dq, dp *Node) {
 	dq, dp = m.Kernel.Hamilton(m.points(q), m.points(p))
-	return m.flat(dq), m.flat(dp)
+	return linalg.Vectors(dq), linalg.Vectors(dp)
 }
 
 // Beyond this number of landmarks K(q) is never formed: systems with it are solved by conjugate gradients.
@@ -81,7 +82,7 @@ func (m Manifold) Flat(q, v *Node) *Node {
 		return m.solve(q, v, ScalarZero(q.Graph(), q.DType()))
 	}
 	x := m.points(q)
-	return m.flat(linalg.Solve(m.Kernel.Gram(x, x), m.points(v)))
+	return linalg.Vectors(linalg.Solve(m.Kernel.Gram(x, x), m.points(v)))
 }
 
 // RegularFlat returns the solution p, [..., N·D], of Σ_j K(x_i, x_j) p_j + μ p_i = v_i for μ ≥ 0, [...]; see Flat.
@@ -92,7 +93,7 @@ func (m Manifold) RegularFlat(q, v, mu *Node) *Node {
 	x := m.points(q)
 	k := m.Kernel.Gram(x, x)
 	ridge := Mul(ExpandAxes(ExpandAxes(mu, -1), -1), linalg.EyeLike(k))
-	return m.flat(linalg.Solve(Add(k, ridge), m.points(v)))
+	return linalg.Vectors(linalg.Solve(Add(k, ridge), m.points(v)))
 }
 
 // solve is RegularFlat by conjugate gradients, to a relative residual of 1e-6; NaN where that is not reached.
@@ -137,10 +138,7 @@ func (m Manifold) Velocity(q, p, z *Node) *Node {
 }
 
 func (m Manifold) points(q *Node) *Node {
-	if q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim() {
-		panic(fmt.Sprintf("landmarks: coordinates of shape %s, want [..., %d] for %d landmarks in R^%d", q.Shape(), m.Dim(), m.N, m.D))
-	}
+	refuse.If(q.Rank() == 0 || q.Shape().Dim(-1) != m.Dim(),
+		"landmarks: coordinates of shape %s, want [..., %d] for %d landmarks in R^%d", q.Shape(), m.Dim(), m.N, m.D)
 	return linalg.Matrices(q, m.N, m.D)
 }
-
-func (m Manifold) flat(x *Node) *Node { return linalg.Vectors(x) }

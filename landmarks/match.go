@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
@@ -415,7 +416,6 @@ func (s *Space) balanced(by *matcher, q []float64, target []any, weight, sigma f
 		}
 		return [][]float64{out.Vector(0)}, nil
 	}
-	flat := s.Manifold.flat
 	products, most := 0, 100 // of the derivative with a vector
 	if s.Manifold.N >= 4*coarse {
 		most = 30
@@ -424,7 +424,7 @@ func (s *Space) balanced(by *matcher, q []float64, target []any, weight, sigma f
 		Residual: func(p [][]float64) ([][]float64, error) {
 			return call("balance of a match", func(in []*Node) *Node {
 				end, momentum := s.FlowMap(in[0], in[4])
-				return Add(Mul(flat(in[3]), Sub(end, flat(in[2]))), Mul(in[1], momentum))
+				return Add(Mul(linalg.Vectors(in[3]), Sub(end, linalg.Vectors(in[2]))), Mul(in[1], momentum))
 			}, p[0])
 		},
 		Derivative: func(p, dp [][]float64) ([][]float64, error) {
@@ -433,7 +433,7 @@ func (s *Space) balanced(by *matcher, q []float64, target []any, weight, sigma f
 			}
 			return call("derivative of the balance of a match", func(in []*Node) *Node {
 				end, momentum := s.FlowTangent(in[0], in[4], in[5])
-				return Add(Mul(flat(in[3]), end), Mul(in[1], momentum))
+				return Add(Mul(linalg.Vectors(in[3]), end), Mul(in[1], momentum))
 			}, p[0], dp[0])
 		},
 		Precondition: func(f [][]float64) ([][]float64, error) {

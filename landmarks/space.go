@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"anatomy/geom"
+	"anatomy/internal/refuse"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/pointset"
 )
@@ -32,9 +33,7 @@ type Geodesic = geom.Geodesic[geom.Shape]
 // their coordinates. The options are those of geom, such as geom.Integrator. A number n or dim below 1, or a nil kernel, is a
 // panic.
 func New(n, dim int, kernel kernels.Kernel, options ...geom.Option) *Space {
-	if n < 1 || dim < 1 || kernel == nil {
-		panic(fmt.Sprintf("landmarks.New: %d landmarks in R^%d with the kernel %v", n, dim, kernel))
-	}
+	refuse.If(n < 1 || dim < 1 || kernel == nil, "landmarks.New: %d landmarks in R^%d with the kernel %v", n, dim, kernel)
 	m := Manifold{n, dim, kernel}
 	return over(geom.OnShapes(m, options...), m)
 }
@@ -70,18 +69,4 @@ func (s *Space) Log(q, target geom.Shape) (*Geodesic, error) {
 		return s.logWithin("Log", q, target, 1e-6*pointset.CentroidSize(q)/math.Sqrt(float64(len(q))))
 	}
 	return s.Space.Log(q, target)
-}
-
-// Exp returns the geodesic from shape q with the initial velocity v: see geom.Space.Exp.
-func (s *Space) Exp(q, v geom.Shape) (*Geodesic, error) { return s.Space.Exp(q, v) }
-
-// Shoot returns the geodesic from shape q with the initial momentum p: see geom.Space.Shoot.
-func (s *Space) Shoot(q, p geom.Shape) (*Geodesic, error) { return s.Space.Shoot(q, p) }
-
-// LogAll returns the geodesics from each shape x_i to y_i: see geom.Space.LogAll.
-func (s *Space) LogAll(x, y []geom.Shape) ([]*Geodesic, error) { return s.Space.LogAll(x, y) }
-
-// Transport moves tangent vectors in parallel along a geodesic: see geom.Space.Transport.
-func (s *Space) Transport(g *Geodesic, v ...geom.Shape) ([][]geom.Shape, error) {
-	return s.Space.Transport(g, v...)
 }

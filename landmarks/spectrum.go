@@ -174,7 +174,7 @@ func (m Manifold) nearlySolve(q, v, mu *Node, spectrum []*Node) *Node {
 	more := ExpandAxes(Sub(inside, outside), -1)
 	p, _ := linalg.PCG(m.regular(q, mu), func(r *Node) *Node {
 		x := m.points(r)
-		return m.flat(Add(Mul(outside, x), Einsum("ik,ka->ia", u, Mul(more, Einsum("ik,ia->ka", u, x)))))
+		return linalg.Vectors(Add(Mul(outside, x), Einsum("ik,ka->ia", u, Mul(more, Einsum("ik,ia->ka", u, x)))))
 	}, v, 1e-4, 200)
 	return p
 }

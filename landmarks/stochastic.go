@@ -3,6 +3,7 @@ package landmarks
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -48,8 +49,7 @@ func (langevin) Equation(at geom.Local, params []*Node) ode.Equation {
 
 // Diffusion is that of guided.Additive.
 func (langevin) Diffusion(y ode.State, params []*Node) *Node {
-	paths, d := y[0].Shape().Dim(0), y[0].Shape().Dim(1)
-	one := BroadcastPrefix(linalg.Eye(y[0].Graph(), y[0].DType(), d), paths)
+	one := linalg.Eyes(y[0], y[0].Shape().Dim(1))
 	noise := params[1]
 	if noise.Rank() > 0 {
 		noise = ExpandAxes(noise, -1)
@@ -128,4 +128,74 @@ func (s *Space) checkFields(f NoiseFields) error {
 		}
 	}
 	return nil
+}
+
+// Kunita returns the process in which landmarks are carried by a stochastic flow of the kernel k of the space, from a shape q, [N][D]:
+//
+//	dx = (σ(x) ⊗ I_D) dW,  σσᵀ = amplitude · k(x_i/width, x_j/width),
+//
+// in Itô's calculus, without drift, with W in R^(N·D) and σ the Cholesky factor (H. Kunita, Stochastic flows and stochastic differential equations,
+// 1990). The amplitude, the variance of a landmark's coordinate in the time 1, is the square of a length (Amplitudes of NoiseFields are lengths); the
+// width multiplies those of the kernel: give the space a kernel of width 1 for the width itself. The Params of the process are width and amplitude,
+// in this order.
+func (s *Space) Kunita(q geom.Shape, width, amplitude float64) (stochastic.Process[geom.Shape], error) {
+	for i, x := range []float64{width, amplitude} {
+		if !(x > 0) || math.IsInf(x, 1) {
+			return stochastic.Process[geom.Shape]{}, fmt.Errorf("Kunita: %s %g, want a finite positive number",
+				[...]string{"width", "amplitude"}[i], x)
+		}
+	}
+	return stochastic.Process[geom.Shape]{Space: s.Space, Name: "Kunita", Scheme: ode.EulerMaruyama, Noise: s.Manifold.Dim(), Start: geom.Clone(q),
+		Params: []any{width, amplitude}, Dynamics: kunita{s.Manifold.N, s.Manifold.D}}, nil
+}
+
+type kunita struct{ n, d int }
+
+func (k kunita) Equation(at geom.Local, params []*Node) ode.Equation {
+	return func(_ *Node, y ode.State, _, dw *Node) ode.State {
+		_, a := k.Separate(at, y, params)
+		sigma := linalg.Cholesky(a)
+		paths := y[0].Shape().Dim(0)
+		return ode.State{Reshape(linalg.MatMul(sigma, Reshape(dw, paths, k.n, k.d)), paths, k.n*k.d)}
+	}
+}
+
+// Separate is that of guided.Separable.
+func (k kunita) Separate(at geom.Local, y ode.State, params []*Node) (b, a *Node) {
+	gram := at.Manifold.(Manifold).Gram(Div(y[0], params[0]))
+	amplitude := params[1]
+	if amplitude.Rank() > 0 {
+		amplitude = ExpandAxes(amplitude, -1)
+	}
+	return nil, Mul(amplitude, gram)
+}
+
+// Simulate returns shapes around the outline q, [n][D]: the ends of geodesics from q whose initial velocities are random waves along it,
+//
+//	v_i = size · Σ_k (s_k sin(2πki/n) + c_k cos(2πki/n))/(1 + k),  k = 0, 1, 2, 3,
+//
+// with independent standard normal vectors s_k and c_k. The size has the unit of q; equal seeds give equal shapes. The errors are those of Exp.
+func (s *Space) Simulate(q geom.Shape, count int, size float64, seed uint64) (shapes []geom.Shape, err error) {
+	if err := s.CheckNumbers("outline", q); err != nil {
+		return nil, fmt.Errorf("Simulate: %w", err)
+	}
+	random := rand.New(rand.NewPCG(seed, seed+1))
+	for range count {
+		v := q.Scale(0)
+		for wave := range 4 {
+			for a := range s.Manifold.D {
+				sine, cosine := random.NormFloat64(), random.NormFloat64()
+				for i := range v {
+					sin, cos := math.Sincos(2 * math.Pi * float64(wave*i) / float64(len(v)))
+					v[i][a] += size * (sine*sin + cosine*cos) / float64(1+wave)
+				}
+			}
+		}
+		g, err := s.Exp(q, v)
+		if err != nil {
+			return nil, fmt.Errorf("Simulate: %w", err)
+		}
+		shapes = append(shapes, g.End)
+	}
+	return shapes, nil
 }

@@ -9,15 +9,10 @@ import (
 	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/shape"
+	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
-
-// lift returns the derivative of the frame along the horizontal lift of a tangent vector v, [B..., d], to (x, ν): the vectors
-// −Γ(v, ν_β), [m, B..., d], in coordinates.
-func lift(m geom.Manifold, x, nu, v *Node) *Node {
-	check(m, "DevelopmentField", x, nu)
-	return Neg(geom.NewConnection(m, x).Gamma(v, nu))
-}
 
 // combine returns ν e = Σ_α e_α ν_α, [B..., d], for frame vectors ν, [m, B..., d], and coefficients e, [m, B...].
 func combine(nu, e *Node) *Node { return ReduceSum(Mul(ExpandAxes(e, -1), nu), 0) }
@@ -26,8 +21,9 @@ func combine(nu, e *Node) *Node { return ReduceSum(Mul(ExpandAxes(e, -1), nu), 0
 // velocity of the curve in R^m that is developed.
 func DevelopmentField(m geom.Manifold, e func(t *Node) *Node) ode.Field {
 	return func(t *Node, y ode.State) ode.State {
+		check(m, "DevelopmentField", y[0], y[1])
 		v := combine(y[1], e(t))
-		return ode.State{v, lift(m, y[0], y[1], v)}
+		return ode.State{v, Neg(geom.NewConnection(m, y[0]).Gamma(v, y[1]))}
 	}
 }
 
@@ -38,31 +34,18 @@ func DevelopmentField(m geom.Manifold, e func(t *Node) *Node) ode.Field {
 func develop(m geom.Manifold, method ode.Method, x, nu, curve *Node) (points, frames *Node) {
 	n := curve.Shape().Dim(0) - 1
 	pieces := Sub(SliceAxis(curve, 0, AxisRange(1, n+1)), SliceAxis(curve, 0, AxisRange(0, n)))
-	final, before := scan(n, func(y ode.State, piece []*Node) (ode.State, []*Node) {
+	final, before := autodiff.Scan(n, func(_ *Node, y, piece []*Node) (next, out []*Node) {
+		field, one := func(*Node) *Node { return piece[0] }, ScalarOne(piece[0].Graph(), piece[0].DType())
 		return geom.InChart(m, []geom.Kind{geom.Vector}, func(at geom.Local, y ode.State) ode.State {
-			return piecewise(at.Manifold, method, y, piece[0])
+			return method.Step(DevelopmentField(at.Manifold, field).Equation(), ZerosLike(one), one, nil, y)
 		}, y), y
 	}, ode.State{x, nu}, []*Node{pieces})
 	return append1(before[0], final[0]), append1(before[1], final[1])
 }
 
-// piecewise takes a state along one piece of a polygon.
-func piecewise(m geom.Manifold, method ode.Method, y ode.State, piece *Node) ode.State {
-	one := ScalarOne(piece.Graph(), piece.DType())
-	return method.Step(DevelopmentField(m, func(*Node) *Node { return piece }).Equation(), ZerosLike(one), one, nil, y)
-}
-
 // gram returns the inner products νᵀ g ν = ⟨ν_α, ν_β⟩_g, [B..., m, m], of the vectors of a frame at x, in coordinates.
 func gram(m geom.Manifold, x, nu *Node) *Node {
-	return linalg.MatMul(linalg.Rows(nu), linalg.T(linalg.Rows(flatFrame(m, x, nu))))
-}
-
-func flatFrame(m geom.Manifold, x, nu *Node) *Node {
-	return geom.Flat(m, BroadcastPrefix(x, nu.Shape().Dim(0)), nu)
-}
-
-func sharpFrame(m geom.Manifold, x, covectors *Node) *Node {
-	return geom.Sharp(m, BroadcastPrefix(x, covectors.Shape().Dim(0)), covectors)
+	return linalg.MatMul(linalg.Rows(nu), linalg.T(linalg.Rows(geom.Flat(m, x, nu))))
 }
 
 // CometricMatrix returns the cometric Σ_α H_α H_αᵀ of the frame bundle, [B..., d + m·d, d + m·d], in the coordinates
@@ -87,13 +70,103 @@ func append1(before, last *Node) *Node {
 	return Concatenate([]*Node{before, ExpandAxes(last, 0)}, 0)
 }
 
-// scan is autodiff.Scan for steps that do not depend on their number.
-func scan(n int, step func(y ode.State, x []*Node) (next ode.State, out []*Node), y ode.State, xs []*Node) (final ode.State, out []*Node) {
-	return autodiff.Scan(n, func(_ *Node, y, x []*Node) ([]*Node, []*Node) { return step(y, x) }, y, xs)
-}
-
 func check(m geom.Manifold, what string, x, nu *Node) {
 	refuse.If(x.Rank() == 0 || x.Shape().Dim(-1) != m.Dim() || nu.Rank() != x.Rank()+1 || !slices.Equal(nu.Shape().Dimensions[1:], x.Shape().Dimensions),
 		"framebundle.%s: points %s and frames %s, want [..., %d] and the same with the number of vectors in front",
 		what, x.Shape(), nu.Shape(), m.Dim())
+}
+
+// velocities returns f_α = ⟨h, ν_α⟩, [m, B...].
+func velocities(nu, h *Node) *Node { return ReduceSum(Mul(nu, ExpandAxes(h, 0)), -1) }
+
+// connectionForm returns Σ_β ⟨P^β, Γ(·, ν_β)⟩, [B..., d]: p − h.
+func connectionForm(m geom.Manifold, x, nu, vertical *Node) *Node {
+	v := ZerosLike(x) // the sum is linear in it
+	return Gradient(ReduceAllSum(Mul(vertical, geom.NewConnection(m, x).Gamma(v, nu))), v)[0]
+}
+
+// geodesics returns the field of Hamilton's equations of H = ½ Σ_α ⟨h, ν_α⟩² on states (x, ν, p, P), in coordinates. Since H is quadratic in the m
+// numbers f_α, it suffices to differentiate ⟨(p, P), lift of v⟩ with v = Σ_α f_α ν_α held constant. This evaluates Γ m times,
+// not m² times.
+func geodesics(m geom.Manifold) ode.Field {
+	return func(_ *Node, y ode.State) ode.State {
+		x, nu, p, vertical := y[0], y[1], y[2], y[3]
+		h := Sub(p, connectionForm(m, x, nu, vertical))
+		f := velocities(nu, h)
+		v := combine(nu, f)
+		// New nodes to differentiate with respect to, on which v does not depend.
+		xs, nus := Squeeze(ExpandAxes(x, 0), 0), Squeeze(ExpandAxes(nu, 0), 0)
+		gamma := geom.NewConnection(m, xs).Gamma(v, nus)
+		slopes := Gradient(ReduceAllSum(Mul(vertical, gamma)), xs, nus)
+		pull := Mul(ExpandAxes(f, -1), ExpandAxes(h, 0))
+		return ode.State{v, Neg(gamma), slopes[0], Sub(slopes[1], pull)}
+	}
+}
+
+// invariant takes a state (x, ν, p, P) to (x, ν, h, P); coordinate is its inverse.
+func invariant(m geom.Manifold, y ode.State) ode.State {
+	return ode.State{y[0], y[1], Sub(y[2], connectionForm(m, y[0], y[1], y[3])), y[3]}
+}
+
+func coordinate(m geom.Manifold, y ode.State) ode.State {
+	return ode.State{y[0], y[1], Add(y[2], connectionForm(m, y[0], y[1], y[3])), y[3]}
+}
+
+var kinds = []geom.Kind{geom.Vector, geom.Covector, geom.Covector} // of ν, h and P
+
+// shoot returns the geodesic Exp_FM from a state y = (x, ν, h, P): the states at the times 0, 1/n, …, 1, every part with an axis of
+// n + 1 times in front. The momenta are invariant parts, see the package. On a Charted manifold all parts are ambient, and every step is
+// taken in the chart centred at its start.
+func shoot(m geom.Manifold, method ode.Method, n int, y ode.State) ode.State {
+	if !geom.IsCharted(m) { // one change of coordinates before and one after all steps
+		path := ode.Path(geodesics(m), method, n, coordinate(m, y))
+		path[1], path[3] = timesSecond(path[1]), timesSecond(path[3])
+		path = invariant(m, path)
+		path[1], path[3] = timesSecond(path[1]), timesSecond(path[3])
+		return path
+	}
+	stepwise := ode.NewMethod("frame bundle, "+method.Name, method.Order, func(_ ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
+		return geom.InChart(m, kinds, func(at geom.Local, y ode.State) ode.State {
+			field := geodesics(at.Manifold).Equation()
+			return invariant(at.Manifold, method.Step(field, t, dt, dw, coordinate(at.Manifold, y)))
+		}, y)
+	})
+	return ode.IntegratePath(nil, stepwise, ode.Drive{Steps: n}, y)
+}
+
+// timesSecond swaps the first two axes, those of times and of a frame's vectors.
+func timesSecond(x *Node) *Node { return Transpose(x, 0, 1) }
+
+// Aligned returns points x_i as they stand in optimal position relative to z_i, where points of the manifold are orbits of ambient
+// vectors (geom.Quotient), such as configurations up to rotation: as the chart centred at z_i has them. There |x_i − z_i| is least. A point
+// in the cut locus of z_i, where no position is optimal, stays as it is, and so do all on other manifolds.
+func Aligned[P geom.Point](on geom.Of[P], z, x []P) ([]P, error) {
+	s := on.Geometry()
+	if !geom.IsCharted(s.M) {
+		return x, nil
+	}
+	out, err := s.Call(ode.Key{Name: "aligned"}, func(in []*Node) []*Node {
+		return []*Node{facing(s.M, in[0], in[1])}
+	}, shape.FlatAll(z), shape.FlatAll(x))
+	if err != nil {
+		return nil, err
+	}
+	aligned := append([]P{}, x...)
+	for i, v := range out.Matrix(0) {
+		if lists.Finite(v...) {
+			aligned[i] = s.FromFlat(v)
+		}
+	}
+	return aligned, nil
+}
+
+// facing is Aligned on a graph, of ambient vectors x close to the manifold, whose size it keeps.
+func facing(m geom.Manifold, z, x *Node) *Node {
+	at := geom.At(m, z)
+	if _, ok := at.Manifold.(geom.Quotient); !ok {
+		return x
+	}
+	aligned := at.Point(at.Coordinates(x))
+	square := func(x *Node) *Node { return ReduceAndKeep(Square(x), ReduceSum, -1) }
+	return StopGradient(Mul(aligned, BroadcastToShape(Sqrt(Div(square(x), square(aligned))), aligned.Shape())))
 }

@@ -52,11 +52,7 @@ type reached struct {
 
 // newPaths prepares searches for paths to observations.
 func newPaths(space *Space[geom.Vec], ys [][]float64) *paths {
-	p := &paths{space: space}
-	for _, y := range ys {
-		p.all = append(p.all, &path{y: y})
-	}
-	return p
+	return &paths{space: space, all: lists.Each(ys, func(y []float64) *path { return &path{y: y} })}
 }
 
 // at is the frame bundle with other steps.
@@ -117,13 +113,6 @@ func (p *paths) reached() []reached {
 	return out
 }
 
-// tryAgain gives up no path.
-func (p *paths) tryAgain() {
-	for _, x := range p.all {
-		x.lost = false
-	}
-}
-
 // keep remembers the paths that were found, for follow.
 func (p *paths) keep() {
 	for _, x := range p.all {
@@ -133,9 +122,7 @@ func (p *paths) keep() {
 
 func (s *search) copied() *search {
 	out := *s
-	h := mat.NewSymDense(len(s.Best), nil)
-	h.CopySym(s.Hessian)
-	out.BFGS = solve.NewBFGS(slices.Clone(s.Best), h)
+	out.BFGS = solve.NewBFGS(slices.Clone(s.Best), dense.Symmetric(s.Hessian))
 	return &out
 }
 
@@ -205,9 +192,6 @@ func (p *paths) tangents(u Point[geom.Vec], constant [][]float64) []tangent {
 }
 
 // constant returns the means over time of the controls that were found, [N][m].
-func (p *paths) constant() (out [][]float64) {
-	for _, x := range p.all {
-		out = append(out, x.now.constant())
-	}
-	return out
+func (p *paths) constant() [][]float64 {
+	return lists.Each(p.all, func(x *path) []float64 { return x.now.constant() })
 }

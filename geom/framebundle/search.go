@@ -221,9 +221,7 @@ func (s *search) refine(pieces, steps int) {
 		change.Kronecker(from, mat.NewDiagDense(rank, ones))
 		best.Mul(&change, mat.NewVecDense(len(s.Best), s.Best))
 		// What was not there has the Hessian of the energy: 1 + C (H − 1) Cᵀ.
-		beyond := mat.NewSymDense(len(s.Best), nil)
-		beyond.CopySym(s.Hessian)
-		h.Product(&change, dense.Shift(beyond, -1), change.T())
+		h.Product(&change, dense.Shift(dense.Symmetric(s.Hessian), -1), change.T())
 		s.Hessian = dense.Shift(dense.Symmetric(&h), 1)
 		s.basis, s.coarser, s.Best = next, coarser, best.RawMatrix().Data
 	}

@@ -63,22 +63,9 @@ func (u Point[P]) Covariance() [][]float64 {
 	return out
 }
 
-// flat is u as lists of numbers, and point its inverse.
+// flat is u as lists of numbers.
 func (s *Space[P]) flat(u Point[P]) Point[geom.Vec] {
 	return Point[geom.Vec]{shape.Flat(u.X), shape.FlatAll(u.Frame)}
-}
-
-func (s *Space[P]) point(u Point[geom.Vec]) Point[P] {
-	return Point[P]{s.Base.FromFlat(u.X), s.Base.FromFlats(u.Frame)}
-}
-
-func (s *Space[P]) momentum(p Momentum[geom.Vec]) Momentum[P] {
-	return Momentum[P]{s.Base.FromFlat(p.Horizontal), s.Base.FromFlats(p.Vertical)}
-}
-
-// frames are frames at many times.
-func (s *Space[P]) frames(nu [][]geom.Vec) [][]P {
-	return lists.Make(len(nu), func(k int) []P { return s.Base.FromFlats(nu[k]) })
 }
 
 // Momentum is a covector at a point of the frame bundle, given by its invariant parts: see the package.
@@ -118,7 +105,7 @@ func (s *Space[P]) Develop(u Point[P], curve [][]float64) (_ *Development[P], er
 	}, v.X, v.Frame, curve)
 	path := out.Matrix(0)
 	diverges(path)
-	return &Development[P]{Curve: curve, Path: s.Base.FromFlats(path), Frames: s.frames(out.Array3(1))}, nil
+	return &Development[P]{Curve: curve, Path: s.Base.FromFlats(path), Frames: lists.Each(out.Array3(1), s.Base.FromFlats)}, nil
 }
 
 // Geodesic is a geodesic of the frame bundle on [0, 1] or a most probable path. For the latter Mismatch, Residual, Iterations and
@@ -162,14 +149,13 @@ func (g *Geodesic[P]) Err() error { return solve.NotNil(g).Status.Err(g) }
 
 // shaped turns a geodesic with points as lists of numbers into one with the points of a space.
 func shaped[P geom.Point](base *geom.Space[P], g *Geodesic[geom.Vec]) *Geodesic[P] {
-	s := Space[P]{base}
-	out := &Geodesic[P]{Start: s.point(g.Start), Momentum: s.momentum(g.Momentum), Energy: g.Energy, End: base.FromFlat(g.End),
-		Path: base.FromFlats(g.Path), Frames: s.frames(g.Frames), Velocities: g.Velocities,
-		Mismatch: g.Mismatch, Residual: g.Residual, StepError: g.StepError, Steps: g.Steps, Iterations: g.Iterations, Status: g.Status, Reason: g.Reason}
-	for _, p := range g.Momenta {
-		out.Momenta = append(out.Momenta, s.momentum(p))
+	momentum := func(p Momentum[geom.Vec]) Momentum[P] {
+		return Momentum[P]{base.FromFlat(p.Horizontal), base.FromFlats(p.Vertical)}
 	}
-	return out
+	return &Geodesic[P]{Start: Point[P]{base.FromFlat(g.Start.X), base.FromFlats(g.Start.Frame)}, Momentum: momentum(g.Momentum), Energy: g.Energy,
+		End: base.FromFlat(g.End), Path: base.FromFlats(g.Path), Frames: lists.Each(g.Frames, base.FromFlats),
+		Momenta: lists.Each(g.Momenta, momentum), Velocities: g.Velocities, Mismatch: g.Mismatch, Residual: g.Residual, StepError: g.StepError, Steps: g.Steps, Iterations: g.Iterations,
+		Status: g.Status, Reason: g.Reason}
 }
 
 // Exp returns the geodesic Exp_FM from u with the initial momentum p. A nil p.Vertical stands for P = 0. A path that diverges is an
@@ -190,19 +176,19 @@ func (s *Space[P]) Exp(u Point[P], p Momentum[P]) (_ *Geodesic[P], err error) {
 	out := s.shoot(v, Momentum[geom.Vec]{shape.Flat(p.Horizontal), vertical})
 	path := out.Matrix(0)
 	diverges(path)
-	g := &Geodesic[P]{Start: u, Path: s.Base.FromFlats(path), Frames: s.frames(out.Array3(1)), Velocities: out.Matrix(4)}
+	g := &Geodesic[geom.Vec]{Start: v, Path: path, Frames: out.Array3(1), Velocities: out.Matrix(4), End: path[s.Base.Steps()]}
 	verticals := out.Array3(3)
 	for k, h := range out.Matrix(2) {
-		g.Momenta = append(g.Momenta, s.momentum(Momentum[geom.Vec]{h, verticals[k]}))
+		g.Momenta = append(g.Momenta, Momentum[geom.Vec]{h, verticals[k]})
 	}
-	g.Momentum, g.End = g.Momenta[0], g.Path[s.Base.Steps()]
+	g.Momentum = g.Momenta[0]
 	g.Energy, g.Status = floats.Dot(g.Velocities[0], g.Velocities[0])/2, geom.Converged
 	for _, v := range g.Velocities { // the energy is constant
 		if !(math.Abs(floats.Dot(v, v)/2-g.Energy) <= geom.MaxDrift*g.Energy) {
 			g.Status, g.Reason = geom.Stalled, "the energy changes along the path: it takes more steps of the integrator"
 		}
 	}
-	return g, nil
+	return shaped(s.Base, g), nil
 }
 
 // shoot returns x, ν, h, P and w' at the times of the geodesic Exp_FM.

@@ -1,11 +1,13 @@
 package framebundle
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
@@ -13,6 +15,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 )
 
@@ -87,7 +90,7 @@ func change(a, b *Node) *Node {
 
 // SteeredPath returns the path from u with the velocities w' of its anti-development, [2n + 1][m] at the times 0, 1/2n, …, 1 for the n steps of
 // the integrator, with points and frames at the times 0, 1/n, …, 1.
-func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geodesic[P], err error) {
+func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geodesic[geom.Vec], err error) {
 	defer try.Named(&err, "SteeredPath")
 	steps := s.Base.Steps()
 	try.FailIf(len(controls) != 2*steps+1, "controls at %d times, want %d", len(controls), 2*steps+1)
@@ -97,8 +100,7 @@ func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geod
 	}, u.X, u.Frame, controls)
 	path := out.Matrix(0)
 	diverges(path)
-	g := &Geodesic[P]{Start: s.point(u), Path: s.Base.FromFlats(path), Frames: s.frames(out.Array3(1)), Steps: steps}
-	g.End = g.Path[steps]
+	g := &Geodesic[geom.Vec]{Start: u, Path: path, Frames: out.Array3(1), Steps: steps, End: path[steps]}
 	for j, w := range simpson(steps) {
 		g.Energy += w * floats.Dot(controls[j], controls[j]) / 2
 		if j%2 == 0 {
@@ -108,7 +110,6 @@ func (s *Space[P]) SteeredPath(u Point[geom.Vec], controls [][]float64) (_ *Geod
 	return g, nil
 }
 
-// rows is a matrix with these rows.
 // move returns the point to which u goes by a step, the numbers of dx and then those of the dν_β. In coordinates x becomes x + dx, and the
 // frame ν + dν moves so that its covectors ν_β♭ stay the same: of landmarks it remains a field of the kernel whatever dx is, while a
 // geodesic in a direction that is rough for the kernel is wild. On a Charted manifold x moves along the geodesic with velocity dx, and
@@ -128,18 +129,18 @@ func (s *Space[P]) move(u Point[geom.Vec], step []float64) Point[geom.Vec] {
 			last := AxisRange(1, 2)
 			return []*Node{Squeeze(SliceAxis(x, 0, last), 0), Squeeze(SliceAxis(nu, 0, last), 0)}
 		}
-		covectors := flatFrame(m, x, nu)
+		covectors := geom.Flat(m, x, nu)
 		x = Add(x, Squeeze(SliceAxis(nu, 0, AxisRange(0, 1)), 0))
-		return []*Node{x, sharpFrame(m, x, covectors)}
+		return []*Node{x, geom.Sharp(m, x, covectors)}
 	}, u.X, frame)
 	return Point[geom.Vec]{out.Vector(0), out.Matrix(1)[1:]}
 }
 
 // alongMove returns the derivative along move by dx, [B..., d], of a function with the derivatives p and P by x and by ν.
 func alongMove(m geom.Manifold, x, nu, p, vertical *Node) *Node {
-	covectors := flatFrame(m, x, nu)
+	covectors := geom.Flat(m, x, nu)
 	x = Squeeze(ExpandAxes(x, 0), 0) // a node of its own to differentiate by
-	return Add(p, Gradient(ReduceAllSum(Mul(vertical, sharpFrame(m, x, covectors))), x)[0])
+	return Add(p, Gradient(ReduceAllSum(Mul(vertical, geom.Sharp(m, x, covectors))), x)[0])
 }
 
 // logVolume returns ½ log det(νᵀ g ν), the logarithm of the volume that the frame spans, and its derivative along move: the
@@ -178,6 +179,100 @@ func scaled(p Momentum[geom.Vec], by float64) Momentum[geom.Vec] {
 	out := Momentum[geom.Vec]{Horizontal: times(p.Horizontal)}
 	for _, v := range p.Vertical {
 		out.Vertical = append(out.Vertical, times(v))
+	}
+	return out
+}
+
+// degree is that of the splines by which a search describes controls: the energy that splines on pieces of length h miss is O(h¹²).
+const degree = 5
+
+// splines are the functions of time on [0, 1] that are polynomials of degree 5 on pieces of one length, with four continuous
+// derivatives, in a basis that is orthonormal for Simpson's rule on n steps: the energy of controls that a step of RK4 sees is half
+// the sum of squares of their coefficients.
+type splines struct {
+	pieces, steps int
+	factor        mat.Cholesky // of the inner products of B-splines
+	values        *mat.Dense   // of the basis at the times of steer, 0, 1/2n, …, 1, [2n + 1, count]
+	one           []float64    // the coefficients of the function 1
+}
+
+// newSplines returns the splines on pieces for n steps, of which each piece should have a few.
+func newSplines(pieces, steps int) (*splines, error) {
+	s := &splines{pieces: pieces, steps: steps}
+	values := s.bSplines(steps)
+	var gram mat.Dense
+	gram.Mul(values.T(), weighted(values))
+	if !s.factor.Factorize(dense.Symmetric(&gram)) {
+		return nil, fmt.Errorf("splines on %d pieces: %d steps are too few", pieces, steps)
+	}
+	var err error
+	if s.values, err = s.onSteps(steps); err != nil {
+		return nil, err
+	}
+	s.one = make([]float64, s.count())
+	for j, w := range simpson(steps) {
+		floats.AddScaled(s.one, w, s.values.RawRowView(j))
+	}
+	return s, nil
+}
+
+// count is the number of functions.
+func (s *splines) count() int { return s.pieces + degree }
+
+// onSteps returns the values of the basis at the times 0, 1/2n, …, 1 of any n, [2n + 1, count].
+func (s *splines) onSteps(n int) (*mat.Dense, error) {
+	var lower mat.TriDense
+	s.factor.LTo(&lower)
+	var out mat.Dense
+	if err := out.Solve(&lower, s.bSplines(n).T()); err != nil {
+		return nil, fmt.Errorf("splines on %d pieces: %w", s.pieces, err)
+	}
+	return mat.DenseCopyOf(out.T()), nil
+}
+
+// from returns the matrix that takes coefficients of other splines, on as many pieces or half as many, to those of the same function.
+func (s *splines) from(other *splines) (*mat.Dense, error) {
+	values, err := other.onSteps(s.steps)
+	if err != nil {
+		return nil, err
+	}
+	var out mat.Dense
+	out.Mul(s.values.T(), weighted(values))
+	return &out, nil
+}
+
+// weighted returns values at the times of steer times the weights of Simpson's rule.
+func weighted(values *mat.Dense) *mat.Dense {
+	times, _ := values.Dims()
+	out := mat.DenseCopyOf(values)
+	for j, w := range simpson(times / 2) {
+		floats.Scale(w, out.RawRowView(j))
+	}
+	return out
+}
+
+// bSplines returns the values of the B-splines with knots at the ends of pieces, six at 0 and at 1, by the recursion of Cox and de Boor
+// (C. de Boor, A Practical Guide to Splines, 2001, chapter 10), at the times 0, 1/2n, …, 1.
+func (s *splines) bSplines(n int) *mat.Dense {
+	out := mat.NewDense(2*n+1, s.count(), nil)
+	knot := func(i int) float64 { return float64(max(0, min(s.pieces, i-degree))) }
+	for j := range 2*n + 1 {
+		t := float64(j*s.pieces) / float64(2*n)
+		piece := min(int(t), s.pieces-1)
+		b := [degree + 1]float64{1} // of degree d, those of numbers piece + 5 − d … piece + 5
+		for d := 1; d <= degree; d++ {
+			saved := 0.0
+			for r := range d {
+				left, right := knot(piece+degree+1+r-d), knot(piece+degree+1+r)
+				share := b[r] / (right - left)
+				b[r] = saved + (right-t)*share
+				saved = (t - left) * share
+			}
+			b[d] = saved
+		}
+		for d, v := range b {
+			out.Set(j, piece+d, v)
+		}
 	}
 	return out
 }

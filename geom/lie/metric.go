@@ -183,24 +183,19 @@ type chart struct {
 
 func (c chart) Dim() int { return c.m.Dim() }
 
-// at gives a matrix of the centre the axes that points have in front.
-func (c chart) at(a, x *Node) *Node {
-	return BroadcastPrefix(a, x.Shape().Dimensions[:x.Rank()+1-a.Rank()]...)
-}
-
-func (c chart) Point(x *Node) *Node { return c.m.translate(c.at(c.c, x), c.m.Exp(x)) }
+func (c chart) Point(x *Node) *Node { return c.m.translate(linalg.Lead(c.c, x, 2), c.m.Exp(x)) }
 
 func (c chart) Coordinates(z *Node) *Node {
-	return c.m.uniqueLog(c.m.translate(c.at(c.m.form.inverse(c.m.Group, c.c), z), z))
+	return c.m.uniqueLog(c.m.translate(linalg.Lead(c.m.form.inverse(c.m.Group, c.c), z, 2), z))
 }
 
 // Push is z (dexp v)^, or (dexp v)^ z for right-invariant metrics.
 func (c chart) Push(z, x, v *Node) *Node {
 	if x == nil {
-		return c.m.translate(c.at(c.c, v), c.m.Hat(v))
+		return c.m.translate(linalg.Lead(c.c, v, 2), c.m.Hat(v))
 	}
 	j := c.m.DExp(c.m.signed(x))
-	return c.m.translate(c.at(c.m.matrix(z), v), c.m.Hat(linalg.MatVec(c.at(j, v), v)))
+	return c.m.translate(linalg.Lead(c.m.matrix(z), v, 2), c.m.Hat(linalg.MatVec(linalg.Lead(j, v, 2), v)))
 }
 
 // Pull is dexp⁻¹ of z⁻¹ v, or v z⁻¹ for right-invariant metrics.
@@ -209,7 +204,7 @@ func (c chart) Pull(z, x, v *Node) *Node {
 		return c.velocity(c.c, v)
 	}
 	xi := c.velocity(c.m.matrix(z), v)
-	return linalg.SolveGeneral(c.at(c.m.DExp(c.m.signed(x)), xi), xi)
+	return linalg.SolveGeneral(linalg.Lead(c.m.DExp(c.m.signed(x)), xi, 2), xi)
 }
 
 // Scale compares the linear map and the translation of an affine map each with its own size, and the last row with 1.
@@ -232,7 +227,7 @@ func (c chart) Scale(_, v *Node) *Node {
 
 // velocity is the element of the Lie algebra of a tangent vector v at z.
 func (c chart) velocity(z, v *Node) *Node {
-	return c.m.Vee(c.m.translate(c.at(c.m.form.inverse(c.m.Group, z), v), v))
+	return c.m.Vee(c.m.translate(linalg.Lead(c.m.form.inverse(c.m.Group, z), v, 2), v))
 }
 
 // signed is ∓x: dexp_(∓x) takes x' to the velocity ξ.
@@ -260,7 +255,7 @@ func (c closedChart) Pull(z, x, v *Node) *Node {
 		return c.chart.Pull(z, x, v)
 	}
 	xi := c.velocity(c.m.matrix(z), v)
-	return linalg.MatVec(c.at(c.form.inverseDExp(c.m.Group, c.m.signed(x)), xi), xi)
+	return linalg.MatVec(linalg.Lead(c.form.inverseDExp(c.m.Group, c.m.signed(x)), xi, 2), xi)
 }
 
 // Sharp is dexp⁻¹ A⁻¹ dexp⁻ᵀ p.

@@ -234,7 +234,7 @@ func (c quotientChart) Point(x *Node) *Node { return c.on.Point(c.q.lift(x)) }
 
 func (c quotientChart) Coordinates(z *Node) *Node {
 	inverse := c.q.m.form.inverse(c.q.m.Group, c.on.c)
-	return c.q.local(c.q.m.translate(c.on.at(inverse, z), z))
+	return c.q.local(c.q.m.translate(linalg.Lead(inverse, z, 2), z))
 }
 
 func (c quotientChart) Push(z, x, v *Node) *Node {
@@ -251,9 +251,9 @@ func (c quotientChart) Pull(z, x, v *Node) *Node {
 	}
 	g := c.q.m.Group
 	w := c.Point(x)
-	turned := linalg.MatMul(g.matrix(v), c.on.at(g.matrix(g.Mul(g.Inverse(z), w)), v))
+	turned := linalg.MatMul(g.matrix(v), linalg.Lead(g.matrix(g.Mul(g.Inverse(z), w)), v, 2))
 	xi := c.q.drop(c.on.velocity(g.matrix(w), linalg.Vectors(turned)))
-	return linalg.SolveGeneral(c.on.at(c.q.slope(x), xi), xi)
+	return linalg.SolveGeneral(linalg.Lead(c.q.slope(x), xi, 2), xi)
 }
 
 // G is JᵀJ, J x' the horizontal part of dexp_(−x) x'.
@@ -307,11 +307,6 @@ func (q *quotient) local(k *Node) *Node {
 		return []*Node{linalg.Vectors(linalg.MatMul(linalg.MatMul(linalg.T(left), a), linalg.T(right)))}
 	})[0]
 	return found
-}
-
-// broadcast gives a matrix the leading axes of vectors x.
-func broadcast(a, x *Node) *Node {
-	return BroadcastPrefix(a, x.Shape().Dimensions[:x.Rank()-1]...)
 }
 
 // slope is the matrix that takes x' to the horizontal part of dexp_(−x) x', [..., d, d].
@@ -369,7 +364,7 @@ func (q naturallyReductive) shortest(k *Node) *Node {
 // singular and ζ is horizontal, the ends of the fibre's horizontal vectors are conjugate to the start.
 func (q *quotient) alongFibre(zeta *Node) *Node {
 	basis := linalg.T(constant(zeta, q.vertical))
-	return linalg.MatMul(constant(zeta, q.dual[q.Dim():]), linalg.SolveGeneral(q.m.DExp(Neg(zeta)), broadcast(basis, zeta)))
+	return linalg.MatMul(constant(zeta, q.dual[q.Dim():]), linalg.SolveGeneral(q.m.DExp(Neg(zeta)), linalg.Lead(basis, zeta, 2)))
 }
 
 // Transport is z exp ξ (exp(−½ [ξ, ·]_𝔪) ω)^, ξ = z⁻¹v, ω = z⁻¹w.

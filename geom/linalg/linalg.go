@@ -204,3 +204,56 @@ func repeat(n int, state []*Node, body func(i *Node, s []*Node) []*Node) []*Node
 		func(s []*Node) []*Node { return append([]*Node{graph.AddScalar(s[0], 1)}, body(s[0], s[1:])...) })
 	return out[1:]
 }
+
+// Lead gives x, [B..., k axes of its own], those leading axes of the vectors v, [P..., B..., n], that it has not.
+func Lead(x, v *Node, own int) *Node {
+	return graph.BroadcastPrefix(x, v.Shape().Dimensions[:max(0, v.Rank()-1-(x.Rank()-own))]...)
+}
+
+// Eyes are identity matrices, [..., n, n], one for each of the vectors v, [..., k].
+func Eyes(v *Node, n int) *Node { return Lead(Eye(v.Graph(), v.DType(), n), v, 2) }
+
+// Polynomial is Σ_k c(k) x^k, k = 0, …, 16, of matrices x by the method of Paterson and Stockmeyer: of degree 4 in x⁴, its coefficients cubic in x.
+func Polynomial(x *Node, c func(k int) float64) *Node {
+	square := MatMul(x, x)
+	powers := []*Node{EyeLike(x), x, square, MatMul(square, x)}
+	x4 := MatMul(square, square)
+	y := graph.MulScalar(x4, c(16))
+	for j := 3; j >= 0; j-- {
+		if j < 3 {
+			y = MatMul(y, x4)
+		}
+		for k, p := range powers {
+			y = graph.Add(y, graph.MulScalar(p, c(4*j+k)))
+		}
+	}
+	return y
+}
+
+// QuaternionForms are the quadratic forms of unit quaternions q = (w, x, y, z) that the entries of their rotations R are, row by row, [9, 16]. The
+// transpose takes R to 4 q qᵀ − 1.
+func QuaternionForms() [][]float64 {
+	rotation := func(w, x, y, z float64) [9]float64 {
+		return [9]float64{
+			w*w + x*x - y*y - z*z, 2 * (x*y - w*z), 2 * (x*z + w*y),
+			2 * (x*y + w*z), w*w - x*x + y*y - z*z, 2 * (y*z - w*x),
+			2 * (x*z - w*y), 2 * (y*z + w*x), w*w - x*x - y*y + z*z,
+		}
+	}
+	out := make([][]float64, 9)
+	for i := range 4 {
+		for j := range 4 {
+			var both, one, other [4]float64
+			one[i]++
+			other[j]++
+			both[i]++
+			both[j]++
+			f, g, h := rotation(both[0], both[1], both[2], both[3]), rotation(one[0], one[1], one[2], one[3]),
+				rotation(other[0], other[1], other[2], other[3])
+			for e := range out {
+				out[e] = append(out[e], (f[e]-g[e]-h[e])/2)
+			}
+		}
+	}
+	return out
+}

@@ -32,13 +32,13 @@ type cylinderChart struct {
 }
 
 func (m cylinderChart) Point(x *Node) *Node {
-	plane := turned(MulScalar(from(x, 0, 1), 1/m.r), like(m.c, x))
-	return Concatenate([]*Node{MulScalar(plane, m.r), Add(like(m.height, x), from(x, 1, 2))}, -1)
+	plane := turned(MulScalar(from(x, 0, 1), 1/m.r), linalg.Lead(m.c, x, 1))
+	return Concatenate([]*Node{MulScalar(plane, m.r), Add(linalg.Lead(m.height, x, 1), from(x, 1, 2))}, -1)
 }
 
 func (m cylinderChart) Coordinates(z *Node) *Node {
-	along := MulScalar(uniqueAngle(like(m.c, z), from(z, 0, 2)), m.r)
-	return Concatenate([]*Node{along, Sub(from(z, 2, 3), like(m.height, z))}, -1)
+	along := MulScalar(uniqueAngle(linalg.Lead(m.c, z, 1), from(z, 0, 2)), m.r)
+	return Concatenate([]*Node{along, Sub(from(z, 2, 3), linalg.Lead(m.height, z, 1))}, -1)
 }
 
 // Scale compares the plane and the height each with its own size.

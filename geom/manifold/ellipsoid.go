@@ -7,6 +7,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/linalg"
 )
 
 // Ellipsoid returns the ellipsoid Σ (z_i/a_i)² = 1 in R^(n+1) with the induced metric, for n + 1 ≥ 2 half axes a_i > 0. It has no
@@ -30,8 +31,7 @@ func (m ellipsoid) Chart(c *Node) geom.Chart {
 
 // stretch broadcasts the half axes to the shape of z.
 func (m ellipsoid) stretch(z *Node) *Node {
-	dims := z.Shape().Dimensions
-	return BroadcastPrefix(engine.Setting(z.Graph(), z.DType(), m.axes, len(m.axes)), dims[:len(dims)-1]...)
+	return linalg.Lead(engine.Setting(z.Graph(), z.DType(), m.axes, len(m.axes)), z, 1)
 }
 
 type ellipsoidChart struct {

@@ -39,12 +39,22 @@ type flat struct{ n int }
 
 func (m flat) Dim() int { return m.n }
 
-func (m flat) G(x *Node) *Node {
-	eye := linalg.Eye(x.Graph(), x.DType(), m.n)
-	dims := x.Shape().Dimensions
-	return BroadcastPrefix(eye, dims[:len(dims)-1]...)
-}
-
+func (m flat) G(x *Node) *Node                 { return linalg.Eyes(x, m.n) }
 func (m flat) Sharp(_, p *Node) *Node          { return p }
 func (m flat) Flat(_, v *Node) *Node           { return v }
 func (m flat) Christoffel(_, u, _ *Node) *Node { return ZerosLike(u) }
+
+// Heisenberg returns the Heisenberg group R³ with the sub-Riemannian cometric Σ X_a ⊗ X_a of the vector fields
+// X_1 = ∂_x − (y/2) ∂_z and X_2 = ∂_y + (x/2) ∂_z; points are coordinates (x, y, z). Only curves tangent to these fields have finite
+// length. Along such a curve the change of z is the area that the ray from the origin to (x, y) sweeps over.
+func Heisenberg() geom.SubRiemannian {
+	return geom.Distribution(Euclidean(3),
+		func(q *Node) *Node {
+			y := from(q, 1, 2)
+			return Concatenate([]*Node{OnesLike(y), ZerosLike(y), MulScalar(y, -0.5)}, -1)
+		},
+		func(q *Node) *Node {
+			x := from(q, 0, 1)
+			return Concatenate([]*Node{ZerosLike(x), OnesLike(x), MulScalar(x, 0.5)}, -1)
+		})
+}

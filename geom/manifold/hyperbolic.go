@@ -66,7 +66,7 @@ func (b ball) between(c ball) (e, s, rims *Node) {
 
 // like gives a ball the axes that points evaluated in its chart have in front.
 func (b ball) like(x *Node) ball {
-	return ball{like(b.first, x), like(b.rest, x), like(b.xi, x), like(b.rim, x)}
+	return ball{linalg.Lead(b.first, x, 1), linalg.Lead(b.rest, x, 1), linalg.Lead(b.xi, x, 1), linalg.Lead(b.rim, x, 1)}
 }
 
 func (m hyperbolic) Chart(c *Node) geom.Chart {

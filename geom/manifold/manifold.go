@@ -24,16 +24,6 @@ func dot(x, y *Node) *Node { return ReduceAndKeep(Mul(x, y), ReduceSum, -1) }
 // scale is a x for a of [..., 1] and x of [..., n].
 func scale(a, x *Node) *Node { return Mul(BroadcastToShape(a, x.Shape()), x) }
 
-// like broadcasts c, given for each centre of a chart, [B..., n], to points x evaluated in these charts, [P..., B..., k].
-func like(c, x *Node) *Node {
-	return BroadcastPrefix(c, x.Shape().Dimensions[:x.Rank()-c.Rank()]...)
-}
-
-// likeMatrix is like for a matrix a, given for each centre, [B..., n, m].
-func likeMatrix(a, x *Node) *Node {
-	return BroadcastPrefix(a, x.Shape().Dimensions[:x.Rank()+1-a.Rank()]...)
-}
-
 // from cuts the last axis to from…to.
 func from(x *Node, from, to int) *Node { return SliceAxis(x, -1, AxisRange(from, to)) }
 

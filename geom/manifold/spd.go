@@ -85,11 +85,11 @@ func (c spdChart) offset(x *Node) *Node {
 }
 
 func (c spdChart) Point(x *Node) *Node {
-	return linalg.Vectors(congruence(likeMatrix(c.l, x), c.offset(x)))
+	return linalg.Vectors(congruence(linalg.Lead(c.l, x, 2), c.offset(x)))
 }
 
 func (c spdChart) Coordinates(z *Node) *Node {
-	a := congruence(likeMatrix(c.inverse, z), c.m.matrix(z))
+	a := congruence(linalg.Lead(c.inverse, z, 2), c.m.matrix(z))
 	return c.m.coordinates(Sub(a, linalg.EyeLike(a)))
 }
 

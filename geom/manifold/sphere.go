@@ -50,39 +50,39 @@ func (c sphereChart) Dim() int { return c.m.n }
 func (c sphereChart) Point(x *Node) *Node {
 	q := MulScalar(dot(x, x), 0.25)
 	z := Concatenate([]*Node{OneMinus(q), x}, -1)
-	return linalg.MatVec(likeMatrix(c.swap, x), Div(z, BroadcastToShape(OnePlus(q), z.Shape())))
+	return linalg.MatVec(linalg.Lead(c.swap, x, 2), Div(z, BroadcastToShape(OnePlus(q), z.Shape())))
 }
 
 func (c sphereChart) Coordinates(z *Node) *Node {
-	z = linalg.MatVec(likeMatrix(c.swap, z), z)
+	z = linalg.MatVec(linalg.Lead(c.swap, z, 2), z)
 	rest := from(z, 1, c.m.n+1)
 	return Div(MulScalar(rest, 2), BroadcastToShape(Add(Sqrt(dot(z, z)), from(z, 0, 1)), rest.Shape()))
 }
 
 // Push is, but for the isometry, ((−q', v) − q' y)/(1 + q) with q' = ½⟨x, v⟩.
 func (c sphereChart) Push(z, x, v *Node) *Node {
-	swap := likeMatrix(c.swap, v)
+	swap := linalg.Lead(c.swap, v, 2)
 	if x == nil {
 		return linalg.MatVec(swap, Concatenate([]*Node{ZerosLike(from(v, 0, 1)), v}, -1))
 	}
-	x = like(x, v)
+	x = linalg.Lead(x, v, 1)
 	change := MulScalar(dot(x, v), 0.5)
 	w := Concatenate([]*Node{Neg(change), v}, -1)
-	w = Sub(w, scale(change, linalg.MatVec(swap, like(z, v))))
+	w = Sub(w, scale(change, linalg.MatVec(swap, linalg.Lead(z, v, 1))))
 	return linalg.MatVec(swap, scale(Reciprocal(c.c(x)), w))
 }
 
 // Pull is (1 + q)(w − ½ (w_0 + ⟨z, v⟩) x) without w_0, where w is v after the isometry, and z and v are first divided by |z|.
 func (c sphereChart) Pull(z, x, v *Node) *Node {
-	z = like(z, v)
+	z = linalg.Lead(z, v, 1)
 	size := Rsqrt(dot(z, z))
 	z, v = scale(size, z), scale(size, v)
-	w := linalg.MatVec(likeMatrix(c.swap, v), v)
+	w := linalg.MatVec(linalg.Lead(c.swap, v, 2), v)
 	rest := from(w, 1, c.m.n+1)
 	if x == nil {
 		return rest
 	}
-	x = like(x, v)
+	x = linalg.Lead(x, v, 1)
 	along := MulScalar(Add(from(w, 0, 1), dot(z, v)), 0.5)
 	return scale(c.c(x), Sub(rest, scale(along, x)))
 }

@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/internal/dense"
 )
 
 // Inverse is an approximation B = 1 + Σ_k u_k w_kᵀ of the inverse of a Jacobian that is close to the identity, as Broyden's "good"
@@ -64,13 +66,9 @@ func (a *Anderson) Forget() { a.dx, a.df = nil, nil }
 func (a *Anderson) Correct(x, f []float64) (point, residual []float64) {
 	point, residual = append([]float64{}, x...), append([]float64{}, f...)
 	for len(a.df) > 0 {
-		columns := mat.NewDense(len(f), len(a.df), nil)
-		for j, d := range a.df {
-			columns.SetCol(j, d)
-		}
 		var qr mat.QR
 		var c mat.VecDense
-		qr.Factorize(columns)
+		qr.Factorize(dense.Rows(a.df).T())
 		if err := qr.SolveVecTo(&c, false, mat.NewVecDense(len(f), f)); err != nil {
 			a.dx, a.df = a.dx[1:], a.df[1:]
 			continue

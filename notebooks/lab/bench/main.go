@@ -67,12 +67,35 @@ var widths = []float64{0.02, 0.05, 0.1, 0.2, usual, 1}
 
 // result is what a measurement prints.
 type result struct {
-	First, Best float64 // seconds of the first call and of the best later one
-	CPU         float64 // of all processors, of the best call
-	Megabytes   float64 // peak of the process
-	Error       float64
-	Flops       float64 // additions and multiplications of a call, 0 if not counted
-	Missing     string  // why there is none
+	First float64 // seconds of the first call
+	cost
+	Megabytes float64 // peak of the process
+	Error     float64
+	Flops     float64 // additions and multiplications of a call, 0 if not counted
+	Missing   string  // why there is none
+}
+
+// cost is the least seconds of calls, of the clock and of all processors.
+type cost struct{ Best, CPU float64 }
+
+var unknown = cost{math.Inf(1), math.Inf(1)}
+
+// of takes another call.
+func (c *cost) of(call func()) {
+	start, cpu := time.Now(), processorSeconds()
+	call()
+	c.Best, c.CPU = min(c.Best, time.Since(start).Seconds()), min(c.CPU, processorSeconds()-cpu)
+}
+
+// compiled are the sums of a kernel over points and momenta: velocities, and with forces these.
+func compiled(k kernels.Kernel, forces bool) *engine.Func {
+	return engine.Compile(func(x, p *Node) []*Node {
+		if !forces {
+			return []*Node{k.Sum(x, x, p)}
+		}
+		v, f := k.Hamilton(x, p)
+		return []*Node{v, f}
+	})
 }
 
 func main() {
@@ -121,6 +144,22 @@ func why(measure func()) string {
 	return ""
 }
 
+// print prints a row, if there is one, beside the seconds of the fastest rival, 0 for none, and the flops of a processor.
+func (r result) print(m method, n int, sigma, rival, limit float64) {
+	if r.Best == 0 {
+		return
+	}
+	ratio, share := "", ""
+	if m.ours && rival > 0 {
+		ratio = fmt.Sprintf("%.3f", r.Best/rival)
+	}
+	if r.Flops > 0 {
+		share = fmt.Sprintf("%.0f%%", 100*r.Flops/(r.CPU*limit))
+	}
+	fmt.Printf("%-12s %9d %5g %10.3f %10.5f %10.5f %9.0f %9.1e %6s %6s\n",
+		m.name, n, sigma, r.First, r.Best, r.CPU, r.Megabytes, r.Error, ratio, share)
+}
+
 // table runs every method for every size, and for every width, prints them and draws them.
 func table(largest int, python, plot string) {
 	self := try.Get(os.Executable())
@@ -159,19 +198,7 @@ func table(largest int, python, plot string) {
 			}
 		}
 		for i, m := range methods {
-			r := results[i]
-			if r.Best == 0 {
-				continue
-			}
-			ratio, share := "", ""
-			if rival := fastest[m.name[0]]; m.ours && rival > 0 {
-				ratio = fmt.Sprintf("%.3f", r.Best/rival)
-			}
-			if r.Flops > 0 {
-				share = fmt.Sprintf("%.0f%%", 100*r.Flops/(r.CPU*limit))
-			}
-			fmt.Printf("%-12s %9d %5g %10.3f %10.5f %10.5f %9.0f %9.1e %6s %6s\n",
-				m.name, n, sigma, r.First, r.Best, r.CPU, r.Megabytes, r.Error, ratio, share)
+			results[i].print(m, n, sigma, fastest[m.name[0]], limit)
 		}
 	}
 	for _, n := range sizes {
@@ -251,21 +278,12 @@ func measure(name string, n int, sigma float64) result {
 			flops = g.Flops(n, forces)
 		}
 	}
-	f := engine.Compile(func(x, p *Node) []*Node {
-		if !forces {
-			return []*Node{k.Sum(x, x, p)}
-		}
-		v, f := k.Hamilton(x, p)
-		return []*Node{v, f}
-	})
-	flatX, flatP := tensor(x), tensor(p)
+	f, flatX, flatP := compiled(k, forces), tensors.FromValue(x), tensors.FromValue(p)
 	start := time.Now()
 	out := try.Get(f.Call(flatX, flatP))
-	r := result{First: time.Since(start).Seconds(), Best: math.Inf(1), CPU: math.Inf(1), Flops: flops}
+	r := result{First: time.Since(start).Seconds(), cost: unknown, Flops: flops}
 	for begin := time.Now(); time.Since(begin) < 3*time.Second; {
-		start, cpu := time.Now(), processorSeconds()
-		try.Get(f.Call(flatX, flatP))
-		r.Best, r.CPU = min(r.Best, time.Since(start).Seconds()), min(r.CPU, processorSeconds()-cpu)
+		r.of(func() { try.Get(f.Call(flatX, flatP)) })
 	}
 	var got [][]float64
 	for i := range out {
@@ -275,8 +293,6 @@ func measure(name string, n int, sigma float64) result {
 	r.Error = worst(x, p, sigma, got)
 	return r
 }
-
-func tensor(x [][]float64) *tensors.Tensor { return tensors.FromValue(x) }
 
 // peakMegabytes is the most memory that the process had.
 func peakMegabytes() float64 { return float64(usage().Maxrss) / 1024 }

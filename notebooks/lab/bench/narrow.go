@@ -7,10 +7,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
-	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom/engine"
@@ -25,11 +26,13 @@ type problem struct {
 	N                int
 }
 
-var profiles = []struct {
+type profile struct {
 	name   string
 	kernel func(sigma ...float64) kernels.Kernel
 	value  func(s float64) (k, slope float64) // k and dk/ds for s = r²/σ²
-}{
+}
+
+var profiles = []profile{
 	{"Gaussian", kernels.Gaussian, func(s float64) (float64, float64) { k := math.Exp(-s / 2); return k, -k / 2 }},
 	{"Laplace-2", laplace(2), laplaceAt(2)},
 	{"Laplace-3", laplace(3), laplaceAt(3)},
@@ -82,9 +85,6 @@ func (c problem) points() (x, p [][]float64) {
 	return x, p
 }
 
-// cost is what one call takes: the least seconds, of the clock and of all processors, of the calls that were made.
-type cost struct{ Wall, CPU float64 }
-
 // narrow is a measured row, of a kernel that was chosen by Fast. Exact sums are measured for 20,000 points, and taken to grow with the square.
 type narrow struct {
 	Chosen         string
@@ -101,59 +101,38 @@ type narrow struct {
 // measure fills a row.
 func (c problem) measure(r *narrow) {
 	x, p := c.points()
-	var exact kernels.Kernel
-	var value func(s float64) (k, slope float64)
-	for _, f := range profiles {
-		if f.name == c.Kernel {
-			exact, value = f.kernel(c.Sigma), f.value
-		}
-	}
-	if exact == nil {
-		try.Do(fmt.Errorf("no kernel %q", c.Kernel))
-	}
+	of := slices.IndexFunc(profiles, func(p profile) bool { return p.name == c.Kernel })
+	try.FailIf(of < 0, "no kernel %q", c.Kernel)
+	exact, value := profiles[of].kernel(c.Sigma), profiles[of].value
 	try.Get(engine.Backend())
 	start := time.Now()
 	fast := try.Get(kernels.Fast(exact, c.Tolerance, x))
 	r.Plan, r.Chosen = time.Since(start).Seconds(), fast.String()
-	hamilton := func(k kernels.Kernel) *engine.Func {
-		return engine.Compile(func(x, p *Node) []*Node { v, f := k.Hamilton(x, p); return []*Node{v, f} })
-	}
-	sum := func(k kernels.Kernel) *engine.Func {
-		return engine.Compile(func(x, p *Node) []*Node { return []*Node{k.Sum(x, x, p)} })
-	}
 	some := min(c.N, 20000)
-	n := [2]int{c.N, some}
-	var args [2][]any
-	for i := range args {
-		for _, v := range [][][]float64{x[:n[i]], p[:n[i]]} {
-			args[i] = append(args[i], tensor(v))
-		}
-	}
+	all, few := []any{tensors.FromValue(x), tensors.FromValue(p)}, []any{tensors.FromValue(x[:some]), tensors.FromValue(p[:some])}
 	calls := []struct {
 		f    *engine.Func
 		args []any
 		cost *cost
-	}{{hamilton(fast), args[0], &r.H}, {sum(fast), args[0], &r.K}, {hamilton(exact), args[1], &r.ExactH}, {sum(exact), args[1], &r.ExactK}}
+	}{{compiled(fast, true), all, &r.H}, {compiled(fast, false), all, &r.K},
+		{compiled(exact, true), few, &r.ExactH}, {compiled(exact, false), few, &r.ExactK}}
 	var out engine.Values
 	for i, call := range calls {
 		start := time.Now()
 		first := try.Get(call.f.Call(call.args...))
-		if *call.cost = (cost{math.Inf(1), math.Inf(1)}); i == 0 {
+		if *call.cost = unknown; i == 0 {
 			out, r.First = first, time.Since(start).Seconds()
 		}
 	}
 	r.Megabytes = peakMegabytes()
 	for begin, i := time.Now(), 0; i < 2 || time.Since(begin) < 3*time.Second; i++ { // in alternation
 		for _, call := range calls {
-			start, cpu := time.Now(), processorSeconds()
-			try.Get(call.f.Call(call.args...))
-			call.cost.Wall = min(call.cost.Wall, time.Since(start).Seconds())
-			call.cost.CPU = min(call.cost.CPU, processorSeconds()-cpu)
+			call.cost.of(func() { try.Get(call.f.Call(call.args...)) })
 		}
 	}
 	scale := math.Pow(float64(c.N)/float64(some), 2)
 	for _, e := range []*cost{&r.ExactH, &r.ExactK} {
-		e.Wall, e.CPU = e.Wall*scale, e.CPU*scale
+		e.Best, e.CPU = e.Best*scale, e.CPU*scale
 	}
 	r.ErrorK, r.ErrorH = c.errors(x, p, value, out.Matrix(0), out.Matrix(1))
 }
@@ -179,6 +158,23 @@ func (c problem) errors(x, p [][]float64, value func(s float64) (k, slope float6
 	return ofV, ofF
 }
 
+// rivals measures finufft's sums with all kernels that it has.
+func (c problem) rivals(python string, least map[string]cost) {
+	for _, name := range []string{"Gaussian", "Laplace-2", "Laplace-3", "Laplace-4"} {
+		var r result
+		child(&r, exec.Command(python, "notebooks/lab/bench/rivals.py", "K finufft", fmt.Sprint(c.N), fmt.Sprint(c.Sigma),
+			c.Shape, fmt.Sprint(c.Tolerance/10), name))
+		before, ok := least[name]
+		if !ok {
+			before = unknown
+		}
+		if r.Best > 0 {
+			before = cost{min(before.Best, r.Best), min(before.CPU, r.CPU)}
+		}
+		least[name] = before
+	}
+}
+
 // narrowTable measures Fast for narrow kernels, a process a row, with finufft's sums before and after those of a shape: of the same
 // kernel where its Fourier coefficients have a closed form and fit into memory, and of Gaussians of each width, which
 // want the fewest waves. Ratios are of the clock, of K to these sums. A row that ends in SLOW takes more of the processors than exact
@@ -196,30 +192,14 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 		}
 		for _, shape := range []string{"curve", "surface", "volume"} {
 			for _, sigma := range sigmas {
-				finufft := map[string]cost{}
-				rivals := func() {
-					for _, name := range []string{"Gaussian", "Laplace-2", "Laplace-3", "Laplace-4"} {
-						var r result
-						command := exec.Command(python, "notebooks/lab/bench/rivals.py", "K finufft", fmt.Sprint(n), fmt.Sprint(sigma),
-							shape, fmt.Sprint(tolerance/10), name)
-						child(&r, command)
-						least, ok := finufft[name]
-						if !ok {
-							least = cost{math.Inf(1), math.Inf(1)}
-						}
-						if r.Best > 0 {
-							least = cost{min(least.Wall, r.Best), min(least.CPU, r.CPU)}
-						}
-						finufft[name] = least
-					}
-				}
-				rivals()
+				c, finufft := problem{shape, "", sigma, tolerance, n}, map[string]cost{}
+				c.rivals(python, finufft)
 				rows := make([]narrow, len(profiles))
 				for i, profile := range profiles {
-					row := try.Get(json.Marshal(problem{shape, profile.name, sigma, tolerance, n}))
-					child(&rows[i], exec.Command(self, "-row", string(row)))
+					c.Kernel = profile.name
+					child(&rows[i], exec.Command(self, "-row", string(try.Get(json.Marshal(c)))))
 				}
-				rivals()
+				c.rivals(python, finufft)
 				for i, r := range rows {
 					line := fmt.Sprintf("%-8s %-9s %5g %8d ", shape, profiles[i].name, sigma, n)
 					if r.Missing != "" {
@@ -228,14 +208,14 @@ func narrowTable(smallest, largest int, tolerance float64, sigmas []float64, pyt
 					}
 					line += fmt.Sprintf("%5.2f %6.2f", r.Plan, r.First)
 					for _, t := range []cost{r.H, r.K, r.ExactH, r.ExactK, finufft["Gaussian"]} {
-						line += fmt.Sprintf(" %7.4f (%5.2f)", t.Wall, t.CPU)
+						line += fmt.Sprintf(" %7.4f (%5.2f)", t.Best, t.CPU)
 					}
 					same := fmt.Sprintf(" %15s %6s", "-", "-")
-					if t, ok := finufft[profiles[i].name]; ok && t.Wall < math.Inf(1) {
-						same = fmt.Sprintf(" %7.4f (%5.2f) %6.2f", t.Wall, t.CPU, r.K.Wall/t.Wall)
+					if t, ok := finufft[profiles[i].name]; ok && t.Best < math.Inf(1) {
+						same = fmt.Sprintf(" %7.4f (%5.2f) %6.2f", t.Best, t.CPU, r.K.Best/t.Best)
 					}
 					line += fmt.Sprintf(" %6.2f%s %6.0f %8.1e %8.1e  load %s, %s",
-						r.K.Wall/finufft["Gaussian"].Wall, same, r.Megabytes, r.ErrorK, r.ErrorH, load(), r.Chosen)
+						r.K.Best/finufft["Gaussian"].Best, same, r.Megabytes, r.ErrorK, r.ErrorH, load(), r.Chosen)
 					if !strings.HasSuffix(r.Chosen, " in tiles") && (r.H.CPU > 1.05*r.ExactH.CPU || r.K.CPU > 1.05*r.ExactK.CPU) {
 						line += " SLOW"
 					}

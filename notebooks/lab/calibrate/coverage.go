@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -10,14 +11,19 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
+	"anatomy/geom/framebundle"
 	"anatomy/geom/manifold"
+	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
+	simulated "anatomy/notebooks/lab/recovery"
 )
 
 // An estimate of a number, and whether its interval holds what it is to hold.
@@ -26,76 +32,90 @@ type estimate struct {
 	holds bool
 }
 
+// An interval is lines of the table for simulations: what they estimate, first by an interval, then by numbers alone.
+type interval struct {
+	rows     []expected
+	count    int // of simulations
+	simulate simulation[[]estimate]
+}
+
+type expected struct {
+	name  string
+	truth float64
+}
+
 // coverage counts how often 95 % intervals hold the truth, and averages estimates.
 func coverage(b *bench) {
 	b.text("Each line has the share of 95 %% intervals that contain the truth, and the mean of the estimates with its standard error. Lines without a share have other numbers of the simulations in the line above. The diffusion means have a tenth of the simulations, %d. An estimate that has not converged counts as an interval without the truth.", b.tenth())
 	b.header("interval", "simulations", "converged", "contains the truth", "truth", "mean of the estimates")
-	flow := geom.On(manifold.Sphere(2))
-	widths := make([]*geom.Space[geom.Vec], 5)
-	for k := range widths {
-		widths[k] = geom.On(landmarks.Manifold{N: 3, D: 2, Kernel: kernels.Gaussian(width * math.Exp(0.3*float64(k-2)))})
-	}
-	same := []float64{-1, -0.5, 0, 0.5, 1}
-	always := func(int) []float64 { return same }
-	uneven := [][]float64{same, {-1, -0.7, -0.4}, {0, 0.5, 1}}
-	unlike := func(subject int) []float64 { return uneven[subject%len(uneven)] }
-	const between = 0.15*0.15 + 0.05*0.05
-	type row struct {
-		name  string
-		truth float64
-	}
-	type line struct {
-		rows     []row // the first has an interval
-		count    int   // of simulations
-		simulate simulation[[]estimate]
-	}
-	for _, c := range []line{
-		{[]row{{"Fréchet mean of 20 points of 0.3, S², ellipse; its distance from the truth", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(flow, pole, 0.3, nil, r) }},
-		{[]row{{"the same, points of 0.7", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(flow, pole, 0.7, nil, r) }},
-		{[]row{{"the same, points of 1.3: too wide", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(flow, pole, 1.3, nil, r) }},
-		{[]row{{"the same, SPD(2), points of 1", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) {
-			return frechet(geom.On(manifold.SPD(2)), []float64{1, 0, 0, 1}, 1, nil, r)
-		}},
-		{[]row{{"the same, H², points of 1", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) {
-			return frechet(geom.On(manifold.Hyperbolic(2)), []float64{1, 0, 0}, 1, nil, r)
-		}},
-		{[]row{{"the same, 3 landmarks, points of 0.2", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(widths[2], triangle, 0.2, nil, r) }},
-		{[]row{{"the same, S², points of 0.3, one with the weight of 9 others", 0}, {"the square of its standard error, less that of its distance", 0}},
-			b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(flow, pole, 0.3, heavy, r) }},
-		{[]row{{"speed of a geodesic through 20, S², t", 0.5}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return slope(flow, r) }},
-		{[]row{{"mean slope of 20 subjects that grow, S², Hotelling's ellipse; the variance between them", between},
-			{"the square of its standard error, less that of its error", 0}, {"the variance between their intercepts", 2 * 0.3 * 0.3}},
-			b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return growth(flow, always, r) }},
-		{[]row{{"the same, each third of the subjects at times of its own; the variance between them", between},
-			{"the square of its standard error, less that of its error", 0}},
-			b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return growth(flow, unlike, r) }},
-		{[]row{{"variance of the diffusion mean of 20, S², normal in log T", 0.3}}, b.tenth(), func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return diffusion(flow, pole, 0.3, b, k) }},
-		{[]row{{"the same, 3 landmarks", 0.02}}, b.tenth(), func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return diffusion(widths[2], triangle, 0.02, b, k) }},
-		{[]row{{"distance of the diffusion mean of 20 from their start, S², T = 0.3, disc of PointError", 0}}, b.tenth(), func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return place(flow, pole, 0.3, b, k) }},
-		{[]row{{"the same, T = 1", 0}}, b.tenth(), func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return place(flow, pole, 1, b, k) }},
-		{[]row{{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width}}, b.simulations, func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return kernelWidth(widths, b, k) }},
-		{[]row{{"ancestor of 16 leaves, Brownian motion, t", 0}}, b.simulations, func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return ancestor(r) }},
-	} {
+	for _, c := range b.intervals() {
 		found, _, failed := simulate(b, c.count, c.simulate)
 		for i, r := range c.rows {
 			if failed != nil {
 				b.row("%s | %d | %d | %v | %g | ", r.name, c.count, len(found), failed, r.truth)
 				continue
 			}
-			var values []float64
-			held := 0
+			held, holds := 0, "–"
 			for _, estimates := range found {
-				if values = append(values, estimates[i].value); estimates[i].holds {
+				if estimates[i].holds {
 					held++
 				}
 			}
-			holds := "–"
 			if i == 0 {
 				holds = share(held, c.count)
 			}
-			mean, deviation := stat.MeanStdDev(values, nil)
-			b.row("%s | %d | %d | %s | %g | %.4g ± %.2g", r.name, c.count, len(found), holds, r.truth, mean, deviation/math.Sqrt(float64(len(values))))
+			mean, deviation := stat.MeanStdDev(lists.Each(found, func(estimates []estimate) float64 { return estimates[i].value }), nil)
+			b.row("%s | %d | %d | %s | %g | %.4g ± %.2g", r.name, c.count, len(found), holds, r.truth, mean, deviation/math.Sqrt(float64(len(found))))
 		}
+	}
+}
+
+func (b *bench) intervals() []interval {
+	type drawn = simulation[[]estimate]
+	flow := geom.On(manifold.Sphere(2))
+	widths := lists.Make(5, func(k int) *geom.Space[geom.Vec] {
+		return geom.On(landmarks.Manifold{N: 3, D: 2, Kernel: kernels.Gaussian(width * math.Exp(0.3*float64(k-2)))})
+	})
+	same := []float64{-1, -0.5, 0, 0.5, 1}
+	uneven := [][]float64{same, {-1, -0.7, -0.4}, {0, 0.5, 1}}
+	const between = 0.15*0.15 + 0.05*0.05
+	all, tenth := b.simulations, b.tenth()
+	mean := func(s *geom.Space[geom.Vec], point geom.Vec, spread float64, weights []float64) drawn {
+		return func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return frechet(s, point, spread, weights, r) }
+	}
+	grown := func(times func(subject int) []float64) drawn {
+		return func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return growth(flow, times, r) }
+	}
+	diffused := func(of func(s *geom.Space[geom.Vec], start []float64, T float64, b *bench, k int) ([]estimate, geom.Status),
+		s *geom.Space[geom.Vec], start []float64, T float64) drawn {
+		return func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return of(s, start, T, b, k) }
+	}
+	return []interval{
+		{[]expected{{"Fréchet mean of 20 points of 0.3, S², ellipse; its distance from the truth", 0}}, all, mean(flow, pole, 0.3, nil)},
+		{[]expected{{"the same, points of 0.7", 0}}, all, mean(flow, pole, 0.7, nil)},
+		{[]expected{{"the same, points of 1.3: too wide", 0}}, all, mean(flow, pole, 1.3, nil)},
+		{[]expected{{"the same, SPD(2), points of 1", 0}}, all, mean(geom.On(manifold.SPD(2)), []float64{1, 0, 0, 1}, 1, nil)},
+		{[]expected{{"the same, H², points of 1", 0}}, all, mean(geom.On(manifold.Hyperbolic(2)), []float64{1, 0, 0}, 1, nil)},
+		{[]expected{{"the same, 3 landmarks, points of 0.2", 0}}, all, mean(widths[2], triangle, 0.2, nil)},
+		{[]expected{{"the same, S², points of 0.3, one with the weight of 9 others", 0},
+			{"the square of its standard error, less that of its distance", 0}}, all, mean(flow, pole, 0.3, heavy)},
+		{[]expected{{"speed of a geodesic through 20, S², t", 0.5}}, all,
+			func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return slope(flow, r) }},
+		{[]expected{{"mean slope of 20 subjects that grow, S², Hotelling's ellipse; the variance between them", between},
+			{"the square of its standard error, less that of its error", 0}, {"the variance between their intercepts", 2 * 0.3 * 0.3}},
+			all, grown(func(int) []float64 { return same })},
+		{[]expected{{"the same, each third of the subjects at times of its own; the variance between them", between},
+			{"the square of its standard error, less that of its error", 0}},
+			all, grown(func(subject int) []float64 { return uneven[subject%len(uneven)] })},
+		{[]expected{{"variance of the diffusion mean of 20, S², normal in log T", 0.3}}, tenth, diffused(diffusion, flow, pole, 0.3)},
+		{[]expected{{"the same, 3 landmarks", 0.02}}, tenth, diffused(diffusion, widths[2], triangle, 0.02)},
+		{[]expected{{"distance of the diffusion mean of 20 from their start, S², T = 0.3, disc of PointError", 0}}, tenth,
+			diffused(place, flow, pole, 0.3)},
+		{[]expected{{"the same, T = 1", 0}}, tenth, diffused(place, flow, pole, 1)},
+		{[]expected{{"kernel width, from 20 Brownian samples of 3 landmarks, likelihood's curvature", width}}, all,
+			func(k int, _ *rand.Rand) ([]estimate, geom.Status) { return kernelWidth(widths, b, k) }},
+		{[]expected{{"ancestor of 16 leaves, Brownian motion, t", 0}}, all,
+			func(_ int, r *rand.Rand) ([]estimate, geom.Status) { return ancestor(r) }},
 	}
 }
 
@@ -290,13 +310,69 @@ func kernelWidth(widths []*geom.Space[geom.Vec], b *bench, simulation int) ([]es
 // logDet is log det K of landmarks in the plane: the logarithm of the density of coordinates by that of the Riemannian volume is
 // log √det g = −log det K.
 func logDet(shape []float64, width float64) float64 {
-	n := len(shape) / 2
-	k := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := range i + 1 {
-			k.SetSym(i, j, math.Exp(-(math.Pow(shape[2*i]-shape[2*j], 2)+math.Pow(shape[2*i+1]-shape[2*j+1], 2))/(2*width*width)))
+	value, _ := mat.LogDet(simulated.Root(engine.Unflatten(shape, 2), width, 0)) // half of it
+	return 2 * value
+}
+
+// recovery draws samples of normal distributions and fits frame bundle means to them: start, frame and scale must come back.
+func recovery(b *bench) {
+	b.text("The table has estimates minus the truth, for frame bundle means of %d samples of a normal distribution with standard deviations 0.3 and 0.15, and σ = %g. Maximum likelihood finds variances that are too small by the factor 1 − 1/n and by 2σ², as in flat space; the table corrects this.", observations, recoveryNoise)
+	b.header("space", "quantity", "converged", "bias", "bias in standard errors")
+	sphere := geom.On(manifold.Sphere(2), geom.Integrator(ode.RK4, 10))
+	for _, c := range []struct {
+		name  string
+		space *geom.Space[geom.Vec]
+		u     framebundle.Point[geom.Vec]
+	}{
+		{"R²", geom.On(manifold.Euclidean(2)), framebundle.At([]float64{0, 0}, []float64{0.3, 0}, []float64{0, 0.15})},
+		{"S²", sphere, framebundle.At([]float64{0, 0, 1}, []float64{0.3, 0, 0}, []float64{0, 0.15, 0})},
+	} {
+		if err := try.Run(func() { recovered(b, c.name, c.space, c.u, b.simulations) }); err != nil {
+			b.row("%s | %v | | | ", c.name, err)
 		}
 	}
-	value, _ := mat.LogDet(k)
-	return value
+}
+
+const recoveryNoise = 0.01
+
+// recovered is the part of the table for a space: normal distributions with the start and frame u.
+func recovered(b *bench, name string, s *geom.Space[geom.Vec], u framebundle.Point[geom.Vec], simulations int) {
+	const sigma = recoveryNoise
+	drawn := try.Get(stochastic.Development(s, u.X, u.Frame...).Sample(stochastic.Run{Paths: observations * simulations, Steps: 50, Seed: b.seed}))
+	converged := 0
+	var names []string
+	off := map[string][]float64{}
+	record := func(name string, value float64) {
+		if off[name] == nil {
+			names = append(names, name)
+		}
+		off[name] = append(off[name], value)
+	}
+	for k := range simulations {
+		m, err := stats.FrameBundleMean(s, drawn[k*observations:(k+1)*observations], len(u.Frame), stats.Noise(sigma))
+		try.Do(try.Name(err, "simulation %d", k))
+		if m.Status == geom.Converged {
+			converged++
+		}
+		for i, v := range u.Frame {
+			v = floats.ScaleTo(make([]float64, len(v)), 1/floats.Norm(v, 2), v)
+			record(fmt.Sprintf("start along ν%d", i+1), floats.Dot(v, m.Point)-floats.Dot(v, u.X))
+			for j, w := range u.Frame[:i+1] {
+				w = floats.ScaleTo(make([]float64, len(w)), 1/floats.Norm(w, 2), w)
+				of := func(frame [][]float64) float64 {
+					return lists.Sum(len(frame), func(k int) float64 { return floats.Dot(v, frame[k]) * floats.Dot(w, frame[k]) })
+				}
+				covariance, truth := of(m.Frame), of(u.Frame)
+				if i == j {
+					covariance += 2 * sigma * sigma
+				}
+				record(fmt.Sprintf("covariance %d %d", j+1, i+1), covariance*float64(observations)/float64(observations-1)-truth)
+			}
+		}
+	}
+	for _, quantity := range names {
+		mean, deviation := stat.MeanStdDev(off[quantity], nil)
+		deviation /= math.Sqrt(float64(simulations))
+		b.row("%s | %s | %d of %d | %.5f ± %.5f | %.1f", name, quantity, converged, simulations, mean, deviation, mean/deviation)
+	}
 }

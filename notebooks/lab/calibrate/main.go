@@ -9,6 +9,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,12 +17,16 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // sections are the tables. One more is a function and a line here.
@@ -62,22 +67,38 @@ type bench struct {
 	python                    string
 }
 
+// number is a flag.
+type number struct {
+	to           *int
+	name         string
+	usual, least int
+	what, why    string // why no less
+}
+
+func (b *bench) numbers() []number {
+	return []number{
+		{&b.simulations, "simulations", 1000, 2, "simulations a line, of tests and intervals", ": one has no standard error"},
+		{&b.permutations, "permutations", 199, 19, "permutations of every test", ": with fewer no p-value is 5 % or less"},
+		{&b.seeds, "seeds", 200, 2, "likelihoods a line, each of 100 bridges", ": one has no standard error"},
+		{&b.pairs, "pairs", 1000, 1, "pairs of points a manifold, fewer where they take long", ""},
+		{&b.trees, "trees", 200, 4, "simulated trees, a multiple of 4", ": there are four of them to simulate on"},
+		{&b.bridges, "bridges", 200, 1, "simulated bridges of 39 landmarks", ""},
+		{&b.cohorts, "cohorts", 100, 1, "simulated cohorts", ""},
+		{&b.factors, "factors", 100, 1, "simulated sets of rotations, and of points of the sphere", ""},
+		{&b.families, "families", 40, 2, "simulated families of surfaces", ": one has no standard error"},
+		{&b.draws, "draws", 280, 1, "draws of each chain of the published posterior", ""},
+		{&b.theirs, "theirs", 100, 1, "draws of each chain of it that hyperiax makes", ""},
+	}
+}
+
 func main() {
 	b := &bench{out: os.Stdout}
-	flag.IntVar(&b.simulations, "simulations", 1000, "simulations a line, of tests and intervals")
-	flag.IntVar(&b.permutations, "permutations", 199, "permutations of every test")
-	flag.IntVar(&b.seeds, "seeds", 200, "likelihoods a line, each of 100 bridges")
-	flag.IntVar(&b.pairs, "pairs", 1000, "pairs of points a manifold, fewer where they take long")
-	flag.IntVar(&b.trees, "trees", 200, "simulated trees, a multiple of 4")
-	flag.IntVar(&b.bridges, "bridges", 200, "simulated bridges of 39 landmarks")
-	flag.IntVar(&b.cohorts, "cohorts", 100, "simulated cohorts")
-	flag.IntVar(&b.factors, "factors", 100, "simulated sets of rotations, and of points of the sphere")
-	flag.IntVar(&b.families, "families", 40, "simulated families of surfaces")
-	flag.IntVar(&b.draws, "draws", 280, "draws of each chain of the published posterior")
-	flag.IntVar(&b.theirs, "theirs", 100, "draws of each chain of it that hyperiax makes")
+	for _, n := range b.numbers() {
+		flag.IntVar(n.to, n.name, n.usual, n.what)
+	}
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of everything")
 	flag.StringVar(&b.python, "python", "", "a Python interpreter with geomstats, jaxgeometry or hyperiax")
-	only := flag.String("only", "", "regular expression of the sections to run: densities, sizes, shapes, momenta, species, families, coverage, recovery, logarithms, counts, trees, bridges, cohorts, factors, atlases, placements, published")
+	only := flag.String("only", "", "regular expression of the sections to run: "+strings.Join(names(), ", "))
 	flag.Parse()
 	wanted, err := b.check(*only)
 	if err == nil {
@@ -89,27 +110,14 @@ func main() {
 	}
 }
 
+// names are those of the sections.
+func names() []string { return lists.Each(sections, func(s section) string { return s.name }) }
+
 // check refuses numbers that make tables without a meaning, and returns the sections that are wanted.
 func (b *bench) check(only string) ([]section, error) {
-	for _, c := range []struct {
-		name         string
-		got, atLeast int
-		why          string
-	}{
-		{"simulations", b.simulations, 2, ": one has no standard error"},
-		{"permutations", b.permutations, 19, ": with fewer no p-value is 5 % or less"},
-		{"seeds", b.seeds, 2, ": one has no standard error"},
-		{"pairs", b.pairs, 1, ""},
-		{"trees", b.trees, 4, ": there are four of them to simulate on"},
-		{"bridges", b.bridges, 1, ""},
-		{"cohorts", b.cohorts, 1, ""},
-		{"factors", b.factors, 1, ""},
-		{"families", b.families, 2, ": one has no standard error"},
-		{"draws", b.draws, 1, ""},
-		{"theirs", b.theirs, 1, ""},
-	} {
-		if c.got < c.atLeast {
-			return nil, fmt.Errorf("-%s %d, want at least %d%s", c.name, c.got, c.atLeast, c.why)
+	for _, n := range b.numbers() {
+		if *n.to < n.least {
+			return nil, fmt.Errorf("-%s %d, want at least %d%s", n.name, *n.to, n.least, n.why)
 		}
 	}
 	if b.trees%4 > 0 {
@@ -119,15 +127,9 @@ func (b *bench) check(only string) ([]section, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-only: %w", err)
 	}
-	var wanted []section
-	var names []string
-	for _, s := range sections {
-		if names = append(names, s.name); pattern.MatchString(s.name) {
-			wanted = append(wanted, s)
-		}
-	}
-	if wanted == nil {
-		return nil, fmt.Errorf("-only %s matches none of the sections %s", only, strings.Join(names, ", "))
+	wanted := slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return !pattern.MatchString(s.name) })
+	if len(wanted) == 0 {
+		return nil, fmt.Errorf("-only %s matches none of the sections %s", only, strings.Join(names(), ", "))
 	}
 	return wanted, nil
 }
@@ -185,4 +187,36 @@ func simulate[T any](b *bench, count int, draw simulation[T]) (converged []T, ma
 		}
 	}
 	return converged, count, nil
+}
+
+// counted are the tests that draw fewer samples where they are run for every change.
+const counted = "TestCalibration|TestMostProbablePathsToCallosa|TestMostProbablePathsToAnatomy|TestBridgeLikelihoodOnSphere|TestWindings|TestBrownianOnNonUnimodularGroup|TestGrowthRecovers|TestFactors"
+
+var verdict = regexp.MustCompile(`^--- (\w+): (\w+) \(([\d.]+)s\)`)
+
+// counts repeats tests with all of their samples. What they say of themselves stands in the table, and a failure is a row like others.
+func counts(b *bench) {
+	b.text("These tests take part of their samples in every run of the tests, and all of them here.")
+	b.header("test", "result", "seconds", "message")
+	c := exec.Command("go", "test", "-count=1", "-v", "-timeout=2h", "-run", "^("+counted+")$", "./geom/stochastic", "./geom/framebundle", "./geom/lie", "./geom/stats", "./geom/guided")
+	c.Env = append(os.Environ(), geomtest.Full+"=1")
+	out, failed := c.Output()
+	if exit := (*exec.ExitError)(nil); failed != nil && !errors.As(failed, &exit) {
+		try.Do(failed)
+	}
+	var says []string
+	rows := 0
+	for s := bufio.NewScanner(strings.NewReader(string(out))); s.Scan(); {
+		line := s.Text()
+		if m := verdict.FindStringSubmatch(line); m != nil {
+			b.row("%s | %s | %s | %s", m[2], strings.ToLower(m[1]), m[3], strings.Join(says, "; "))
+			says, rows = nil, rows+1
+		} else if _, said, ok := strings.Cut(line, "_test.go:"); ok {
+			_, said, _ = strings.Cut(said, ": ")
+			says = append(says, said)
+		}
+	}
+	if want := strings.Count(counted, "|") + 1; rows != want {
+		try.Do(fmt.Errorf("%d of %d tests ran (%v)\n%s", rows, want, failed, out))
+	}
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
@@ -21,48 +21,29 @@ import (
 	"anatomy/landmarks/morpho/shapestats"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
+	simulated "anatomy/notebooks/lab/recovery"
 )
-
-// spread is the standard deviation of a coordinate of the samples; on the sphere of radius 1, in radians.
-const spread = 0.3
-
-// random is the source of a simulation.
-func (b *bench) random(simulation int) *rand.Rand {
-	return rand.New(rand.NewPCG(b.seed, uint64(simulation)))
-}
-
-// drawing are the Permutations of a test in a simulation.
-func (b *bench) drawing(simulation int) linear.Permutations {
-	return linear.Permutations{N: b.permutations, Seed: uint64(simulation)}
-}
-
-// labels are the groups 0, 1, … of so many samples each.
-func labels(sizes ...int) (group []string) {
-	for g, n := range sizes {
-		group = append(group, slices.Repeat([]string{fmt.Sprint(g)}, n)...)
-	}
-	return group
-}
 
 // anova is the Procrustes analysis of variance of a data set.
 func anova(d *morpho.Dataset, p linear.Permutations, terms ...linear.Term) *linear.ANOVA {
 	return try.Get(try.Get(shapestats.Fit(d, terms...)).ANOVA(p))
 }
 
-// onSphere is Exp of a tangent vector at the pole (0, 0, 1).
-func onSphere(v []float64) []float64 {
-	angle := math.Hypot(v[0], v[1])
-	s := math.Sin(angle) / max(angle, 1e-300)
-	return []float64{s * v[0], s * v[1], math.Cos(angle)}
-}
-
-func normal(random *rand.Rand, d int) []float64 { return gaussian(d, spread)(random) }
-
 // sizes counts how often tests reject a true null hypothesis at 5 %.
 func sizes(b *bench) {
 	b.text("Each line has %d simulations of groups from one distribution, with %d permutations (19 for the distance of the means). *rejected* is the share of the converged simulations with p ≤ 5 %%. *largest T²*: the share in which any vertex has p ≤ 5 %%, corrected for all vertices; *largest F*: any place of a map. *departure*: that of growth from geodesics, for subjects that grow along geodesics. *covariate*: one without effect, which is correlated (0.89) with another one that moves the points. In the lines of interactions the two effects add up.", b.simulations, b.permutations)
 	b.header("test", "space", "groups", "converged", "rejected")
+	for _, lines := range []func(b *bench){distances, unrelated, interactions, measured, onTree, pairs, parts, disparities, trajectories, modularity,
+		rates, pooled, regions, maps, signals, departures, beside} {
+		lines(b)
+	}
+}
+
+// distances tests groups of points.
+func distances(b *bench) {
 	flat := func(v []float64) []float64 { return v }
+	few, many := [][]int{{3, 30}, {15, 15}, {3, 10, 30}}, [][]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}, {3, 10, 30}}
+	plane, sphere := geom.On(manifold.Euclidean(2)), geom.On(manifold.Sphere(2))
 	for _, test := range []struct {
 		statistic stats.Statistic
 		name      string
@@ -71,12 +52,12 @@ func sizes(b *bench) {
 		point     func(v []float64) []float64
 		sizes     [][]int
 	}{
-		{stats.MeanDistance, "R²", geom.On(manifold.Euclidean(2)), 2, flat, [][]int{{3, 30}}},
-		{stats.TangentMeanDistance, "R²", geom.On(manifold.Euclidean(2)), 2, flat, [][]int{{3, 30}, {15, 15}, {3, 10, 30}}},
-		{stats.TangentMeanDistance, "S²", geom.On(manifold.Sphere(2)), 2, onSphere, [][]int{{3, 30}, {15, 15}, {3, 10, 30}}},
-		{stats.Dispersion, "R²", geom.On(manifold.Euclidean(2)), 2, flat, [][]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}, {3, 10, 30}}},
-		{stats.Dispersion, "R¹⁰", geom.On(manifold.Euclidean(10)), 10, flat, [][]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}, {3, 10, 30}}},
-		{stats.Dispersion, "S²", geom.On(manifold.Sphere(2)), 2, onSphere, [][]int{{3, 30}, {5, 30}, {2, 10}, {15, 15}, {3, 10, 30}}},
+		{stats.MeanDistance, "R²", plane, 2, flat, few[:1]},
+		{stats.TangentMeanDistance, "R²", plane, 2, flat, few},
+		{stats.TangentMeanDistance, "S²", sphere, 2, onSphere, few},
+		{stats.Dispersion, "R²", plane, 2, flat, many},
+		{stats.Dispersion, "R¹⁰", geom.On(manifold.Euclidean(10)), 10, flat, many},
+		{stats.Dispersion, "S²", sphere, 2, onSphere, many},
 	} {
 		for _, n := range test.sizes {
 			permutations := b.permutations
@@ -85,46 +66,28 @@ func sizes(b *bench) {
 			}
 			b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 				group := labels(n...)
-				var samples [][]float64
-				for range group {
-					samples = append(samples, test.point(normal(random, test.d)))
-				}
+				samples := lists.Make(len(group), func(int) []float64 { return test.point(normal(random, test.d)) })
 				c := try.Get(stats.PermutationTest(test.space, samples, linear.Factor("group", group...), test.statistic, linear.Permutations{N: permutations, Seed: uint64(k)}))
 				return []float64{c.P}, c.Status
 			}, fmt.Sprintf("%s | %s | %s", test.statistic, test.name, strings.Trim(strings.ReplaceAll(fmt.Sprint(n), " ", "/"), "[]")))
 		}
 	}
+}
+
+// unrelated tests groups of shapes and a covariate that have nothing to do with them.
+func unrelated(b *bench) {
 	for _, n := range [][2]int{{3, 30}, {15, 15}} {
 		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
 			d := &morpho.Dataset{Name: "noise"}
-			for i := range n[0] + n[1] {
-				group := "a"
-				if i >= n[0] {
-					group = "b"
-				}
-				x := fmt.Sprint(random.NormFloat64())
-				d.Specimens = append(d.Specimens, morpho.Specimen{Name: fmt.Sprint(i), Group: group, Covariates: map[string]string{"x": x}, Points: square(random, 0, 0)})
+			for _, group := range labels(n[:]...) {
+				x := random.NormFloat64()
+				add(d, group, square(random, 0, 0), "x", x)
 			}
 			a := anova(d, b.drawing(k), linear.Factor("group"), linear.Covariate("x"))
 			return []float64{a.Rows[0].P, a.Rows[1].P}, geom.Converged
 		}, fmt.Sprintf("Procrustes analysis of variance, group | shapes of 4 landmarks | %d/%d", n[0], n[1]),
 			fmt.Sprintf("Procrustes analysis of variance, covariate | shapes of 4 landmarks | %d/%d", n[0], n[1]))
 	}
-	interactions(b)
-	measured(b)
-	onTree(b)
-	pairs(b)
-	parts(b)
-	disparities(b)
-	trajectories(b)
-	modularity(b)
-	rates(b)
-	pooled(b)
-	regions(b)
-	maps(b)
-	signals(b)
-	departures(b)
-	beside(b)
 }
 
 // tested writes lines of the table for the p-values of tests that one simulation gives. An error ends them.
@@ -178,24 +141,6 @@ func beside(b *bench) {
 	}
 }
 
-// turned is a point of the sphere turned about the second axis.
-func turned(z []float64, angle float64) []float64 {
-	sin, cos := math.Sincos(angle)
-	return []float64{cos*z[0] + sin*z[2], z[1], cos*z[2] - sin*z[0]}
-}
-
-// square is one with noise, stretched and sheared: displacements that are orthogonal to each other and to similarities.
-func square(random *rand.Rand, stretch, shear float64) [][]float64 {
-	var points [][]float64
-	for _, p := range corners {
-		x, y := p[0]-0.5, p[1]-0.5
-		points = append(points, []float64{p[0] + stretch*x + shear*y + 0.05*random.NormFloat64(), p[1] + shear*x - stretch*y + 0.05*random.NormFloat64()})
-	}
-	return points
-}
-
-var corners = [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}}
-
 // interactions tests for one between effects that add up: of the group, and of a second factor or a covariate.
 func interactions(b *bench) {
 	for _, c := range []struct {
@@ -221,11 +166,8 @@ func interactions(b *bench) {
 						if c.name == "x" {
 							x = random.NormFloat64()
 						}
-						d.Specimens = append(d.Specimens, morpho.Specimen{
-							Name: fmt.Sprint(len(d.Specimens)), Group: fmt.Sprint("group ", group),
-							Covariates: map[string]string{"site": fmt.Sprint("site ", site), "x": fmt.Sprint(x)},
-							Points:     square(random, 0.07*float64(2*group-1), 0.07*x),
-						})
+						points := square(random, 0.07*float64(2*group-1), 0.07*x)
+						add(d, fmt.Sprint("group ", group), points, "site", fmt.Sprint("site ", site), "x", x)
 					}
 				}
 			}
@@ -242,10 +184,7 @@ func pooled(b *bench) {
 	n := [2]int{3, 12}
 	b.tested(b.tenth(), func(k int, random *rand.Rand) ([]float64, geom.Status) {
 		group := labels(n[:]...)
-		var samples [][]float64
-		for range group {
-			samples = append(samples, pentagon(random))
-		}
+		samples := lists.Make(len(group), func(int) []float64 { return pentagon(random) })
 		c := try.Get(stats.PermutationTest(s, samples, linear.Factor("group", group...), stats.TangentMeanDistance, b.drawing(k), stats.RelativeNoise(0.3)))
 		return []float64{c.P}, c.Status
 	}, fmt.Sprintf("%s, Mismatch 0.3 | 5 landmarks | %d/%d", stats.TangentMeanDistance, n[0], n[1]))
@@ -327,18 +266,177 @@ func signals(b *bench) {
 	}
 }
 
-// grown is a tree in which leaves split at random, with exponential lengths.
-func grown(random *rand.Rand, leaves int) *tree.Tree {
-	parent, length := []int{-1}, []float64{0}
-	tips := []int{0}
-	for len(tips) < leaves {
-		k := random.IntN(len(tips))
-		from := tips[k]
-		tips = append(tips[:k], tips[k+1:]...)
-		for range 2 {
-			tips = append(tips, len(parent))
-			parent, length = append(parent, from), append(length, random.ExpFloat64())
+// measured tests what does nothing to individuals that were measured three times over these.
+func measured(b *bench) {
+	individual, treatment := linear.Factor("individual"), linear.Factor("treatment")
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		d := &morpho.Dataset{Name: "individuals"}
+		for i := range 10 {
+			own := square(random, 0, 0)
+			for range 3 {
+				add(d, "", own.Add(square(random, 0, 0).Scale(0.25)), "individual", i, "treatment", i%2)
+			}
 		}
+		return []float64{anova(d, b.drawing(k), treatment.Over(individual), individual).Rows[0].P}, geom.Converged
+	}, "Procrustes analysis of variance, treatment over individual | shapes of 4 landmarks | 5/5, three times each")
+}
+
+// onTree tests a covariate that evolves apart from shapes, by contrasts on a balanced tree.
+func onTree(b *bench) {
+	const levels, leaves = 5, 32
+	newick := "*"
+	for range levels {
+		newick = fmt.Sprintf("(%[1]s:1,%[1]s:1)", newick)
 	}
-	return try.Get(tree.New(parent, length, lists.Make(len(parent), func(i int) string { return fmt.Sprint(i) })))
+	for i := range leaves {
+		newick = strings.Replace(newick, "*", fmt.Sprint(i), 1)
+	}
+	phylogeny := try.Get(tree.Parse(newick + ";"))
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		nodes, numbers := make([]geom.Shape, len(phylogeny.Parent)), make([]float64, len(phylogeny.Parent))
+		nodes[0] = square(random, 0, 0)
+		for i, parent := range phylogeny.Parent[1:] {
+			step := square(random, 0, 0).Sub(corners).Scale(0.5)
+			nodes[i+1], numbers[i+1] = nodes[parent].Add(step), numbers[parent]+random.NormFloat64()
+		}
+		d := onLeaves(phylogeny, func(_, i int) (geom.Shape, []any) { return nodes[i], []any{"x", numbers[i]} })
+		m := try.Get(shapestats.FitOnTree(d, phylogeny, linear.Covariate("x")))
+		return []float64{try.Get(m.ANOVA(b.drawing(k))).Rows[0].P}, geom.Converged
+	}, fmt.Sprintf("Procrustes analysis of variance, covariate on a tree | shapes of 4 landmarks | %d", leaves))
+}
+
+// pairs compares the means and slopes of the two smaller of three groups, which have one allometry.
+func pairs(b *bench) {
+	x, group := linear.Covariate("x"), linear.Factor("group")
+	const where = " | shapes of 4 landmarks | 5/8/15"
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		d := &morpho.Dataset{Name: "groups"}
+		for g, n := range []int{5, 8, 15} {
+			for range n {
+				number := random.NormFloat64()
+				add(d, fmt.Sprint("group ", g), square(random, 0, 0.07*number), "x", number)
+			}
+		}
+		m := try.Get(shapestats.Fit(d, x, group, linear.Interaction(x, group)))
+		means := try.Get(m.PairsOfMeans(group, b.drawing(k)))
+		slopes := try.Get(m.PairsOfSlopes(group, x, b.drawing(k)))
+		return []float64{means[0].P, slopes[0].P, slopes[0].PAngle}, geom.Converged
+	}, "distance of two means of three, at one x"+where, "distance of two slopes of three"+where, "angle of two slopes of three"+where)
+}
+
+// parts tests the integration of landmarks that vary by themselves, and the asymmetries of faces that have none but by errors of measurement.
+func parts(b *bench) {
+	sides := [][2]int{{2, 3}, {4, 5}, {6, 7}}
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		d := &morpho.Dataset{Name: "faces"}
+		for i := range 20 {
+			add(d, "", simulated.Noisy(random, face, 0.1), "individual", i/2)
+		}
+		g := try.Get(shapestats.MeasureIntegration(d, []int{0, 2, 3, 4}, b.drawing(k)))
+		s := try.Get(shapestats.ObjectSymmetry(d, sides, b.drawing(k)))
+		a := anova(s.Asymmetric, b.drawing(k), linear.Factor("individual"))
+		return []float64{g.P, s.P, a.Rows[0].P}, geom.Converged
+	}, "integration | parts of 4 landmarks | 20", "directional asymmetry | shapes of 8 landmarks | 10, twice each", "fluctuating asymmetry | shapes of 8 landmarks | 10, twice each")
+}
+
+// disparities compares two groups that vary alike, beside a third that varies more and in many dimensions.
+func disparities(b *bench) {
+	group, x := linear.Factor("group"), linear.Covariate("x")
+	for _, c := range []struct {
+		name      string
+		landmarks int
+		groups    [3]int
+	}{
+		{"shapes of 4 landmarks | 5/15, beside 8 that vary more", 4, [3]int{5, 15, 8}},
+		{"shapes of 24 landmarks | 3/30", 24, [3]int{3, 30, 0}},
+	} {
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+			d := &morpho.Dataset{Name: "groups"}
+			for g, n := range c.groups {
+				for range n {
+					number := random.NormFloat64()
+					points := ring(c.landmarks)
+					for _, p := range points {
+						p[0] *= 1 + 0.05*number
+					}
+					add(d, fmt.Sprint("group ", g), simulated.Noisy(random, points, 0.03*float64(1+g/2)), "x", number)
+				}
+			}
+			return []float64{try.Get(try.Get(shapestats.Fit(d, x, group)).Disparity(group, b.drawing(k))).Ratios[0].P}, geom.Converged
+		}, "Procrustes variances | "+c.name)
+	}
+}
+
+// trajectories compares groups that change alike over four stages, from different shapes.
+func trajectories(b *bench) {
+	group, stage := linear.Factor("group"), linear.Factor("stage")
+	const where = " | shapes of 4 landmarks | 4 times 5 / 3+12+6+10"
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		d := &morpho.Dataset{Name: "stages"}
+		for g, cells := range [2][4]int{{5, 5, 5, 5}, {3, 12, 6, 10}} {
+			for s, n := range cells {
+				for range n {
+					add(d, fmt.Sprint("group ", g), square(random, 0.07*float64(g)+0.05*float64(s), 0.04*float64(s*s)/3), "stage", s)
+				}
+			}
+		}
+		m := try.Get(shapestats.Fit(d, group, stage, linear.Interaction(group, stage)))
+		t := try.Get(m.Trajectories(group, stage, b.drawing(k)))
+		return []float64{t.Pairs[0].PSize, t.Pairs[0].PAngle, t.Pairs[0].PShape}, geom.Converged
+	}, "size of trajectories"+where, "angle of trajectories"+where, "shape of trajectories"+where)
+}
+
+// modularity tests halves and an end of outlines without modules, whose landmarks vary by themselves, or smoothly and alike everywhere.
+func modularity(b *bench) {
+	const n = 24
+	divided := func(inside func(i int) bool) [][]int {
+		modules := make([][]int, 2)
+		for i := range n {
+			k := 1
+			if inside(i) {
+				k = 0
+			}
+			modules[k] = append(modules[k], i)
+		}
+		return modules
+	}
+	halves, end := divided(func(i int) bool { return i < n/2 }), divided(func(i int) bool { return (i+3)%n < 6 })
+	for i, width := range []float64{0, 0.6} {
+		what, outline := []string{"by themselves", "smoothly"}[i], ring(n)
+		for _, p := range outline {
+			p[0] *= 3
+		}
+		root, where := simulated.Root(outline, width, 1e-6), fmt.Sprintf(" | ellipse of %d landmarks that vary %s | 30", n, what)
+		b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+			d := &morpho.Dataset{Name: "outlines"}
+			for range 30 {
+				noise := simulated.Normal(random, n, 2, 0.05)
+				noise.Mul(root, noise)
+				add(d, "", outline.Add(engine.Unflatten(noise.RawMatrix().Data, 2)))
+			}
+			m := try.Get(shapestats.Fit(d))
+			var p []float64
+			for _, modules := range [][][]int{halves, end} {
+				r := try.Get(m.Modularity(modules, b.drawing(k)))
+				p = append(p, r.P, r.Random.P)
+			}
+			return p, geom.Converged
+		}, "modularity of halves"+where, "the same, beside random landmarks alone"+where, "modularity of an end"+where, "the same, beside random landmarks alone"+where)
+	}
+}
+
+// rates compares groups of species, of which some are mixed over a random tree, that evolve at one rate.
+func rates(b *bench) {
+	b.tested(b.simulations, func(k int, random *rand.Rand) ([]float64, geom.Status) {
+		phylogeny, nodes := evolved(random, 6, 0)
+		d := onLeaves(phylogeny, func(a, i int) (geom.Shape, []any) {
+			return nodes[i], []any{"half", fmt.Sprint("h", a/12), "mixed", fmt.Sprint("m", min(1, a%4))}
+		})
+		var p []float64
+		for _, groups := range []string{"half", "mixed"} {
+			r := try.Get(shapestats.EvolutionaryRates(d, phylogeny, linear.Factor(groups), b.drawing(k)))
+			p = append(p, r.Ratios[0].P)
+		}
+		return p, geom.Converged
+	}, "evolutionary rates | shapes of 6 landmarks | 12/12, neighbours", "evolutionary rates | shapes of 6 landmarks | 6/18, mixed")
 }

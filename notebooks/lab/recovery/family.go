@@ -57,12 +57,11 @@ func bumpy(x []float64) float64 {
 }
 
 // Draw draws a family of subjects with a number of landmarks, which are far from each other on the body.
-func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
+func (k Kin) Draw(subjects, count int, seed uint64) (_ *Family, err error) {
+	defer try.Catch(&err)
 	random := rand.New(rand.NewPCG(seed, 3))
 	fine := scanned.Surface(bumpy, 60, 0, 1, random)
-	if _, err := fine.Clean(); err != nil {
-		return nil, err
-	}
+	try.Get(fine.Clean())
 	marks := spread(fine.Vertices, count)
 	var controls [][]float64
 	for i := range 5 {
@@ -73,26 +72,10 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 		}
 	}
 	space := landmarks.New(len(controls), 3, kernels.Gaussian(k.Width), geom.Integrator(ode.RK4, 10))
-	gram := mat.NewSymDense(len(controls), nil)
-	for i, x := range controls {
-		for j, y := range controls[:i+1] {
-			gram.SetSym(i, j, math.Exp(-math.Pow(floats.Distance(x, y, 2)/k.Width, 2)/2))
-		}
-		gram.SetSym(i, i, 1+1e-6)
-	}
-	var root mat.Cholesky
-	var lower mat.TriDense
-	root.Factorize(gram)
-	root.LTo(&lower)
+	lower := Root(controls, k.Width, 1e-6)
 	// draw draws normal numbers z. The momenta K⁻¹v of normal velocities v = Lz are L⁻ᵀz.
 	draw := func(deviation float64, random *rand.Rand) *mat.Dense {
-		z := mat.NewDense(len(controls), 3, nil)
-		for i := range controls {
-			for a := range 3 {
-				z.Set(i, a, deviation*random.NormFloat64())
-			}
-		}
-		return z
+		return Normal(random, len(controls), 3, deviation)
 	}
 	common := draw(k.Shift, rand.New(rand.NewPCG(seed, 4)))
 	f := &Family{}
@@ -103,28 +86,18 @@ func (k Kin) Draw(subjects, count int, seed uint64) (*Family, error) {
 			larger = k.Larger
 		}
 		var p mat.Dense
-		if err := p.Solve(lower.T(), z); err != nil {
-			return nil, err
-		}
+		try.Do(p.Solve(lower.T(), z))
 		momenta := lists.Make(len(controls), func(i int) []float64 { return mat.Row(nil, i, &p) })
-		turn := rotation(random)
-		surface := scanned.Surface(func(x []float64) float64 { return bumpy(times(turn, x)) }, 36, 0.1, k.Side/(2.4/36), random)
-		if _, err := surface.Clean(); err != nil {
-			return nil, err
-		}
-		surface = surface.Map(func(x []float64) []float64 { return times(turn, x) })
-		g, err := space.With(geom.FixedSteps).Shoot(controls, momenta)
-		if err != nil {
-			return nil, err
-		}
-		path, err := space.Transform(g, append(append([][]float64{}, surface.Vertices...), marks...))
-		if err != nil {
-			return nil, err
-		}
+		turn := Rotation(random)
+		surface := scanned.Surface(func(x []float64) float64 { return bumpy(Times(turn, x)) }, 36, 0.1, k.Side/(2.4/36), random)
+		try.Get(surface.Clean())
+		surface = surface.Map(func(x []float64) []float64 { return Times(turn, x) })
+		g := try.Get(space.With(geom.FixedSteps).Shoot(controls, momenta))
+		path := try.Get(space.Transform(g, slices.Concat(surface.Vertices, marks)))
 		end := path[len(path)-1]
-		pose, scale, n := rotation(random), larger*(0.8+0.4*random.Float64()), len(surface.Vertices)
+		pose, scale, n := Rotation(random), larger*(0.8+0.4*random.Float64()), len(surface.Vertices)
 		for i, x := range end {
-			end[i] = times(pose, floats.ScaleTo(make([]float64, 3), scale, x))
+			end[i] = Times(pose, floats.ScaleTo(make([]float64, 3), scale, x))
 		}
 		f.Subjects, f.Landmarks = append(f.Subjects, surface.With(end[:n:n])), append(f.Landmarks, end[n:])
 	}
@@ -180,13 +153,7 @@ func (f *Family) Cover(p *population.Placement, subjects ...int) Coverage {
 		side, before := f.Subjects[i].Spacing(), c.Deviation
 		for l, mark := range marks {
 			// The covariance is of rank 2: the ellipse is that in the plane of its eigenvectors.
-			cov := mat.NewSymDense(3, nil)
-			for a, row := range mark.Covariance {
-				for b := range a + 1 {
-					cov.SetSym(a, b, row[b])
-				}
-			}
-			values, vectors, _ := dense.Eigen(cov)
+			values, vectors, _ := dense.Eigen(dense.Symmetric(dense.Rows(mark.Covariance)))
 			off, square := floats.SubTo(make([]float64, 3), f.Landmarks[i][l], mark.Point), 0.0
 			for k, v := range values[1:] {
 				e := floats.Dot(mat.Col(nil, k+1, vectors), off)
@@ -221,27 +188,4 @@ func spread(points [][]float64, count int) [][]float64 {
 		out = append(out, points[floats.MaxIdx(far)])
 	}
 	return out
-}
-
-// rotation draws a rotation of space.
-func rotation(random *rand.Rand) *mat.Dense {
-	normal := mat.NewDense(3, 3, nil)
-	for i := range 9 {
-		normal.Set(i/3, i%3, random.NormFloat64())
-	}
-	var qr mat.QR
-	qr.Factorize(normal)
-	q := new(mat.Dense)
-	qr.QTo(q)
-	if mat.Det(q) < 0 {
-		q.Scale(-1, q)
-	}
-	return q
-}
-
-// times is a matrix times a vector.
-func times(m *mat.Dense, x []float64) []float64 {
-	var y mat.VecDense
-	y.MulVec(m, mat.NewVecDense(len(x), x))
-	return y.RawVector().Data
 }

@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
@@ -90,16 +91,9 @@ func (p Population) norm() attachment.Norm {
 }
 
 // squares are the squared distances of the objects of a from those of b in the norm.
-func (p Population) squares(a, b []*mesh.Mesh) ([]float64, error) {
-	out := make([]float64, len(a))
-	for o := range a {
-		square, err := p.norm().Term(a[o], b[o]).Value(a[o].Vertices)
-		if err != nil {
-			return nil, err
-		}
-		out[o] = math.Max(0, square)
-	}
-	return out, nil
+func (p Population) squares(a, b []*mesh.Mesh) (_ []float64, err error) {
+	defer try.Catch(&err)
+	return lists.Make(len(a), func(o int) float64 { return math.Max(0, try.Get(p.norm().Term(a[o], b[o]).Value(a[o].Vertices))) }), nil
 }
 
 // normal is the unit normal of the ellipsoid at x.
@@ -152,13 +146,7 @@ func (p Population) draw(subjects int, seed uint64, scores func(subject int, ran
 	}
 	noisy := func(shape []*mesh.Mesh) (out []*mesh.Mesh) {
 		for o, m := range shape {
-			out = append(out, m.Map(func(x []float64) []float64 {
-				y := append([]float64{}, x...)
-				for a := range y {
-					y[a] += p.Displacement[o] * random.NormFloat64()
-				}
-				return y
-			}))
+			out = append(out, m.With(Noisy(random, m.Vertices, p.Displacement[o])))
 		}
 		return out
 	}
@@ -201,24 +189,15 @@ func (s *Sample) Recover() (_ *Result, err error) {
 		out.Template, out.Truth = append(out.Template, math.Sqrt(off[o])), append(out.Truth, math.Sqrt(s.noise[o]/atlas.Parts[o]))
 	}
 	found := try.Get(atlas.PCA(model))
-	var planes [2]mat.Dense
-	rows := 0
-	for i, pair := range [][2][][]float64{{model.Space.FromFlat(s.modes[0]), model.Space.FromFlat(s.modes[1])}, {found.Momenta[0], found.Momenta[1]}} {
-		var columns [][]float64
-		for _, p := range pair {
-			v := try.Get(s.seen(p))
-			columns = append(columns, v)
-		}
-		rows = len(columns[0])
-		both := mat.NewDense(rows, 2, nil)
-		both.SetCol(0, columns[0])
-		both.SetCol(1, columns[1])
+	plane := func(one, other [][]float64) mat.Matrix { // an orthonormal basis of what the norm sees of two modes
 		var qr mat.QR
-		qr.Factorize(both)
-		qr.QTo(&planes[i])
+		var q mat.Dense
+		qr.Factorize(dense.Rows([][]float64{try.Get(s.seen(one)), try.Get(s.seen(other))}).T())
+		qr.QTo(&q)
+		return q.Slice(0, q.RawMatrix().Rows, 0, 2)
 	}
 	var cosines mat.Dense
-	cosines.Mul(planes[0].Slice(0, rows, 0, 2).T(), planes[1].Slice(0, rows, 0, 2))
+	cosines.Mul(plane(model.Space.FromFlat(s.modes[0]), model.Space.FromFlat(s.modes[1])).T(), plane(found.Momenta[0], found.Momenta[1]))
 	var svd mat.SVD
 	svd.Factorize(&cosines, mat.SVDNone)
 	out.Plane = 180 / math.Pi * math.Acos(math.Min(1, svd.Values(nil)[1]))
@@ -243,7 +222,8 @@ func (s *Sample) seen(p [][]float64) ([]float64, error) {
 // StandardError is that of the template of an atlas of the subjects, in the norm, of every object: half the root mean square distance between the
 // templates of two random halves, over so many pairs of halves. The variance of such a difference is four times that of the template
 // of all. The searches start at the template of the atlas.
-func (s *Sample) StandardError(a *population.Atlas, pairs int) ([]float64, error) {
+func (s *Sample) StandardError(a *population.Atlas, pairs int) (_ []float64, err error) {
+	defer try.Catch(&err)
 	model := s.model()
 	for o := range model.Objects {
 		model.Objects[o].Noise = a.Noise[o] / a.Reach
@@ -254,20 +234,11 @@ func (s *Sample) StandardError(a *population.Atlas, pairs int) ([]float64, error
 		order := random.Perm(len(s.Subjects))
 		var halves [2]*population.Atlas
 		for h := range halves {
-			var half [][]*mesh.Mesh
-			for _, i := range order[h*len(order)/2 : (h+1)*len(order)/2] {
-				half = append(half, s.Subjects[i])
-			}
-			var err error
-			if halves[h], err = model.Atlas(a.Template, s.Controls, half); err != nil {
-				return nil, fmt.Errorf("half %d: %w", h, err)
-			}
+			half, err := model.Atlas(a.Template, s.Controls, lists.Pick(s.Subjects, order[h*len(order)/2:(h+1)*len(order)/2]))
+			try.Do(try.Name(err, "half %d", h))
+			halves[h] = half
 		}
-		squares, err := s.squares(halves[0].Template, halves[1].Template)
-		if err != nil {
-			return nil, err
-		}
-		floats.AddScaled(out, 1/float64(4*pairs), squares)
+		floats.AddScaled(out, 1/float64(4*pairs), try.Get(s.squares(halves[0].Template, halves[1].Template)))
 	}
 	for o, square := range out {
 		out[o] = math.Sqrt(square)
@@ -275,8 +246,49 @@ func (s *Sample) StandardError(a *population.Atlas, pairs int) ([]float64, error
 	return out, nil
 }
 
-// String says what came back in one line.
-func (r *Result) String() string {
-	return fmt.Sprintf("%d subjects, %s, %d evaluations: template off by %.3g; modes by %.2g°; σ %.4g, the truth %.4g; deformations %.3g times as large as the kernel says",
-		len(r.Atlas.Momenta), r.Atlas.Status, r.Atlas.Evaluations, r.Template, r.Plane, r.Atlas.Noise, r.Truth, r.Atlas.Reach)
+// Noisy are points with independent normal noise of each coordinate.
+func Noisy(random *rand.Rand, points [][]float64, deviation float64) [][]float64 {
+	return lists.Each(points, func(p []float64) []float64 {
+		return lists.Each(p, func(x float64) float64 { return x + deviation*random.NormFloat64() })
+	})
+}
+
+// Root is the Cholesky factor of the Gaussian kernel of points, with a ridge; of width 0 they have nothing to do with each other.
+func Root(points [][]float64, width, ridge float64) *mat.TriDense {
+	gram := mat.NewSymDense(len(points), nil)
+	for i, x := range points {
+		gram.SetSym(i, i, 1+ridge)
+		for j, y := range points[:i] {
+			gram.SetSym(i, j, math.Exp(-math.Pow(floats.Distance(x, y, 2)/width, 2)/2))
+		}
+	}
+	var root mat.Cholesky
+	root.Factorize(gram)
+	lower := new(mat.TriDense)
+	root.LTo(lower)
+	return lower
+}
+
+// Normal is a matrix of independent normal numbers.
+func Normal(random *rand.Rand, rows, columns int, deviation float64) *mat.Dense {
+	out := mat.NewDense(rows, columns, nil)
+	out.Apply(func(int, int, float64) float64 { return deviation * random.NormFloat64() }, out)
+	return out
+}
+
+// Rotation draws a rotation of space.
+func Rotation(random *rand.Rand) *mat.Dense {
+	var qr mat.QR
+	qr.Factorize(Normal(random, 3, 3, 1))
+	q := new(mat.Dense)
+	qr.QTo(q)
+	q.Scale(math.Copysign(1, mat.Det(q)), q)
+	return q
+}
+
+// Times is a matrix times a vector.
+func Times(m *mat.Dense, x []float64) []float64 {
+	var y mat.VecDense
+	y.MulVec(m, mat.NewVecDense(len(x), x))
+	return y.RawVector().Data
 }

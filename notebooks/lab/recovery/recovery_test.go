@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -95,4 +96,10 @@ func TestNoDeformation(t *testing.T) {
 		t.Error(r)
 	}
 	expect.Rel(t, "noise", r.Atlas.Noise[0], r.Truth[0], 0.1)
+}
+
+// String says what came back in one line.
+func (r *Result) String() string {
+	return fmt.Sprintf("%d subjects, %s, %d evaluations: template off by %.3g; modes by %.2g°; σ %.4g, the truth %.4g; deformations %.3g times as large as the kernel says",
+		len(r.Atlas.Momenta), r.Atlas.Status, r.Atlas.Evaluations, r.Template, r.Plane, r.Atlas.Noise, r.Truth, r.Atlas.Reach)
 }
