@@ -47,7 +47,7 @@ var limit = 1 << 17
 const least = 16
 
 // buildFunc compiles a function for inputs of given shapes.
-type buildFunc func(b compute.Backend, inputs []shapes.Shape) (*graph.Graph, error)
+type buildFunc func(b backend, inputs []shapes.Shape) (*graph.Graph, error)
 
 // shelf holds the programs of one function, those that were dropped among them until the next one comes.
 type shelf struct{ programs []*program }
@@ -90,7 +90,7 @@ func (s *shelf) take(b compute.Backend, inputs []shapes.Shape, build buildFunc) 
 	s.programs = append(s.programs, p)
 	compiled.Unlock()
 
-	g, err := build(b, inputs)
+	g, err := build(backend{Backend: b}, inputs)
 	compiled.Lock()
 	defer compiled.Unlock()
 	defer close(p.built)

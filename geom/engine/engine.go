@@ -91,9 +91,9 @@ func Compile[F graph.ExecGraphFn](fn F, options ...Option) *Func {
 		f.step = "a graph function"
 	}
 	step := "compiling " + f.step
-	f.build = func(b compute.Backend, inputs []shapes.Shape) (*graph.Graph, error) {
+	f.build = func(b backend, inputs []shapes.Shape) (*graph.Graph, error) {
 		defer watch.Step(step)()
-		exec, err := graph.NewExec(backend{b}, errorPanics(fn))
+		exec, err := graph.NewExec(b, errorPanics(fn))
 		if err != nil {
 			return nil, err
 		}

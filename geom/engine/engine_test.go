@@ -257,7 +257,7 @@ func TestRepairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(repaired bool, fn func(g *graph.Graph, x *graph.Node, closure func(*graph.Graph, func(*graph.Graph) []*graph.Node) *graph.Function) *graph.Node) (v float64, err error) {
-		closure, use := NewClosure, compute.Backend(backend{raw})
+		closure, use := NewClosure, compute.Backend(backend{Backend: raw})
 		if !repaired {
 			closure, use = graph.NewClosure, raw
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"reflect"
+	"strings"
 	"unsafe"
 
 	"github.com/gomlx/compute"
@@ -26,17 +27,22 @@ import (
 // All but 2 look at unexported fields by reflection; TestRepairs fails when a new version moves them or no longer
 // needs them. So do the functions at the end, for what GoMLX knows and does not export.
 
-// backend wraps the XLA backend so that its builders keep track of the function that is being built.
-type backend struct{ compute.Backend }
+// backend wraps the XLA backend so that its builders keep track of the function that is being built. With a text they write programs there and
+// do not compile them.
+type backend struct {
+	compute.Backend
+	text *strings.Builder
+}
 
 func (b backend) Builder(name string) compute.Builder {
-	return &builder{Builder: b.Backend.Builder(name), cpu: onCPU(b.Backend)}
+	return &builder{Builder: b.Backend.Builder(name), cpu: onCPU(b.Backend), text: b.text}
 }
 
 type value = compute.Value
 
 type builder struct {
 	compute.Builder
+	text  *strings.Builder
 	cpu   bool // whether the program runs on a CPU
 	main  *function
 	stack []*function // the functions being built, innermost last
