@@ -230,7 +230,7 @@ func raises(body *ast.BlockStmt) (found bool) {
 		switch name := types.ExprString(call.Fun); name {
 		case "try.Run", "newLayer": // what a layer of viz draws runs in try.Run
 			return false
-		case "try.Do", "try.Fail", "try.FailIf", "try.Get", "try.Get2", "try.Get3":
+		case "try.Do", "try.Fail", "try.FailIf", "try.Get", "try.Get2":
 			found = true
 		}
 		return true

@@ -89,6 +89,24 @@ func anchor(heading string) string {
 
 var code = regexp.MustCompile("`([^`\n]+)`")
 
+// TestCaptions: a colour of a light page is another one on a dark page.
+func TestCaptions(t *testing.T) {
+	caption := regexp.MustCompile(`(?m)^\*\*Figure\.\*\*.*`)
+	colour := regexp.MustCompile(`(?i)\b(black|white|gr[ae]y|light|dark|blue|red|green|orange|yellow|purple|pink)\b`)
+	captions := 0
+	for page, text := range texts(t) {
+		for _, c := range caption.FindAllString(text, -1) {
+			captions++
+			if found := colour.FindString(c); found != "" {
+				t.Errorf("%s: a caption names the colour %s: name what is drawn by its form or its entry in the legend: %s", page, found, c)
+			}
+		}
+	}
+	if captions < 100 {
+		t.Errorf("%d captions", captions)
+	}
+}
+
 // TestLinks follows each relative link of the texts, and its anchor in a page.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)

@@ -247,3 +247,12 @@ func boxOf(sets ...shape.Shape) box {
 	}
 	return b
 }
+
+// each calls a function of all points of marks.
+func each(marks []mark, do func(p []float64)) {
+	for _, m := range marks {
+		for _, p := range m.at {
+			do(p)
+		}
+	}
+}

@@ -116,11 +116,7 @@ func (s *sheet) cover(number int) (*sheet, error) {
 	}
 	if !own.chart { // beside others the range may be that of all
 		own.bounds = emptyBox()
-		for _, m := range own.marks {
-			for _, p := range m.at {
-				own.bounds.add(p)
-			}
-		}
+		each(own.marks, own.bounds.add)
 	}
 	if high := own.naturalHeight(coverWidth * cm); high > coverHeight*cm {
 		figure.height = coverHeight

@@ -40,11 +40,7 @@ func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page v
 	c := &carver{place: place, inSpace: inSpace, page: page, texts: map[*Layer][]int{}}
 	if inSpace {
 		b := emptyBox()
-		for _, m := range marks {
-			for _, p := range m.at {
-				b.add(p)
-			}
-		}
+		each(marks, b.add)
 		c.reach = 2 * b.radius(3)
 	}
 	var solid *solid

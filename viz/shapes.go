@@ -8,6 +8,7 @@ import (
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/refuse"
 )
 
 // Outline draws closed outlines through the landmarks of each shape. One shape has a firm line and its landmarks are
@@ -143,9 +144,8 @@ func Lattice(cells int, shapes ...shape.Shape) []shape.Shape {
 	if err := checkShapes("shape", shapes, false); err != nil {
 		panic(fmt.Sprintf("viz: Lattice: %v", err))
 	}
-	if len(shapes[0][0]) != 2 || cells < 1 {
-		panic(fmt.Sprintf("viz: Lattice: %d cells over shapes of %d coordinates: give planar shapes and at least one cell", cells, len(shapes[0][0])))
-	}
+	refuse.If(len(shapes[0][0]) != 2 || cells < 1,
+		"viz: Lattice: %d cells over shapes of %d coordinates: give planar shapes and at least one cell", cells, len(shapes[0][0]))
 	const perCell = 4
 	b := boxOf(shapes...)
 	side := 2.2 * b.radius(2) / float64(cells)

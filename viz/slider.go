@@ -120,11 +120,7 @@ func closeUp(row []*scene) {
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range row {
-		for _, m := range s.marks {
-			for _, p := range m.at {
-				lo, hi = min(lo, p[1]), max(hi, p[1])
-			}
-		}
+		each(s.marks, func(p []float64) { lo, hi = min(lo, p[1]), max(hi, p[1]) })
 	}
 	for _, s := range row {
 		s.bounds.lo[1], s.bounds.hi[1] = lo, hi

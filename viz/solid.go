@@ -1,11 +1,11 @@
 package viz
 
 import (
-	"fmt"
 	"image/color"
 	"math"
 
 	"anatomy/geom/try"
+	"anatomy/internal/refuse"
 )
 
 var porcelain = color.NRGBA{0xd3, 0xde, 0xea, 0xff}
@@ -51,9 +51,7 @@ func Mesh(vertices [][]float64, triangles [][3]int) *Layer {
 // Tessellate returns a mesh of the surface f(u, v), as Mesh takes it: the points on a grid of nu by nv cells over the ranges
 // of u and v, point (i, j) at index i·(nv+1)+j, and two triangles a cell.
 func Tessellate(f func(u, v float64) []float64, u, v [2]float64, nu, nv int) (vertices [][]float64, triangles [][3]int) {
-	if nu < 1 || nv < 1 {
-		panic(fmt.Sprintf("viz: Tessellate: %d×%d cells: give at least one each way", nu, nv))
-	}
+	refuse.If(nu < 1 || nv < 1, "viz: Tessellate: %d×%d cells: give at least one each way", nu, nv)
 	for i := range nu + 1 {
 		for j := range nv + 1 {
 			vertices = append(vertices, f(u[0]+(u[1]-u[0])*float64(i)/float64(nu), v[0]+(v[1]-v[0])*float64(j)/float64(nv)))

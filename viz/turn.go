@@ -83,24 +83,16 @@ func (s *scene) turning(middle []float64, radius float64) {
 }
 
 // sphere returns a sphere about the data of scenes, in their camera's frame.
-func sphere(scenes ...*scene) (middle []float64, radius float64) {
-	b := emptyBox()
-	each := func(do func(p []float64)) {
-		for _, s := range scenes {
-			for _, m := range s.marks {
-				for _, p := range m.at {
-					do(p)
-				}
-			}
-		}
+func sphere(scenes ...*scene) (middle []float64, _ float64) {
+	b, radius := emptyBox(), 1e-12
+	for _, s := range scenes {
+		each(s.marks, b.add)
 	}
-	each(b.add)
-	middle = make([]float64, 3)
-	for k := range middle {
-		middle[k] = (b.lo[k] + b.hi[k]) / 2
+	middle = lists.Make(3, func(k int) float64 { return (b.lo[k] + b.hi[k]) / 2 })
+	for _, s := range scenes {
+		each(s.marks, func(p []float64) { radius = math.Max(radius, distance(p, middle)) })
 	}
-	each(func(p []float64) { radius = math.Max(radius, distance(p, middle)) })
-	return middle, math.Max(radius, 1e-12)
+	return middle, radius
 }
 
 // maxMoving bounds what a page holds of points that move, over all frames.

@@ -79,14 +79,22 @@ func (s System) some(roots []*Root, condition func(b int) bool) (which []int, sy
 	return which, s.Some(which)
 }
 
+// moved is some, with the points of these roots: after a step where the condition holds, and else as they are.
+func (s System) moved(roots []*Root, condition func(b int) bool,
+	step func(b int) (alpha float64, d []float64)) (which []int, system System, x [][]float64) {
+	which, system = s.some(roots, condition)
+	return which, system, lists.Each(which, func(b int) []float64 {
+		if !condition(b) {
+			return roots[b].X
+		}
+		alpha, d := step(b)
+		return floats.AddScaledTo(make([]float64, len(d)), roots[b].X, alpha, d)
+	})
+}
+
 // open reports whether any root is still searched for.
 func open(roots []*Root) bool {
-	for _, r := range roots {
-		if !r.Done {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(roots, func(r *Root) bool { return !r.Done })
 }
 
 // cancel ends all searches if the context has ended, and reports whether it has.
@@ -117,8 +125,15 @@ func (s System) Improve(roots []*Root, guess [][]float64) error {
 	return nil
 }
 
-// Renew evaluates the residuals at the current points again, after X was moved or the equations have changed a little. Searches
-// that had ended are open again unless the tolerance is met. What Broyden has learned of the Jacobian is kept.
+// Expect says that the equations have changed so that the residual at X is about f, which nothing has evaluated. A search that had ended is
+// open again unless the tolerance is met. What Broyden has learned of the Jacobian is kept.
+func (r *Root) Expect(f []float64) {
+	NotNil(r).stuck, r.step = false, nil
+	r.F, r.Norm = f, floats.Norm(f, 2)
+	r.test()
+}
+
+// Renew evaluates the residuals at the current points again, after X was moved or the equations have changed a little: see Root.Expect.
 func (s System) Renew(roots []*Root) error {
 	x := lists.Each(roots, func(r *Root) []float64 { return r.X })
 	f, err := s.Residual(x)
@@ -126,8 +141,7 @@ func (s System) Renew(roots []*Root) error {
 		return err
 	}
 	for b, r := range roots {
-		r.F, r.Norm, r.stuck, r.step = f[b], floats.Norm(f[b], 2), false, nil
-		r.test()
+		r.Expect(f[b])
 	}
 	return nil
 }
@@ -165,20 +179,10 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) e
 			floats.Scale(-1, r.step)
 		}
 	}
+	searched := func(b int) bool { return !roots[b].Done && !roots[b].stuck }
 	for range maxIterations {
-		active := false
-		searched := func(b int) bool { return !roots[b].Done && !roots[b].stuck }
-		which, system := s.some(roots, searched)
-		trial := make([][]float64, len(which))
-		for k, b := range which {
-			r := roots[b]
-			trial[k] = r.X
-			if searched(b) {
-				active = true
-				trial[k] = floats.AddScaledTo(make([]float64, len(r.X)), r.X, r.alpha, r.step)
-			}
-		}
-		if !active || cancel(ctx, roots) {
+		which, system, trial := s.moved(roots, searched, func(b int) (float64, []float64) { return roots[b].alpha, roots[b].step })
+		if !slices.ContainsFunc(which, searched) || cancel(ctx, roots) {
 			return nil
 		}
 		f, err := system.Residual(trial)
@@ -250,14 +254,8 @@ func (s System) Newton(ctx context.Context, roots []*Root, maxIterations int) er
 			}
 		}
 		for active := true; active; {
-			which, system := s.some(roots, func(b int) bool { return searching[b] })
-			trial := make([][]float64, len(which))
-			for k, b := range which {
-				trial[k] = roots[b].X
-				if searching[b] {
-					trial[k] = floats.AddScaledTo(make([]float64, len(trial[k])), trial[k], alpha[b], steps[b])
-				}
-			}
+			which, system, trial := s.moved(roots, func(b int) bool { return searching[b] },
+				func(b int) (float64, []float64) { return alpha[b], steps[b] })
 			f, err := system.Residual(trial)
 			if err != nil {
 				return err
@@ -327,81 +325,78 @@ func (s System) eliminated(_ context.Context, roots []*Root) ([][]float64, error
 // done (Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986). Its unknowns are M_b⁻¹ d_b.
 func (s System) gmres(ctx context.Context, roots []*Root) ([][]float64, error) {
 	const eta, maxIterations = 1e-2, 40
-	x := make([][]float64, len(roots))
-	v := make([][][]float64, len(roots)) // Krylov bases
-	h := make([][][]float64, len(roots)) // Hessenberg matrices, column by column, made triangular by rotations
-	cs := make([][][2]float64, len(roots))
-	rhs := make([][]float64, len(roots))
-	open := make([]bool, len(roots))
-	for b, r := range roots {
-		x[b], open[b] = r.X, !r.Done
-		v[b] = [][]float64{floats.ScaleTo(make([]float64, len(r.F)), -1/math.Max(r.Norm, math.SmallestNonzeroFloat64), r.F)}
-		rhs[b] = []float64{r.Norm}
-	}
-	for k := range maxIterations {
+	spaces, open := lists.Each(roots, newKrylov), lists.Each(roots, func(r *Root) bool { return !r.Done })
+	for range maxIterations {
 		if !slices.Contains(open, true) || ctx.Err() != nil {
 			break
 		}
 		which, system := s.some(roots, func(b int) bool { return open[b] })
-		at, dx := make([][]float64, len(which)), make([][]float64, len(which))
-		for i, b := range which {
-			at[i], dx[i] = x[b], v[b][len(v[b])-1]
-		}
-		dx, err := system.precondition(dx)
+		dx, err := system.precondition(lists.Each(which, func(b int) []float64 { return spaces[b].basis[len(spaces[b].basis)-1] }))
 		if err != nil {
 			return nil, err
 		}
-		derivatives, err := system.Derivative(at, dx)
+		derivatives, err := system.Derivative(lists.Each(which, func(b int) []float64 { return roots[b].X }), dx)
 		if err != nil {
 			return nil, err
 		}
 		for i, b := range which {
-			r, w := roots[b], derivatives[i]
-			if !open[b] {
-				continue
-			}
-			col := make([]float64, k+2)
-			for j, vj := range v[b] {
-				col[j] = floats.Dot(w, vj)
-				floats.AddScaled(w, -col[j], vj)
-			}
-			col[k+1] = floats.Norm(w, 2)
-			if math.IsNaN(col[k+1]) {
-				open[b] = false
-				continue
-			}
-			next := floats.ScaleTo(make([]float64, len(w)), 1/math.Max(col[k+1], math.SmallestNonzeroFloat64), w)
-			for j, g := range cs[b] {
-				col[j], col[j+1] = g[0]*col[j]+g[1]*col[j+1], -g[1]*col[j]+g[0]*col[j+1]
-			}
-			rho := math.Hypot(col[k], col[k+1])
-			if rho == 0 {
-				open[b] = false
-				continue
-			}
-			g := [2]float64{col[k] / rho, col[k+1] / rho}
-			breakdown := col[k+1] <= 1e-14*rho
-			col[k] = rho
-			cs[b], h[b] = append(cs[b], g), append(h[b], col[:k+1])
-			rhs[b] = append(rhs[b][:k], g[0]*rhs[b][k], -g[1]*rhs[b][k])
-			v[b] = append(v[b], next)
-			open[b] = !breakdown && math.Abs(rhs[b][k+1]) > eta*r.Norm
+			open[b] = open[b] && spaces[b].extend(derivatives[i], eta*roots[b].Norm)
 		}
 	}
-	steps := lists.Make(len(roots), func(b int) []float64 { return combined(h[b], rhs[b], v[b]) })
-	return s.precondition(steps)
+	return s.precondition(lists.Each(spaces, (*krylov).step))
 }
 
-// combined returns Σ y_i v_i, where y solves H y = rhs for the columns of an upper triangular matrix H.
-func combined(h [][]float64, rhs []float64, v [][]float64) []float64 {
-	step, y := make([]float64, len(v[0])), make([]float64, len(h))
-	for i := len(h) - 1; i >= 0; i-- {
-		y[i] = rhs[i]
-		for j := i + 1; j < len(h); j++ {
-			y[i] -= h[j][i] * y[j]
+// krylov is the space in which GMRES solves the linear system of a root.
+type krylov struct {
+	basis     [][]float64
+	columns   [][]float64 // of the Hessenberg matrix, which rotations make triangular
+	rotations [][2]float64
+	rhs       []float64
+}
+
+func newKrylov(r *Root) *krylov {
+	return &krylov{rhs: []float64{r.Norm},
+		basis: [][]float64{floats.ScaleTo(make([]float64, len(r.F)), -1/math.Max(r.Norm, math.SmallestNonzeroFloat64), r.F)}}
+}
+
+// extend takes the derivative w along the last vector of the basis, which it overwrites. It reports whether another one is wanted: whether the
+// residual is above a limit.
+func (s *krylov) extend(w []float64, limit float64) bool {
+	k := len(s.columns)
+	col := make([]float64, k+2)
+	for j, v := range s.basis {
+		col[j] = floats.Dot(w, v)
+		floats.AddScaled(w, -col[j], v)
+	}
+	if col[k+1] = floats.Norm(w, 2); math.IsNaN(col[k+1]) {
+		return false
+	}
+	next := floats.ScaleTo(make([]float64, len(w)), 1/math.Max(col[k+1], math.SmallestNonzeroFloat64), w)
+	for j, g := range s.rotations {
+		col[j], col[j+1] = g[0]*col[j]+g[1]*col[j+1], -g[1]*col[j]+g[0]*col[j+1]
+	}
+	rho := math.Hypot(col[k], col[k+1])
+	if rho == 0 {
+		return false
+	}
+	g := [2]float64{col[k] / rho, col[k+1] / rho}
+	breakdown := col[k+1] <= 1e-14*rho
+	col[k] = rho
+	s.rotations, s.columns, s.basis = append(s.rotations, g), append(s.columns, col[:k+1]), append(s.basis, next)
+	s.rhs = append(s.rhs[:k], g[0]*s.rhs[k], -g[1]*s.rhs[k])
+	return !breakdown && math.Abs(s.rhs[k+1]) > limit
+}
+
+// step returns Σ y_i v_i over the basis, where y solves H y = rhs for the triangular matrix H.
+func (s *krylov) step() []float64 {
+	step, y := make([]float64, len(s.basis[0])), make([]float64, len(s.columns))
+	for i := len(y) - 1; i >= 0; i-- {
+		y[i] = s.rhs[i]
+		for j := i + 1; j < len(y); j++ {
+			y[i] -= s.columns[j][i] * y[j]
 		}
-		y[i] /= h[i][i]
-		floats.AddScaled(step, y[i], v[i])
+		y[i] /= s.columns[i][i]
+		floats.AddScaled(step, y[i], s.basis[i])
 	}
 	return step
 }

@@ -1,8 +1,10 @@
 package stats_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -13,6 +15,9 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
+	"anatomy/internal/lists"
+	"anatomy/kernels"
+	"anatomy/landmarks"
 )
 
 const newick = "(((a:1,b:0.5):1,c:2):0.7,((d:1,e:2):0.3,(f:0.4,g:0.4,h:1):1.5):0.2);"
@@ -29,11 +34,11 @@ func TestAncestorsInFlatSpace(t *testing.T) {
 	want := expect.Must(phylogeny.Prune(samples)).Mean
 	draws := linear.Permutations{N: 99, Seed: 1}
 	found := expect.Must(stats.Ancestors(flat, phylogeny, samples, draws))
-	means, errs := found.Nodes, expect.Must(phylogeny.Errors(samples, draws))
+	means, errs := found.Points, expect.Must(phylogeny.Errors(samples, draws))
 	for i, x := range expect.Must(stats.AncestorsByGeodesics(flat, phylogeny, samples)) {
 		expect.Abs(t, "by geodesics", x, want[i], 1e-8)
-		if means[i] != nil {
-			expect.Abs(t, "by weights", means[i].Point, want[i], 1e-8)
+		expect.Abs(t, "by weights", means[i], want[i], 1e-8)
+		if !slices.Contains(phylogeny.Leaves(), i) {
 			expect.Rel(t, "standard error", found.Errors.StandardError(i), errs.StandardError(i), 1e-6)
 			expect.Rel(t, "radius", found.Errors.Radius(i, 0.95), errs.Radius(i, 0.95), 1e-6)
 		}
@@ -43,7 +48,7 @@ func TestAncestorsInFlatSpace(t *testing.T) {
 	gone[3] = geom.Vec{math.NaN(), math.NaN(), math.NaN()}
 	leaf := phylogeny.Leaves()[3]
 	found = expect.Must(stats.Ancestors(flat, phylogeny, samples, draws))
-	expect.Abs(t, "a leaf that is not known", found.Nodes[leaf].Point, expect.Must(phylogeny.Prune(gone)).Mean[leaf], 1e-8)
+	expect.Abs(t, "a leaf that is not known", found.Points[leaf], expect.Must(phylogeny.Prune(gone)).Mean[leaf], 1e-8)
 	expect.Rel(t, "its radius", found.Errors.Radius(leaf, 0.95), expect.Must(phylogeny.Errors(gone, draws)).Radius(leaf, 0.95), 1e-6)
 	expect.Refused(t, expect.Error(stats.AncestorsByGeodesics(flat, phylogeny, samples[1:])), "7 samples of 8 leaves")
 	expect.Refused(t, expect.Error(stats.Ancestors(flat, expect.Must(tree.Parse("a;")), samples[:1], draws)), "one leaf")
@@ -55,9 +60,9 @@ func TestAncestorAtALeaf(t *testing.T) {
 	samples := []geom.Vec{{1, 0}, {0, 2}, {3, 3}}
 	found := expect.Must(stats.Ancestors(geom.On(manifold.Euclidean(2)), phylogeny, samples, linear.Permutations{N: 99, Seed: 1}))
 	want := expect.Must(phylogeny.Prune(samples))
-	expect.Abs(t, "root", found.Nodes[0].Point, samples[0], 1e-8)
+	expect.Abs(t, "root", found.Points[0], samples[0], 1e-8)
 	expect.Abs(t, "its error", found.Errors.StandardError(0), 0, 1e-12)
-	expect.Abs(t, "inner node", found.Nodes[2].Point, want.Mean[2], 1e-8)
+	expect.Abs(t, "inner node", found.Points[2], want.Mean[2], 1e-8)
 	expect.Rel(t, "its error", found.Errors.StandardError(2), expect.Must(phylogeny.Errors(samples, linear.Permutations{N: 99, Seed: 1})).StandardError(2), 1e-6)
 }
 
@@ -73,15 +78,44 @@ func TestAncestorsOnASphere(t *testing.T) {
 			floats.Scale(1/floats.Norm(x, 2), x)
 			samples = append(samples, x)
 		}
-		means := expect.Must(stats.Ancestors(sphere, phylogeny, samples, linear.Permutations{N: 1, Seed: 1})).Nodes
+		means := expect.Must(stats.Ancestors(sphere, phylogeny, samples, linear.Permutations{N: 1, Seed: 1})).Points
 		for i, x := range expect.Must(stats.AncestorsByGeodesics(sphere, phylogeny, samples)) {
-			if means[i] != nil {
-				far = math.Max(far, floats.Distance(x, means[i].Point, 2)/spread)
-			}
+			far = math.Max(far, floats.Distance(x, means[i], 2)/spread)
 		}
 		return far
 	}
 	if wide, narrow := apart(0.2), apart(0.05); !(wide < 0.02) || !(narrow < wide/10) {
 		t.Errorf("the routes are %.3g and %.3g of the spread apart", wide, narrow)
+	}
+}
+
+// On landmarks every node is the Fréchet mean with its weights, which a search of its own finds, and so it is with noise. A chain of edges, a node of
+// three children and an edge without length are part of the tree.
+func TestAncestorsAreMeans(t *testing.T) {
+	phylogeny := expect.Must(tree.Parse("((((a:1,b:0.5):1,c:2):0.7):0.1,((d:1,e:2):0.3,(f:0.4,g:0,h:1):1.5):0.2);"))
+	const n, width = 7, 1.2
+	space := landmarks.New(n, 2, kernels.Gaussian(width))
+	rng := rand.New(rand.NewPCG(3, 1))
+	var samples []geom.Shape
+	for range phylogeny.Leaves() {
+		var q geom.Shape
+		for i := range n {
+			sin, cos := math.Sincos(2 * math.Pi * float64(i) / n)
+			q = append(q, []float64{1.5*cos + 0.15*rng.NormFloat64(), sin + 0.15*rng.NormFloat64()})
+		}
+		samples = append(samples, q)
+	}
+	samples[4] = nil
+	known := lists.Each(samples, func(q geom.Shape) bool { return q != nil })
+	weights := expect.Must(phylogeny.NodeWeights(known))
+	given := slices.DeleteFunc(lists.Range(len(samples)), func(a int) bool { return !known[a] })
+	for name, opts := range map[string][]stats.MeanOption{"exact": nil, "noise": {stats.RelativeNoise(0.1), stats.Tolerance(1e-6)}} {
+		found := expect.Must(stats.Ancestors(space, phylogeny, samples, linear.Permutations{N: 9, Seed: 1}, opts...))
+		expect.Must(found, found.Err())
+		for i, w := range weights {
+			one := append(slices.Clone(opts), stats.Weights(lists.Pick(w, given)))
+			want := expect.Must(stats.FrechetMean(space, lists.Pick(samples, given), one...))
+			expect.Abs(t, fmt.Sprintf("%s, node %d", name, i), found.Points[i].Flat(), want.Point.Flat(), 1e-7)
+		}
 	}
 }

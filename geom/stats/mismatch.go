@@ -36,7 +36,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 	)
 	sigma := math.Max(r.sigma, easy*math.Sqrt(floats.Sum(c.values)/float64(len(c.values))))
 	b := &balance{run: r, weights: w, blame: make([]float64, len(samples)), shots: newShots(r.Context(), space.With(geom.Integrator(ode.RK4, 5)), samples)}
-	b.finer = space
+	b.finer, b.miss = space, missing*r.Tolerance
 	for i, x := range samples {
 		d := floats.Distance(x, y, 2)
 		b.spread += w[i] * d * d
@@ -59,7 +59,7 @@ func (r *run) inexactMean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 		b.from(b.point, sigma*sigma)
 	}
 	for {
-		b.settle(r.Tolerance, missing*r.Tolerance)
+		b.settle(r.Tolerance, b.miss)
 		if !b.balanced() || r.Stopped() {
 			return b.result(nil)
 		}
@@ -83,6 +83,7 @@ type balance struct {
 	point      []float64
 	weights    []float64
 	spread     float64 // √(Σ w_i |x_i − y|²)
+	miss       float64 // the tolerance of every |F_i| at the end, divided by the spread
 	least      float64 // a lower bound of standard errors, for samples that are all at one point
 	iterations int
 	lost       int       // how many times in a row momenta were not found
@@ -172,6 +173,9 @@ func (b *balance) limited(d []float64) []float64 {
 
 // show reports how far the search has come, and returns whether it shall stop.
 func (b *balance) show() (stop bool) {
+	if b.share != nil { // which takes as long as a step
+		return b.Stopped()
+	}
 	squares, _ := b.distances()
 	_, norm := b.pull()
 	enough := 2 * norm * b.Tolerance / b.imbalance()
@@ -221,7 +225,7 @@ func (b *balance) settle(imbalance, miss float64) {
 
 // balanced says whether the momenta balance and the geodesics are found, to the tolerance.
 func (b *balance) balanced() bool {
-	return b.variance == b.sigma*b.sigma && b.imbalance() <= b.Tolerance && b.unsettled() <= missing*b.Tolerance
+	return b.variance == b.sigma*b.sigma && b.imbalance() <= b.Tolerance && b.unsettled() <= b.miss
 }
 
 // result makes a Mean of y and the geodesics to the samples, whether the search has ended at its tolerance or not. The geodesics to the

@@ -31,9 +31,12 @@ type shots struct {
 	samples   [][]float64
 	y         [][]float64
 	variance  float64 // σ²
-	tolerance float64 // of |F_i|, in the search
-	cometric  *cometric
-	roots     []*solve.Root
+	tolerance float64 // of |F_i| times share_i, in the search
+	// share has the weights of the samples in a sum Σ w_i p_i that matters alone, in units of the mean weight, at most 1. With it, what is known
+	// of F_i where the y_i move a little, F_i + y_i − y_i before, takes the place of an evaluation. nil: all are 1, and all F_i are evaluated.
+	share    []float64
+	cometric *cometric
+	roots    []*solve.Root
 }
 
 func newShots(ctx context.Context, space *geom.Space[geom.Vec], samples [][]float64) *shots {
@@ -48,12 +51,15 @@ func newShots(ctx context.Context, space *geom.Space[geom.Vec], samples [][]floa
 // the new momenta: from the old ones by Broyden's method, and if that fails by Newton's; if that fails too, with a finer
 // integration; and then, because the changed problem has no solution near the old momenta, from p = 0 with σ² falling.
 func (s *shots) aim(y [][]float64, at *cometric, variance float64) {
+	before := s.y
 	s.y, s.cometric, s.variance = y, at, variance
-	lost := s.follow()
+	lost := s.follow(before)
 	if len(lost) > 0 && s.refine() {
-		lost = s.follow()
+		lost = s.follow(nil)
 	}
-	s.approach(lost)
+	if variance > 0 {
+		s.approach(lost)
+	}
 }
 
 // refine goes over to the finer integration, if there is one.
@@ -82,13 +88,20 @@ func (s *shots) steady(space *geom.Space[geom.Vec]) (more bool, lost []int) {
 	return more, lost
 }
 
-// follow searches for the momenta near the current ones, and returns the numbers of the samples for which it does not find them.
-func (s *shots) follow() (lost []int) {
-	all := make([]int, len(s.roots))
+// follow searches for the momenta near the current ones, which are those of geodesics from the starts before; nil: from anywhere. It returns the
+// numbers of the samples for which it does not find them.
+func (s *shots) follow(before [][]float64) (lost []int) {
 	for i, r := range s.roots {
-		all[i], r.Tolerance = i, s.tolerance
+		if r.Tolerance = s.tolerance; s.share != nil {
+			r.Tolerance /= s.share[i]
+		}
+		if s.share != nil && before != nil {
+			r.Expect(floats.AddTo(make([]float64, len(r.F)), r.F, floats.SubTo(make([]float64, len(r.F)), s.y[i], before[i])))
+		}
 	}
-	try.Do(s.equations(all).Renew(s.roots))
+	if s.share == nil || before == nil {
+		try.Do(s.equations(lists.Range(len(s.roots))).Renew(s.roots))
+	}
 	// Only momenta that are not found yet are evaluated.
 	for range 4 {
 		if which := s.open(); len(which) > 0 {
@@ -109,11 +122,15 @@ func (s *shots) open() (which []int) {
 	return which
 }
 
-// worst is the largest |F_i|.
+// worst is the largest |F_i|, times share_i.
 func (s *shots) worst() float64 {
 	worst := 0.0
-	for _, r := range s.roots {
-		if worst = max(worst, r.Norm); math.IsNaN(r.Norm) {
+	for i, r := range s.roots {
+		off := r.Norm
+		if s.share != nil && !math.IsNaN(off) {
+			off *= s.share[i]
+		}
+		if worst = max(worst, off); math.IsNaN(off) {
 			return math.Inf(1)
 		}
 	}

@@ -30,12 +30,6 @@ func Get2[T, U any](v T, w U, err error) (T, U) {
 	return v, w
 }
 
-// Get3 is Get for three values.
-func Get3[T, U, V any](v T, w U, x V, err error) (T, U, V) {
-	Do(err)
-	return v, w, x
-}
-
 // Do ends the run by an error that is not nil.
 func Do(err error) {
 	if err != nil {

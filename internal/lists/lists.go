@@ -65,6 +65,26 @@ func Each[A, B any](x []A, f func(A) B) []B {
 	return Make(len(x), func(i int) B { return f(x[i]) })
 }
 
+// Filter returns the values of which something holds, nil if there are none.
+func Filter[S ~[]T, T any](x S, holds func(T) bool) (out S) {
+	for _, v := range x {
+		if holds(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Distinct returns each value once, in the order in which they come first, nil if there are none.
+func Distinct[S ~[]T, T comparable](x S) S {
+	seen := map[T]bool{}
+	return Filter(x, func(v T) bool {
+		before := seen[v]
+		seen[v] = true
+		return !before
+	})
+}
+
 // Range returns 0, …, n − 1.
 func Range(n int) []int { return Make(n, func(i int) int { return i }) }
 

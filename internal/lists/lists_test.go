@@ -21,6 +21,12 @@ func TestLists(t *testing.T) {
 	if got := Each(Range(3), func(i int) int { return i * i }); !slices.Equal(got, []int{0, 1, 4}) || Each(nil, math.Abs) != nil || Pick[[]int](nil, []int{0}) != nil {
 		t.Error(got)
 	}
+	if got := Filter(Range(5), func(i int) bool { return i%2 == 1 }); !slices.Equal(got, []int{1, 3}) || Filter(got, func(i int) bool { return i > 9 }) != nil {
+		t.Error(got)
+	}
+	if got := Distinct([]string{"b", "a", "b", "", "a"}); !slices.Equal(got, []string{"b", "a", ""}) || Distinct([]int(nil)) != nil {
+		t.Error(got)
+	}
 	if got := Mean([][]float64{{1, 2}, {3, 5}}); !slices.Equal(got, []float64{2, 3.5}) {
 		t.Error(got)
 	}

@@ -368,7 +368,7 @@ def golang(version, lab):
             build(tools, HOME / "bin" / "gonb", gonb, f"-modfile={folder / 'go.mod'}")
         build(ROOT, HOME / "bin" / "module", "./kernels/jupyter/module")
 
-    sources = [tools / name for name in ("go.mod", "go.sum", "gonb.patch", "help.md")] + sorted((tools / "cell").glob("*.go"))
+    sources = [tools / name for name in ("go.mod", "go.sum", "gonb.patch", "help.md", "cell/hints.tsv")] + sorted((tools / "cell").glob("*.go"))
     sources += HERE / "module" / "main.go", ROOT / "geom" / "engine" / "trusted" / "trusted.go"
     step("gonb", HOME / "bin", key(version, *sources), 0.1e9, build_gonb)
     if lab:

@@ -12,23 +12,15 @@ import (
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho/files"
 )
 
 // Missing returns a copy in which the landmarks that a program marked as missing by a code are: those all of whose coordinates are the
-// code, such as −999, become NaN. It panics if no landmark is at the code, as after a scale (SCALE= of a TPS file, Scale) that has
+// code, such as −999, become NaN. It is an error if no landmark is at the code, as after a scale (SCALE= of a TPS file, Scale) that has
 // multiplied an unusual one: what is missing would be taken for coordinates.
-func (d *Dataset) Missing(code float64) *Dataset {
-	out, err := d.MissingAt(code)
-	if err != nil {
-		panic(err)
-	}
-	return out
-}
-
-// MissingAt is Missing with an error in place of its panic.
-func (d *Dataset) MissingAt(code float64) (*Dataset, error) {
+func (d *Dataset) Missing(code float64) (*Dataset, error) {
 	out := d.Scale(1)
 	out.Unit = d.Unit
 	found := false
@@ -121,16 +113,8 @@ func (d *Dataset) Coded() (found []Finding) {
 		take(p)
 	}
 	for _, key := range slices.Sorted(maps.Keys(at)) {
-		var names []string
-		var landmarks []int
-		for _, p := range at[key] {
-			if name := d.Specimens[p.i].Name; !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-			if !slices.Contains(landmarks, p.l) {
-				landmarks = append(landmarks, p.l)
-			}
-		}
+		names := lists.Distinct(lists.Each(at[key], func(p place) string { return d.Specimens[p.i].Name }))
+		landmarks := lists.Distinct(lists.Each(at[key], func(p place) int { return p.l }))
 		slices.Sort(landmarks)
 		verb := []string{"is", "are"}[min(len(landmarks)-1, 1)]
 		point := strings.NewReplacer("[", "(", "]", ")", " ", ", ", "-", "−").Replace(key)

@@ -1,9 +1,19 @@
+// Package morpho is landmark data: files, Procrustes alignment, semi-landmarks that slide on curves and surfaces, missing landmarks,
+// resampled outlines, and embedded sets of real anatomy. Package shapestats analyses them. It computes on the host and links no XLA.
+//
+//	cc := morpho.CorpusCallosum()                              // outlines of 39 landmarks, mm
+//	mice, err := morpho.Read("mice.tps")                       // tables, TPS, 3D Slicer, R and others; or a folder of files
+//	aligned, err := morpho.Procrustes(mice.Shapes())           // generalised Procrustes analysis
+//	M := landmarks.New(39, 2, kernels.Gaussian(cc.Spacing()))  // the manifold of such shapes
+//
+// Shapes are [][]float64, a row of 2 or 3 coordinates a landmark; landmarks are counted from 0.
 package morpho
 
 import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anatomy/geom/shape"
@@ -40,6 +50,9 @@ type Dataset struct {
 func (d *Dataset) note(format string, args ...any) {
 	d.Notes = append(slices.Clip(d.Notes), fmt.Sprintf(format, args...)) // copies of a data set share them
 }
+
+// Remarks are the Notes: what a notebook says of its data.
+func (d *Dataset) Remarks() []string { return d.Notes }
 
 // String says in one line what the data are: how many specimens of how many landmarks, in which groups, with which covariates.
 func (d *Dataset) String() string {
@@ -82,17 +95,12 @@ func (d *Dataset) Names() []string {
 // Find returns the points of the specimen called name (not a copy).
 // It is an error if there is none or more than one.
 func (d *Dataset) Find(name string) (shape.Shape, error) {
-	var found []shape.Shape
-	for _, s := range d.Specimens {
-		if s.Name == name {
-			found = append(found, s.Points)
-		}
-	}
+	found := lists.Filter(d.Specimens, func(s Specimen) bool { return s.Name == name })
 	switch len(found) {
 	case 0:
 		return nil, d.none("specimen", name, d.Names())
 	case 1:
-		return found[0], nil
+		return found[0].Points, nil
 	}
 	return nil, fmt.Errorf("%s: %w", d.Name, text.Advise("take them from Specimens by number", "%d specimens are called %q", len(found), name))
 }
@@ -122,14 +130,7 @@ func (d *Dataset) Shapes() []shape.Shape {
 
 // Groups returns the distinct groups in order of appearance.
 func (d *Dataset) Groups() []string {
-	var groups []string
-	seen := map[string]bool{}
-	for _, s := range d.Specimens {
-		if !seen[s.Group] {
-			seen[s.Group], groups = true, append(groups, s.Group)
-		}
-	}
-	return groups
+	return lists.Distinct(lists.Each(d.Specimens, func(s Specimen) string { return s.Group }))
 }
 
 // Group returns the specimens of group g as a data set of its own; the points are shared.
@@ -145,7 +146,7 @@ func (d *Dataset) Group(g string) *Dataset {
 // where has the specimens of which something holds.
 func (d *Dataset) where(holds func(s Specimen) bool) *Dataset {
 	out := *d
-	out.Specimens = slices.DeleteFunc(slices.Clone(d.Specimens), func(s Specimen) bool { return !holds(s) })
+	out.Specimens = lists.Filter(d.Specimens, holds)
 	return &out
 }
 
@@ -346,4 +347,113 @@ func (d *Dataset) Variable(name string) (_ *Variable, err error) {
 		r.Kind = Categories
 	}
 	return r, nil
+}
+
+// Landmark is what the user calls landmark l: its label, or else its number, which counts from 0 if the file does (FromZero) and else from 1. All
+// messages, tables, figures and options call landmarks so; ParseLandmarks reads it.
+func (d *Dataset) Landmark(l int) string { return (*files.Data)(d).Landmark(l) }
+
+// Called is "landmark 3" or "landmarks F-3 and F-8".
+func (d *Dataset) Called(landmarks ...int) string {
+	names := lists.Each(landmarks, d.Landmark)
+	switch last := len(names) - 1; {
+	case last == 0:
+		return "landmark " + names[0]
+	case last < 20:
+		return "landmarks " + strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return "landmarks " + text.Listed(names)
+}
+
+// Counting says how Landmark calls the landmarks.
+func (d *Dataset) Counting() string {
+	switch {
+	case d.Labels != nil && slices.ContainsFunc(d.Labels, func(s string) bool { return !files.WholeNumber.MatchString(s) }):
+		return "landmarks have their labels"
+	case d.Labels != nil:
+		return "landmarks have the numbers that they had before some were left out"
+	case d.FromZero:
+		return "landmarks are counted from 0, as in the file"
+	}
+	return "landmarks are counted from 1"
+}
+
+// ParseLandmarks reads names and ranges of landmarks, such as "1-5, 8" or "nasion, F-3", as Landmark calls them. Where landmarks have labels, numbers
+// from 1 stand for them too. The last one may be the first again. It is an error, which says how they are called, if there is no such landmark.
+func (d *Dataset) ParseLandmarks(line string) (out []int, err error) {
+	if len(d.Specimens) == 0 {
+		return nil, d.empty()
+	}
+	n := len(d.Specimens[0].Points)
+	for rest := strings.TrimLeft(line, ", \t"); rest != ""; rest = strings.TrimLeft(rest, ", \t") {
+		word := rest
+		from, after := d.takeLandmark(rest, n)
+		to := from
+		rest = strings.TrimLeft(after, " \t")
+		if second := strings.TrimLeft(rest, "-–"); from >= 0 && second != rest {
+			to, rest = d.takeLandmark(strings.TrimLeft(second, " \t"), n)
+		}
+		switch {
+		case from < 0 || to < 0:
+			return nil, text.Advise(fmt.Sprintf("write them with commas between, and ranges as %s-%s", d.Landmark(0), d.Landmark(min(4, n-1))),
+				"no landmark is called as %s begins: landmarks are %s to %s; %s", text.Clip(word), d.Landmark(0), d.Landmark(n-1), d.Counting())
+		case to < from:
+			return nil, text.Advise("write the one that comes first in the file first", "%s is no range of landmarks", text.Clip(word))
+		case len(out)+to-from > n:
+			return nil, text.Advise("name each once", "%s is one landmark too many: some are named twice", text.Clip(word))
+		}
+		for l := from; l <= to; l++ {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// ParseLink reads two landmarks with a dash between, such as "1-2" or "F-3-F-8".
+func (d *Dataset) ParseLink(link string) (from, to int, err error) {
+	if len(d.Specimens) == 0 || len(d.Specimens[0].Points) == 0 {
+		return 0, 0, d.empty()
+	}
+	n := len(d.Specimens[0].Points)
+	from, rest := d.takeLandmark(strings.TrimSpace(link), n)
+	second := strings.TrimLeft(rest, "-– \t")
+	to, after := d.takeLandmark(second, n)
+	if from < 0 || to < 0 || second == rest || after != "" {
+		return 0, 0, text.Advise(fmt.Sprintf("write two landmarks of %s to %s, as %[1]s-%[3]s", d.Landmark(0), d.Landmark(n-1), d.Landmark(1)),
+			"it does not join two landmarks; %s", d.Counting())
+	}
+	return from, to, nil
+}
+
+// takeLandmark is the landmark whose name a line begins with, −1 if none of n, and what follows. Of two labels that fit it takes the longer one.
+func (d *Dataset) takeLandmark(line string, n int) (landmark int, after string) {
+	ends := func(s string) bool {
+		return s == "" || strings.ContainsAny(s[:1], ", \t-") || strings.HasPrefix(s, "–")
+	}
+	landmark = -1
+	length, numbered := 0, false
+	for l, label := range d.Labels {
+		if after, is := strings.CutPrefix(line, label); is && len(label) > length && ends(after) {
+			landmark, length = l, len(label)
+		}
+		numbered = numbered || files.WholeNumber.MatchString(label)
+	}
+	if length == 0 && !numbered {
+		for length < len(line) && '0' <= line[length] && line[length] <= '9' {
+			length++
+		}
+		number, err := strconv.Atoi(line[:length])
+		if !d.FromZero {
+			number--
+		}
+		if err == nil && number >= 0 && number < n && ends(line[length:]) {
+			landmark = number
+		}
+	}
+	return landmark, line[length:]
+}
+
+// empty is the error of a data set without specimens.
+func (d *Dataset) empty() error {
+	return fmt.Errorf("%s: %w", d.Name, text.Advise("see what was left out", "no specimens"))
 }

@@ -179,15 +179,17 @@ func TestPlethodonTree(t *testing.T) {
 func TestMissing(t *testing.T) {
 	d := &Dataset{Name: "d", Unit: "mm", Specimens: []Specimen{{Name: "a", Points: [][]float64{{-999, -999}, {-999, 1}, {0, 2}}}}}
 	expect.Refused(t, d.Validate(), `specimen "a": landmark 1 is at [-999 -999], by which many programs mark a missing one; write NA in the file, or name the code (--missing -999`)
-	got := d.Missing(-999)
+	got := expect.Must(d.Missing(-999))
 	if diff := cmp.Diff(shape.Shape{{na, na}, {-999, 1}, {0, 2}}, got.Specimens[0].Points, same); diff != "" || got.Unit != "mm" {
 		t.Errorf("unit %q, %s", got.Unit, diff)
 	}
 	if d.Specimens[0].Points[0][0] != -999 {
 		t.Error("Missing changed its receiver")
 	}
-	panics(t, func() { d.Missing(-1) }, "d: no landmark is at -1")
-	panics(t, func() { got.Missing(-999) }, "d: no landmark is at -999")
+	_, err := d.Missing(-1)
+	expect.Refused(t, err, "d: no landmark is at -1")
+	_, err = got.Missing(-999)
+	expect.Refused(t, err, "d: no landmark is at -999")
 }
 
 // A scale keeps codes, which then are refused and may be declared as before.
@@ -195,7 +197,7 @@ func TestScaleKeepsCodes(t *testing.T) {
 	d := &Dataset{Name: "d", Specimens: []Specimen{{Name: "a", Points: [][]float64{{-999, -999}, {-999, 1}, {9999, 9999}}}}}
 	scaled := d.Scale(0.05)
 	expect.Refused(t, scaled.Validate(), `specimen "a": landmark 1 is at [-999 -999]`)
-	if diff := cmp.Diff(shape.Shape{{na, na}, {-49.95, 0.05}, {9999, 9999}}, scaled.Missing(-999).Specimens[0].Points, same); diff != "" {
+	if diff := cmp.Diff(shape.Shape{{na, na}, {-49.95, 0.05}, {9999, 9999}}, expect.Must(scaled.Missing(-999)).Specimens[0].Points, same); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -69,9 +69,10 @@ func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmar
 			s.bending = bendingOf(s.reference)
 		}
 		for i, x := range slid {
-			y, length, _, err := s.slide(shape(x))
-			try.FailIf(err != nil, "%s: %w", whole.shape(i), err)
-			next, lengths = append(next, mat.NewDense(n, dim, slices.Concat(y...))), append(lengths, length)
+			try.Do(try.Name(try.Run(func() {
+				y, length, _ := s.slide(shape(x))
+				next, lengths = append(next, mat.NewDense(n, dim, slices.Concat(y...))), append(lengths, length)
+			}), "%s", whole.shape(i)))
 		}
 		return next, lengths
 	}
@@ -102,8 +103,7 @@ func (out *SlidAlignment) settle(shapes []shape.Shape, pre []preshape, slid, tot
 		t := similarity(1/pre[i].size, total[i], pre[i].centre, make([]float64, dim))
 		s := slider{number: i, semilandmarks: semilandmarks}
 		out.Transforms, out.Shapes, out.Slid = append(out.Transforms, t), append(out.Shapes, shape(x)), append(out.Slid, t.inverse().Apply(shape(x)))
-		off := try.Get(s.off(out.Slid[i], shapes[i]))
-		out.Off, out.Crossed = append(out.Off, off), append(out.Crossed, s.crossed(out.Slid[i], shapes[i]))
+		out.Off, out.Crossed = append(out.Off, s.off(out.Slid[i], shapes[i])), append(out.Crossed, s.crossed(out.Slid[i], shapes[i]))
 		out.Energies = append(out.Energies, bendingEnergy(bending, out.Shapes[i]))
 		out.Distances = append(out.Distances, frobenius(1, x, mean))
 	}

@@ -70,15 +70,8 @@ func (in *Inspection) String() string {
 // Names returns the specimens with one of the faults, or with any fault where none is given, in the order of the findings.
 func (in *Inspection) Names(faults ...Fault) []string {
 	solve.NotNil(in)
-	var names []string
-	for _, f := range in.Findings {
-		for _, name := range f.names() {
-			if (len(faults) == 0 || slices.Contains(faults, f.Fault)) && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
+	some := lists.Filter(in.Findings, func(f Finding) bool { return len(faults) == 0 || slices.Contains(faults, f.Fault) })
+	return lists.Distinct(slices.Concat(lists.Each(some, Finding.names)...))
 }
 
 const (

@@ -132,9 +132,8 @@ type slider struct {
 // better, however short, it is stuck where it is. What lies on a Support goes back to the nearest point after the step, which is halved
 // until the criterion is not worse than before, or so much nearer to its least that the next step is shorter: at the end, on a mesh, it
 // may rise by some ten-thousandths, which the facets hide.
-func (s *slider) slide(x [][]float64) (next [][]float64, length float64, stuck bool, err error) {
-	defer try.Catch(&err)
-	step, gain := try.Get2(s.step(x))
+func (s *slider) slide(x [][]float64) (next [][]float64, length float64, stuck bool) {
+	step, gain := s.step(x)
 	for _, v := range step {
 		length = math.Hypot(length, floats.Norm(v, 2))
 	}
@@ -145,19 +144,20 @@ func (s *slider) slide(x [][]float64) (next [][]float64, length float64, stuck b
 			next[m.Point] = floats.AddScaledTo(make([]float64, len(step[i])), x[m.Point], share, step[i])
 		}
 		if !s.supported() {
-			return next, length, false, nil // the least that there is
+			return next, length, false // the least that there is
 		}
-		next = try.Get(s.ontoSupports(next))
+		next = s.ontoSupports(next)
 		if s.energy(next) <= energy {
-			return next, length, false, nil
+			return next, length, false
 		}
 		// On the facets of a mesh the energy has no derivative: where all that a step can gain is less than they hide, steps that become
 		// shorter lead on.
-		if _, left, err := s.step(next); err == nil && left <= (1-share/2)*gain {
-			return next, length, false, nil
+		left := math.Inf(1)
+		if err := try.Run(func() { _, left = s.step(next) }); err == nil && left <= (1-share/2)*gain {
+			return next, length, false
 		}
 	}
-	return x, length, true, nil
+	return x, length, true
 }
 
 func (s *slider) supported() bool {
@@ -165,18 +165,17 @@ func (s *slider) supported() bool {
 }
 
 // ontoSupports returns the shape with its semi-landmarks at the nearest points of what they lie on.
-func (s *slider) ontoSupports(x [][]float64) ([][]float64, error) {
+func (s *slider) ontoSupports(x [][]float64) [][]float64 {
 	out := slices.Clone(x)
 	for _, m := range s.semilandmarks {
 		if len(m.On) == 0 {
 			continue
 		}
 		out[m.Point], _ = m.On[s.number].Nearest(x[m.Point])
-		if len(out[m.Point]) != len(x[0]) || !(floats.Norm(out[m.Point], math.Inf(1)) <= math.MaxFloat64) {
-			return nil, fmt.Errorf("landmark %s: the nearest point of its curve or surface is %v", s.called(m.Point), out[m.Point])
-		}
+		try.FailIf(len(out[m.Point]) != len(x[0]) || !(floats.Norm(out[m.Point], math.Inf(1)) <= math.MaxFloat64),
+			"landmark %s: the nearest point of its curve or surface is %v", s.called(m.Point), out[m.Point])
 	}
-	return out, nil
+	return out
 }
 
 // step returns how far each semi-landmark goes along its tangents, and by how much the criterion would fall if these were the curves
@@ -184,8 +183,7 @@ func (s *slider) ontoSupports(x [][]float64) ([][]float64, error) {
 // energy matrix B of the reference the distances t solve Σ_b B_{l(a) l(b)} (u_a·u_b) t_b = −Σ_m B_{l(a) m} u_a·x_m (Bookstein, Med.
 // Image Anal. 1, 1997; Gunz, Mitteroecker and Bookstein 2005); for Procrustes distance, t_a = u_a·(r_{l(a)} − x_{l(a)}). Where the
 // energy leaves distances open, the shortest are taken.
-func (s *slider) step(x [][]float64) (step [][]float64, gain float64, err error) {
-	defer try.Catch(&err)
+func (s *slider) step(x [][]float64) (step [][]float64, gain float64) {
 	var points []int // l(a)
 	var u [][]float64
 	for _, m := range s.semilandmarks {
@@ -219,7 +217,7 @@ func (s *slider) step(x [][]float64) (step [][]float64, gain float64, err error)
 			floats.AddScaled(step[i], ways[a], u[a])
 		}
 	}
-	return step, floats.Dot(ways, b), nil
+	return step, floats.Dot(ways, b)
 }
 
 // shortest returns the shortest t for which a t − b is least; eigenvalues of a up to rounding are 0.
@@ -371,13 +369,11 @@ func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, crite
 		if criterion == BendingEnergy {
 			s.bending = bending
 		}
-		slid, steps, left, err := s.slideTo(out.Reference, x, opts)
-		try.Do(try.Name(err, "%s", s.shape(i)))
-		off, err := s.off(slid, x)
-		try.Do(try.Name(err, "%s", s.shape(i)))
-		out.Slid, out.Left, out.Off, out.Crossed = append(out.Slid, slid), append(out.Left, left), append(out.Off, off), append(out.Crossed,
-			s.crossed(slid, x))
-		longest = max(longest, steps)
+		try.Do(try.Name(try.Run(func() {
+			slid, steps, left := s.slideTo(out.Reference, x, opts)
+			out.Slid, out.Left, out.Off = append(out.Slid, slid), append(out.Left, left), append(out.Off, s.off(slid, x))
+			out.Crossed, longest = append(out.Crossed, s.crossed(slid, x)), max(longest, steps)
+		}), "%s", s.shape(i)))
 	}
 	out.Alignment = try.Get(Procrustes(out.Slid, opts...))
 	for _, x := range out.Shapes {
@@ -392,16 +388,15 @@ func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, crite
 }
 
 // slideTo returns the shape slid towards a mean to the end, in how many steps, and its entry of Left.
-func (s *slider) slideTo(mean, x [][]float64, opts []ProcrustesOption) (slid [][]float64, steps int, left float64, err error) {
-	defer try.Catch(&err)
+func (s *slider) slideTo(mean, x [][]float64, opts []ProcrustesOption) (slid [][]float64, steps int, left float64) {
 	for ; ; steps++ {
 		// For Procrustes distance the shape is aligned anew; the energy does not depend on that.
 		toMean := try.Get(FitSimilarity(x, mean, opts...))
 		s.reference = toMean.inverse().Apply(mean)
-		next, length, stuck := try.Get3(s.slide(x))
+		next, length, stuck := s.slide(x)
 		left = length / CentroidSize(x)
 		if left <= slidingTolerance || stuck || steps == slidingIterations {
-			return x, steps, left, nil
+			return x, steps, left
 		}
 		x = next
 	}
@@ -412,9 +407,7 @@ func (s slider) onTheirSupports(shapes []shape.Shape) []shape.Shape {
 	out := make([]shape.Shape, len(shapes))
 	for i, x := range shapes {
 		s.number = i
-		next, err := s.ontoSupports(x)
-		try.Do(try.Name(err, "%s", s.shape(i)))
-		out[i] = next
+		try.Do(try.Name(try.Run(func() { out[i] = s.ontoSupports(x) }), "%s", s.shape(i)))
 		radius := CentroidSize(x) / math.Sqrt(float64(len(x)))
 		for l, p := range x {
 			if way := floats.Distance(p, out[i][l], 2); way > radius {
@@ -427,8 +420,7 @@ func (s slider) onTheirSupports(shapes []shape.Shape) []shape.Shape {
 }
 
 // off returns the entry of Off for the slid shape x.
-func (s *slider) off(x, given [][]float64) (_ float64, err error) {
-	defer try.Catch(&err)
+func (s *slider) off(x, given [][]float64) float64 {
 	farthest := 0.0
 	for _, m := range s.semilandmarks {
 		if len(m.On) > 0 {
@@ -447,7 +439,7 @@ func (s *slider) off(x, given [][]float64) (_ float64, err error) {
 		}
 		farthest = math.Max(farthest, floats.Norm(across, 2))
 	}
-	return farthest / CentroidSize(x), nil
+	return farthest / CentroidSize(x)
 }
 
 // crossed returns the entry of Crossed for the slid shape x.

@@ -115,7 +115,7 @@ func slideOnce(x, reference shape.Shape, semilandmarks []Semilandmark, criterion
 	if s.reference = reference; criterion == BendingEnergy {
 		s.bending = bendingOf(reference)
 	}
-	out, _, _ = try.Get3(s.slide(s.onTheirSupports([]shape.Shape{x})[0]))
+	out, _, _ = s.slide(s.onTheirSupports([]shape.Shape{x})[0])
 	return out, nil
 }
 

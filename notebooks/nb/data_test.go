@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -17,6 +18,9 @@ func (n numbers) Validate() error {
 	}
 	return nil
 }
+
+// Remarks says what readNumbers would pass over.
+func (n numbers) Remarks() []string { return []string{fmt.Sprint(len(n), " numbers")} }
 
 func readNumbers(path string) (numbers, error) {
 	text, err := os.ReadFile(path)
@@ -51,18 +55,22 @@ func TestData(t *testing.T) {
 	for _, c := range []struct {
 		path, said string
 		ok         bool
+		recorded   string // for the report maker
 	}{
-		{"", "[1 2 3]", true},
-		{write("good", "7 8"), "[7 8]", true},
-		{write("bad", "7\nx"), `bad:2: "x" is no number`, false},
-		{write("empty", ""), "error: no numbers", false},
-		{dir + "/none", "none: no such file", false},
+		{"", "[1 2 3]", true, ""},
+		{write("good", "7 8"), "[7 8]", true, `{"note":"2 numbers"}` + "\n"},
+		{write("bad", "7\nx"), `bad:2: "x" is no number`, false, `{"refused":"` + dir + `/bad:2: \"x\" is no number"}` + "\n"},
+		{write("empty", ""), "error: no numbers", false, `{"refused":"no numbers"}` + "\n"},
+		{dir + "/none", "none: no such file", false, `{"refused":"open ` + dir + `/none: no such file or directory"}` + "\n"},
 	} {
-		cell := exec.Command(os.Args[0], "-test.run=^TestData$")
-		cell.Env = append(os.Environ(), "NB_CELL=1", "ANATOMY_DATA="+c.path)
+		cell, record := exec.Command(os.Args[0], "-test.run=^TestData$"), filepath.Join(t.TempDir(), "record")
+		cell.Env = append(os.Environ(), "NB_CELL=1", "ANATOMY_DATA="+c.path, "ANATOMY_RECORD="+record)
 		out, err := cell.CombinedOutput()
 		if !strings.Contains(string(out), c.said) || (err == nil) != c.ok {
 			t.Errorf("%q: %v, %s", c.path, err, out)
+		}
+		if recorded, _ := os.ReadFile(record); string(recorded) != c.recorded {
+			t.Errorf("%q: recorded %q, want %q", c.path, recorded, c.recorded)
 		}
 	}
 }
@@ -79,10 +87,10 @@ func TestParam(t *testing.T) {
 		{"", "1.5 3 false a", true},
 		{`{"sigma": "2e-1", "modes": "4", "closed": "true", "from": "the first"}`, "0.2 4 true the first", true},
 		{`{"modes": "3", "from": "a"}`, "1.5 3 false a", true}, // the standard values are allowed
-		{`{"modes": "4.5"}`, "error: the parameter modes=4.5: want a whole number", false},
-		{`{"modes": "6"}`, `error: the parameter modes=6: want one of "4", "5"`, false},
-		{`{"sigma": "wide"}`, "error: the parameter sigma=wide: want a number", false},
-		{`{"from": "c"}`, `error: the parameter from=c: want one of "b", "the first"`, false},
+		{`{"modes": "4.5"}`, "error: SET: modes=4.5: want a whole number", false},
+		{`{"modes": "6"}`, `error: SET: modes=6: want one of "4", "5"`, false},
+		{`{"sigma": "wide"}`, "error: SET: sigma=wide: want a number", false},
+		{`{"from": "c"}`, `error: SET: from=c: want one of "b", "the first"`, false},
 	} {
 		cell := exec.Command(os.Args[0], "-test.run=^TestParam$")
 		cell.Env = append(os.Environ(), "NB_CELL=1", "ANATOMY_SET="+c.set)

@@ -1,18 +1,25 @@
 package nb
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
+	"anatomy/geom/watch"
 	"anatomy/internal/lists"
 )
 
@@ -48,10 +55,12 @@ func Display(values ...any) {
 	gonbui.Sync()
 }
 
-// Report shows a document of package supplement below the cell: paragraphs, tables, figures, and claims as True.
+// Report shows a document of package supplement below the cell: paragraphs, tables, figures, and claims as True. An error of the function that made
+// it ends the cell, and a report with nothing else.
 func Report(d interface {
 	Show(say func(format string, args ...any), table func(caption string, cells [][]string, csv []byte), claim func(what, object string, holds bool))
-}) {
+}, err error) {
+	refuse(err)
 	d.Show(Printf, table, func(what, object string, holds bool) {
 		if object != "" {
 			what += ", " + Text(object)
@@ -147,4 +156,78 @@ func place() string {
 		return ""
 	}
 	return fmt.Sprintf("%s:%d: ", file, line)
+}
+
+// The notebook's stop button ends a cell's long computations with the best they had; they show where they are.
+func init() {
+	if gonbui.IsNotebook {
+		watch.Interactive(watch.Surroundings{Context: interruptible, Show: progress.show})
+	}
+}
+
+// watched is the number of the computation that an interrupt ends, 0 if there is none.
+var watched, watchedLast atomic.Int64
+
+// interruptible returns a context that an interrupt ends; outside of a computation an interrupt ends the cell.
+func interruptible() (context.Context, func()) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	watched.Store(watchedLast.Add(1))
+	return ctx, func() {
+		stop()
+		watched.Store(0)
+	}
+}
+
+// progress is one line below the cell that changes and is empty in the end; of an executed report, a line of the file that
+// ANATOMY_PROGRESS names, so that the report keeps nothing of it.
+var progress line
+
+type line struct {
+	sync.Mutex
+	id    string
+	clear *time.Timer
+}
+
+// linger is for how long a line stays if nothing follows it: the next computation of a loop writes into it.
+const linger = time.Second
+
+func (l *line) show(text string, _ watch.Progress) {
+	l.Lock()
+	defer l.Unlock()
+	if l.clear != nil {
+		l.clear.Stop()
+	}
+	if text != "" {
+		l.write(text)
+		return
+	}
+	l.clear = time.AfterFunc(linger, l.end)
+}
+
+// end clears the line, when the cell ends at the latest.
+func (l *line) end() {
+	l.Lock()
+	defer l.Unlock()
+	if l.id != "" {
+		l.write("")
+		l.id = ""
+		gonbui.Sync()
+	}
+}
+
+func (l *line) write(text string) {
+	if os.Getenv("ANATOMY_REPORT") != "" {
+		l.id = "file"
+		if file := os.Getenv("ANATOMY_PROGRESS"); file != "" {
+			os.WriteFile(file, []byte(text), 0o600)
+		}
+		return
+	}
+	if l.id == "" {
+		l.id = fmt.Sprintf("%s-progress-%d", filepath.Base(os.Getenv(protocol.GONB_TMP_DIR_ENV)), session.cell) // of the kernel, too
+	}
+	if text != "" {
+		text = "<code>" + html.EscapeString(text) + "</code>"
+	}
+	gonbui.UpdateHTML(l.id, text)
 }

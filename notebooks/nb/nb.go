@@ -9,18 +9,27 @@ package nb
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"os/exec"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/janpfeifer/gonb/gonbui"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+
+	"anatomy/internal/lists"
+	"anatomy/landmarks/morpho/files"
+	"anatomy/notebooks/internal/param"
 )
 
 // Must returns v. If err is not nil, it prints err with the line of the cell to standard error and ends the cell with a
@@ -163,4 +172,289 @@ func fail(format string, args ...any) {
 	End()
 	fmt.Fprintln(os.Stderr, place()+fmt.Sprintf(format, args...))
 	os.Exit(1)
+}
+
+// Data returns the data set that the notebook is about: of the file that the environment variable ANATOMY_DATA names,
+// as `make report DATA=my.csv` sets it, or else the standard one. A file that cannot be read or that Validate refuses ends
+// the cell with that error, and a report with nothing else. What the reader passed over or took for granted, the Remarks of the data, is printed
+// with the report:
+//
+//	var data = nb.Data(morpho.MouseVertebrae(), morpho.Read)
+//
+// Answers, which a notebook has from the function Answers, read in their own way, and the report that they are for validates the data. A file is read
+// here and nowhere else: cells take the data from each other.
+func Data[D interface{ Validate() error }](standard D, read func(path string) (D, error), answers ...interface {
+	Read(path string) (D, error)
+}) D {
+	path := own()
+	if path == "" {
+		return standard
+	}
+	if len(answers) > 0 {
+		read = answers[0].Read
+	}
+	own, err := read(path)
+	refuse(err)
+	if len(answers) == 0 {
+		checked := own
+		if lacks, can := any(own).(interface{ Complete() (D, error) }); can { // landmarks, which its analyses estimate
+			checked, err = lacks.Complete()
+			refuse(err)
+		}
+		refuse(checked.Validate())
+	}
+	if said, can := any(own).(interface{ Remarks() []string }); can {
+		for _, remark := range said.Remarks() {
+			record(map[string]string{"note": remark})
+		}
+	}
+	return own
+}
+
+// refuse ends the cell with an error about the data or the answers of whoever asked for a report. It is not about the code, so that the report maker
+// prints it alone.
+func refuse(err error) {
+	if err != nil {
+		record(map[string]string{"refused": err.Error()})
+		fail("error: %v", explained(err))
+	}
+}
+
+// Unfinished returns a folder for what a long computation about one's own data has found so far. `make report` names it in ANATOMY_UNFINISHED,
+// and removes it when the report is written: after an interruption the same command goes on from there. Without the variable it is "".
+func Unfinished() string { return os.Getenv("ANATOMY_UNFINISHED") }
+
+// own is the file of one's own data, if there is one.
+func own() string { return os.Getenv("ANATOMY_DATA") }
+
+// File returns a parameter of the notebook that names a file or a folder, or SPECIMEN=FILE; "" if it is not set. `make report` copies it at the
+// start, so that it stands in the report with its checksum, and cells read the copy.
+func File(name string) string { return Param(name, "") }
+
+// Param returns a parameter of the notebook: what `make report SET="name=value ..."` says, through the JSON object in the
+// environment variable ANATOMY_SET, or else its standard value. Where values are allowed, none but these and the standard one is:
+//
+//	var sigma = nb.Param[float64]("sigma", data.Spacing())
+//	var group = nb.Param("group", "all", data.Groups()...)
+//
+// A value that is not of the type, or not allowed, ends the cell with an error. `make report` finds it before anything is executed, where
+// the type stands in brackets or the standard value is a literal, and where the allowed values are literals or, as here, what a
+// method of the data returns; also append(data.Groups(), "all")...
+func Param[T bool | int | float64 | string](name string, standard T, allowed ...T) T {
+	text, given := parameters()[name]
+	if !given {
+		return standard
+	}
+	value, err := param.Parse(fmt.Sprintf("%T", standard), text)
+	if err == nil && len(allowed) > 0 && value != any(standard) {
+		err = param.Among(fmt.Sprint(value), lists.Each(allowed, func(a T) string { return fmt.Sprint(a) }))
+	}
+	if err != nil {
+		refuse(fmt.Errorf("SET: %s=%s: %w", name, text, err))
+	}
+	return value.(T)
+}
+
+// parameters are those of ANATOMY_SET by their names.
+func parameters() map[string]string {
+	set := map[string]string{}
+	if text := os.Getenv("ANATOMY_SET"); text != "" {
+		if err := json.Unmarshal([]byte(text), &set); err != nil {
+			fail("error: ANATOMY_SET=%s: %v", text, err)
+		}
+	}
+	return set
+}
+
+// Answers returns q with those of its questions answered that `make report SET="name=value ..."` answers, as Param does it for one. An answer that is
+// wrong ends the cell with an error:
+//
+//	asked := nb.Answers(supplement.Usual())
+func Answers[Q interface {
+	Set(answers map[string]string) (others []string, err error)
+}](q Q) Q {
+	if _, err := q.Set(parameters()); err != nil {
+		refuse(fmt.Errorf("SET: %w", err))
+	}
+	return q
+}
+
+// A check is what a report records of Check and True; True has no numbers. They are texts, as JSON has neither NaN nor
+// infinity.
+type check struct {
+	What string `json:"what"`
+	Got  string `json:"got,omitempty"`
+	Want string `json:"want,omitempty"`
+	Tol  string `json:"tol,omitempty"`
+	OK   bool   `json:"ok"`
+}
+
+// Cell begins the cell of that number, where a notebook is executed as one program: it marks the place in all that the cells show, print and
+// check. The kernel writes the calls.
+func Cell(number int) {
+	progress.end()
+	fmt.Printf("\x00cell %d\n", number)
+	gonbui.SendData(&protocol.DisplayData{Data: map[protocol.MIMEType]any{"application/vnd.anatomy.cell": fmt.Sprint(number)}})
+	gonbui.Sync()
+	record(map[string]int{"cell": number})
+}
+
+// record appends a check, as a line of JSON, to the file that the environment variable ANATOMY_RECORD names: the runner of
+// the reports learns from it what a cell has checked.
+func record(c any) {
+	path := os.Getenv("ANATOMY_RECORD")
+	if path == "" {
+		return
+	}
+	line, err := json.Marshal(c)
+	if err != nil {
+		fail("error: the record of a check: %v", err)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+	if err == nil {
+		_, err = f.Write(append(line, '\n'))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		fail("error: the record of the checks: %v", err)
+	}
+}
+
+// Frame is a table: rows of texts, in columns that have names.
+type Frame struct {
+	names []string
+	rows  [][]string
+}
+
+// Row is a row of a Frame.
+type Row struct {
+	of    *Frame
+	cells []string
+}
+
+// Table reads a table from a file of text or of Excel, as files.ReadTable does. What it is not given ends the cell with a message, as Must does:
+//
+//	t := nb.Table("fish.csv")
+//	viz.Scatter(t.Numbers("length"), t.Numbers("weight"))
+func Table(path string) *Frame {
+	t := Must(files.ReadTable(path))
+	f := &Frame{names: t.Header}
+	for _, row := range t.Rows {
+		if len(row.Cells) > len(f.names) {
+			fail("error: %s:%d: %d cells under %d names of columns: write the same number of cells in each line", path, row.Line, len(row.Cells), len(f.names))
+		}
+		f.rows = append(f.rows, row.Cells)
+	}
+	return f
+}
+
+// Names are the names of the columns.
+func (f *Frame) Names() []string { return slices.Clone(f.names) }
+
+// Len is the number of rows.
+func (f *Frame) Len() int { return len(f.rows) }
+
+// Text is the cell in the column of that name; "" where nothing stands.
+func (r Row) Text(name string) string {
+	c := slices.Index(r.of.names, name)
+	if c < 0 {
+		fail("error: no column %q; there are: %s", name, strings.Join(r.of.names, ", "))
+	}
+	return append(r.cells, make([]string, len(r.of.names))...)[c]
+}
+
+// missing are the words for what was not measured.
+var missing = []string{"", "na", "n/a", "nan", "null", "none", "-", "?"}
+
+// Missing says whether the cell in the column of that name is empty, NA, NaN, null, none, - or ?.
+func (r Row) Missing(name string) bool {
+	return slices.Contains(missing, strings.ToLower(r.Text(name)))
+}
+
+// Number is the number in the column of that name; NaN where it is missing.
+func (r Row) Number(name string) float64 {
+	if r.Missing(name) {
+		return math.NaN()
+	}
+	v, err := strconv.ParseFloat(r.Text(name), 64)
+	if err != nil {
+		at := 1 + slices.IndexFunc(r.of.rows, func(cells []string) bool { return &cells[0] == &r.cells[0] })
+		fail("error: row %d of %s is %q, which is no number: correct it in the file, or take Texts(%q)", at, name, r.Text(name), name)
+	}
+	return v
+}
+
+// column lists what every row has.
+func column[T any](f *Frame, of func(Row) T) []T {
+	out := make([]T, 0, len(f.rows))
+	for _, cells := range f.rows {
+		out = append(out, of(Row{f, cells}))
+	}
+	return out
+}
+
+// Texts are the cells of a column.
+func (f *Frame) Texts(name string) []string {
+	return column(f, func(r Row) string { return r.Text(name) })
+}
+
+// Numbers are the numbers of a column; NaN where one is missing.
+func (f *Frame) Numbers(name string) []float64 {
+	return column(f, func(r Row) float64 { return r.Number(name) })
+}
+
+// Filter keeps the rows for which keep is true:
+//
+//	t.Filter(func(r nb.Row) bool { return r.Text("sex") == "F" && r.Number("age") > 3 })
+func (f *Frame) Filter(keep func(Row) bool) *Frame {
+	out := &Frame{names: f.names}
+	for _, cells := range f.rows {
+		if keep(Row{f, cells}) {
+			out.rows = append(out.rows, cells)
+		}
+	}
+	return out
+}
+
+// Complete keeps the rows that lack none of some columns, of all if none is named.
+func (f *Frame) Complete(names ...string) *Frame {
+	if len(names) == 0 {
+		names = f.names
+	}
+	return f.Filter(func(r Row) bool { return !slices.ContainsFunc(names, r.Missing) })
+}
+
+// Group parts the rows by the texts of a column, in the order in which these come first:
+//
+//	for sex, rows := range t.Group("sex") {
+//		fmt.Println(sex, stat.Mean(rows.Numbers("weight"), nil))
+//	}
+func (f *Frame) Group(name string) iter.Seq2[string, *Frame] {
+	texts := f.Texts(name)
+	return func(yield func(string, *Frame) bool) {
+		for i, text := range texts {
+			first := !slices.Contains(texts[:i], text)
+			if first && !yield(text, f.Filter(func(r Row) bool { return r.Text(name) == text })) {
+				return
+			}
+		}
+	}
+}
+
+// Head is the first n rows, or all if there are fewer.
+func (f *Frame) Head(n int) *Frame { return &Frame{f.names, f.rows[:min(max(n, 0), len(f.rows))]} }
+
+// headed is how many rows String shows.
+const headed = 10
+
+// String shows the first rows, and how many rows and columns there are.
+func (f *Frame) String() string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, cells := range append([][]string{f.names}, f.Head(headed).rows...) {
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	w.Flush()
+	fmt.Fprintf(&out, "%d rows, %d columns", len(f.rows), len(f.names))
+	return out.String()
 }

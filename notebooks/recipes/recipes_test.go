@@ -141,7 +141,7 @@ func Example_scale() {
 func Example_missing() {
 	heads := nb.Must(morpho.Read("heads.csv"))
 	heads.Specimens[3].Points[5] = []float64{-999, -999} // some programs mark missing landmarks so
-	heads = heads.Missing(-999)
+	heads = nb.Must(heads.Missing(-999))
 	for i, points := range nb.Must(morpho.EstimateMissing(heads.Shapes())) {
 		heads.Specimens[i].Points = points
 	}

@@ -80,7 +80,7 @@ local function aligned(t)
         numbers = numbers and (value == '–' or value == '∞' or value:match('^[-−]?%d[%d.,]*[e%d+-]*%s*%%?$'))
       end
     end
-    if numbers and spec[1] == 'AlignDefault' then specs[k] = {'AlignRight', spec[2]} end
+    specs[k] = {numbers and spec[1] == 'AlignDefault' and 'AlignRight' or spec[1]} -- without the share that pandoc takes from the source
   end
   t.colspecs = specs
   return t
@@ -91,7 +91,7 @@ end
 -- sheet is the table of the cell as comma-separated values, if the cell gave it.
 local tables, headings = 0, 0
 local function said(s, sheet)
-  local doc = pandoc.read(s, 'commonmark+pipe_tables+tex_math_dollars+smart')
+  local doc = pandoc.read(s .. '\n', 'commonmark+pipe_tables+tex_math_dollars+smart')
   local links = {} -- to the tables as CSV, made before numbers are written as one writes them
   local blocks = doc.blocks:walk{Table = function(t)
     tables = tables + 1

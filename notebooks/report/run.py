@@ -6,7 +6,8 @@ from other parameters. Such reports carry file and parameters in their names and
 in the report and named here, with exit status 3. A notebook whose title is such a cell is a template: its report is called --title, or
 after the data.
 
-Data and parameters are looked at first: what no notebook can read or knows ends the run with a message, before any is executed.
+What no notebook knows, and values of parameters that are wrong, end the run with a message before any notebook is executed. Data are read by the
+notebook alone, and once: what it cannot read, or cannot answer about them, ends the run with that message.
 
 A run fails, with exit status 1, and leaves the reports as they were, if a cell fails or exceeds its time, if a shell line
 or a kernel command of a cell fails, if a picture or a printed line of a cell is lost, if a report cannot be made, or, with --check, if a picture
@@ -70,6 +71,10 @@ os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH"
 
 class Failure(Exception):
     pass
+
+
+class Refusal(Failure):
+    """What a notebook says of the data or the answers of the user, see nb.Data: it is not about the code of a cell."""
 
 
 @dataclasses.dataclass
@@ -217,30 +222,17 @@ def go(*args):
     return done.stdout.strip()
 
 
-def ask(*words, **question):
+def ask(*words, **answers):
     """What the program ask answers: see ask/main.go. Of an error it has the message alone."""
-    done = ran("run", "./notebooks/report/ask", *words, input=json.dumps(question))
+    done = ran("run", "./notebooks/report/ask", *words, input=json.dumps(answers))
     if done.returncode:
         raise Failure(re.sub(r"\nexit status \d+\n\Z", "", done.stderr).strip())
     return json.loads(done.stdout)
 
 
-def facts(paths):
-    """What the code of notebooks says of itself, by path."""
-    return dict(zip(paths, ask("facts", *paths)))
-
-
-def look(known, study):
-    """Fails with what the notebooks would say of the data and of the values of parameters, before any is executed."""
-    reader = next((r for r in study.readers if all(r in fact["readers"] for fact in known.values())), "")
-    asked = {"reader": reader, "path": study.copy("data"), "set": study.passed,
-             "notebooks": [{"name": path.name, "params": fact["params"]} for path, fact in known.items()]}
-    try:
-        notes = ask("look", **asked)
-    except Failure as e:
-        raise Failure(study.named(str(e)))
-    for note in notes or []:
-        print("note:", "".join(c if c.isprintable() else "�" for c in study.named(note)), flush=True)
+def facts(paths, **answers):
+    """What the code of notebooks says of itself, by path, and what is wrong with the answers to its questions."""
+    return dict(zip(paths, ask("facts", *paths, **answers)))
 
 
 def read(path, fact, study):
@@ -375,11 +367,16 @@ async def execute_cells(nb, path, timeout, folder, study):
                 except CellTimeoutError:
                     raise Failure(describe(cell, i + 1, f"not done after {timeout} s: --timeout of run.py allows more"))
                 except CellExecutionError as e:
+                    for refused in recorded(record, "refused"):
+                        raise Refusal(study.named(refused))
                     raise Failure(describe(cell, i + 1, f"{stream(cell, 'stderr')}{e.evalue}"))
                 wrong = what_went_wrong(cell, cell.metadata["facts"])
                 if wrong:
                     raise Failure(describe(cell, i + 1, wrong))
-                cell.metadata["checks"] = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+                cell.metadata["checks"] = [check for check in recorded(record) if "note" not in check]
+                for note in recorded(record, "note"):
+                    progress.clear()
+                    print("note:", "".join(c if c.isprintable() else "�" for c in study.named(note)), flush=True)
         except (DeadKernelError, RuntimeError) as e:
             if asyncio.current_task().cancelling():  # nbclient takes the interruption for the kernel's end
                 raise asyncio.CancelledError
@@ -397,6 +394,12 @@ async def execute_cells(nb, path, timeout, folder, study):
                     await manager.shutdown_kernel(now=True)
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(group, signal.SIGKILL)  # a cell that outlived its kernel
+
+
+def recorded(file, what=""):
+    """The lines that nb has written for a cell, or what they have of a name."""
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return [line[what] for line in lines if what in line] if what else lines
 
 
 def output(*args):
@@ -536,6 +539,8 @@ async def make(path, fact, study, timeout, folder, turns, about, check):
                 await asyncio.to_thread(report.write_files, nb, (folder / f"{name}.html").read_text(encoding="utf-8"), folder / name)
             if unfinished:
                 shutil.rmtree(unfinished, ignore_errors=True)
+        except Refusal:
+            raise
         except (Failure, report.ReportError, OSError) as e:
             progress.clear()
             print(f"FAIL {path.name} ({time.monotonic() - start:.0f} s), {study.named(str(e))}", flush=True)
@@ -738,8 +743,6 @@ async def run(known, study, whole, check, timeout, authors=(), gallery=None):
             pass  # better to know now than when all is computed
     with workplace() as folder:
         study.take(folder, sorted({name for fact in known.values() for name, about in fact["params"].items() if about["kind"] == "file"}))
-        if study.own:
-            await asyncio.to_thread(look, known, study)
         turns = asyncio.Semaphore(JOBS)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
 
@@ -851,7 +854,7 @@ def main():
             sys.exit(f"{name}: it belongs to data that DATA names, and there are none")
     study = Study(args.data and located(args.data), given, title, not args.cells)
     try:
-        known = facts(paths)
+        known = facts(paths, set=study.parameters, data=bool(study.data))
         if study.own:
             taking = able(known, study)
             others = [p.name for p in paths if p not in taking] if args.notebook else []
@@ -865,6 +868,9 @@ def main():
                 sys.exit(f"{what}: not taken by {', '.join(others) or 'any notebook'}; by: "
                          f"{', '.join(p.name for p in able(all, study)) or 'none'}")
             known = {p: known[p] for p in taking}
+            wrong = sorted({message for fact in known.values() for message in fact["wrong"]})
+            if wrong:
+                sys.exit("\n".join(f"SET: {m} ({', '.join(p.name for p, fact in known.items() if m in fact['wrong'])})" for m in wrong))
         twice = {p.stem for p in known if [q.stem for q in known].count(p.stem) > 1}
         if twice:
             sys.exit(f"two notebooks of the name {', '.join(sorted(twice))}: make their reports one after the other")

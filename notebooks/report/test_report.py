@@ -4,6 +4,7 @@ import base64
 import concurrent.futures
 import contextlib
 import csv
+import ctypes
 import errno
 import hashlib
 import html
@@ -12,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -217,23 +219,35 @@ class Runner(unittest.TestCase):
                     self.assertEqual(sum(line.startswith("# ") for cell in nb.cells for line in cell.source.splitlines()), 1)
                     self.assertEqual("A text." in "".join(cell.source for cell in nb.cells), not tags or not study.data)
 
-    def test_covariates(self):
-        source = 'fmt.Println(nb.Data(morpho.GorillaSkulls(), morpho.Read, nb.Answers(supplement.Usual())).Column("age"))'
-        with tempfile.TemporaryDirectory() as folder:
-            path, data, table, place = (pathlib.Path(folder, name) for name in ("x.ipynb", "my.csv", "table.csv", "place"))
-            nbformat.write(new_notebook(cells=[new_code_cell(source)]), path)
-            data.write_text("specimen,x,y\na,0,0\na,1,7\nb,1,1\nb,1,7\n")
+    @unittest.skipUnless(sys.platform == "linux", "inotify is Linux's")
+    def test_each_file_is_read_once(self):
+        # From its copy on a file of one's own is opened once, by the cell that reads it: cells take the data from each other.
+        libc, copies, take = ctypes.CDLL(None), {}, run.Study.take
+        cells = ["asked := nb.Answers(supplement.Usual())\ndata := nb.Data(morpho.GorillaSkulls(), morpho.Read, asked)\nfmt.Println(data.Column(\"age\"))",
+                 "q := nb.Must(asked.Asked())\nd, q2 := data, q\nfmt.Print(d.Names(), q2.Tree)", "fmt.Print(len(data.Specimens), len(q.Tree))"]
+        opened, printed = libc.inotify_init1(os.O_NONBLOCK), io.StringIO()
+
+        def taken(study, *args):
+            take(study, *args)
+            copies.update({libc.inotify_add_watch(opened, str(copy).encode(), 0x20): name for name, (_, copy, _) in study.copies.items()})  # IN_OPEN
+
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed), unittest.mock.patch.object(run.Study, "take", taken):
+            path, data, table, tree = (pathlib.Path(folder, name) for name in ("x.ipynb", "my.csv", "table.csv", "t.nwk"))
+            nbformat.write(new_notebook(cells=[new_code_cell(cell) for cell in cells]), path)
+            data.write_text("Skulls\nspecimen,x,y\na,0,0\na,1,7\nb,1,1\nb,1,7\n")
             table.write_text("name,age\nb,4\na,3\n")
-            place.mkdir()
-            fact, study = run.facts([path])[path], run.Study(data, {"covariates": str(table)})
-            study.take(place, ["covariates"])
-            made = run.read(path, fact, study)
-            asyncio.run(run.execute(made, path, 60, place, study))
-            self.assertIn("[3 4]", run.stream(made.cells[1], "stdout"))
-            self.assertIn("table.csv, SHA-256", dict(run.provenance(fact, study, 1, []))["covariates"])
-            pathlib.Path(study.copy("covariates")).write_text("name,age\na,3\n")
+            tree.write_text("(a:1,b:2);")
+            study = run.Study(data, {"covariates": str(table), "tree": str(tree)})
+            self.assertEqual(asyncio.run(run.run(run.facts([path]), study, False, True, 60)), 0, printed.getvalue())
+            events = os.read(opened, 1 << 16)
+            os.close(opened)
+            self.assertEqual(sorted(copies[wd] for wd, *_ in struct.iter_unpack("iIII", events)), ["covariates", "data", "tree"])
+            self.assertIn('note: line 1 above the header was passed over: "Skulls"\n', printed.getvalue())
+            table.write_text("name,age\na,3\n")
             with self.assertRaisesRegex(run.Failure, f'^{re.escape(str(table))}: .*"?b"?'):
-                run.look({path: fact}, study)
+                asyncio.run(run.run(run.facts([path]), run.Study(data, study.parameters), False, True, 60))
+
+    def test_variables_of_make_belong_to_data(self):
         with unittest.mock.patch.object(sys, "argv", ["run.py", "--covariates", "x.csv"]), self.assertRaisesRegex(SystemExit, "^covariates: "):
             run.main()
         with unittest.mock.patch.object(sys, "argv", ["run.py", "--landmarks", "x.fcsv"]), self.assertRaisesRegex(SystemExit, "^templates: "):
@@ -254,7 +268,6 @@ class Runner(unittest.TestCase):
             study.take(place, ["surface", "tree"])
             self.assertEqual(study.passed, {"surface": f"a={place}/surface/my scan.ply"})
             surface.write_text("changed")
-            run.look({path: fact}, study)
             made = run.read(path, fact, study)
             asyncio.run(run.execute(made, path, 60, place, study))
             self.assertEqual(run.stream(made.cells[1], "stdout"), "as it was")
@@ -272,8 +285,8 @@ class Runner(unittest.TestCase):
                               env=dict(os.environ, PYTHONPATH=str(run.NOTEBOOKS / "report")))
         self.assertEqual(done.stdout, "False\n", done.stderr)
 
-    def test_data_and_parameters_are_looked_at_first(self):
-        # The message alone, about the file that the user knows, and nothing is executed.
+    def test_what_is_refused_is_told_alone(self):
+        # The message alone, about the file that the user knows; for parameters nothing is executed.
         with tempfile.TemporaryDirectory() as folder:
             def file(name, text):
                 path = pathlib.Path(folder, name)
@@ -283,23 +296,19 @@ class Runner(unittest.TestCase):
 
             table = file("good.csv", "specimen,x,y\na,0,0\na,1,7\nb,0,1\nb,2,7\n")
             wrong = file("wrong.csv", "specimen,x,y\na,0,0\na,1,seven\n")
-            mesh, bones = file("wrong.ply", "ply\n"), str(pathlib.Path(file("bones/a.ply", "ply\n")).parent)
             for args, said in {
                 ("--data", wrong): f'{wrong}:3: specimen "a", landmark 1: y = "seven" is not a number',
-                ("--data", mesh): f"{mesh}",
-                ("--data", bones): f"{bones}/a.ply",
-                ("--data", table, "--set", "from=c"): 'SET: from="c": there is no such specimen or group; there are a and b',
-                ("--data", table, "--set", "model=size+age"): "SET: the model \"size+age\": ",
-                ("--set", "width=wide seed=1"): "SET: width=wide: want a number",
-                ("--set", "sums=IV seed=-1"): "SET: seed=-1: want a whole number\nsums=IV: want I or II or III",
-                ("--set", "closed=1"): "SET: closed: it is about how data are read, and DATA names none",
+                ("--data", table, "--set", "from=c"): 'from="c": there is no such specimen or group; there are a and b',
+                ("--set", "width=wide seed=1"): "SET: width=wide: want a number (own_landmarks.ipynb)",
+                ("--set", "sums=IV seed=-1"): "SET: seed=-1: want a whole number (own_landmarks.ipynb)\nSET: sums=IV: want I or II or III",
+                ("--set", "closed=1"): "SET: closed=1: it is about how data are read, and DATA names none",
                 ("--set", "widt=1"): "SET: no notebook has the parameter widt; there are: 1-8_matching_20000.ipynb: landmarks; own_",
                 ("--set", "width=1", str(run.NOTEBOOKS / "1-8_matching_20000.ipynb")):
                     "SET: no notebook has the parameter width; there are: 1-8_matching_20000.ipynb: landmarks",
                 ("--set", "width=1 detail=1"): "width, detail: not taken by any notebook",
             }.items():
-                with self.subTest(args), unittest.mock.patch.object(run, "make", side_effect=AssertionError("executed")), \
-                        unittest.mock.patch.object(run, "REPORTS", pathlib.Path(folder, "reports")), \
+                executes = contextlib.nullcontext() if args[0] == "--data" else unittest.mock.patch.object(run, "make", side_effect=AssertionError("executed"))
+                with self.subTest(args), executes, unittest.mock.patch.object(run, "REPORTS", pathlib.Path(folder, "reports")), \
                         unittest.mock.patch.object(sys, "argv", ["run.py", *args]), self.assertRaises(SystemExit) as ended:
                     run.main()
                 self.assertTrue(str(ended.exception.code).startswith(said), ended.exception.code)
@@ -875,6 +884,24 @@ class Report(unittest.TestCase):
             path = pathlib.Path(folder, "r.pdf")
             report.write_pdf(nb, "name", ABOUT, 0, path)
             return path.read_bytes()
+
+    def test_tables_stay_between_the_margins_of_the_paper(self):
+        row = "| Gorilla_gorilla_specimen_7 |" + " −0.001234 |" * 13
+        wide = row.replace("−0.001234", "component") + "\n|" + "-|" * 14 + "\n" + "\n".join([row] * 3)
+        long = "| name | file |\n|-|-|\n| x | " + "a_long_name_" * 20 + " |\n| y | " + "z" * 150 + " |"
+        outputs = [new_output("display_data", {"text/markdown": table}) for table in (wide, long, "|" + " 0.123 |" * 30 + "\n|" + "-|" * 30 + "\n|" + " 0.123 |" * 30)]
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "r.typ")
+            source.write_text(self.typst(self.notebook(new_code_cell("x", outputs=outputs))), encoding="utf-8")
+            pathlib.Path(folder, "settled.json").write_text('{"floats": [], "flushes": []}')
+            width, height, rgba = report.pixels(typst.compile(str(source), root=folder, format="png", ppi=72))
+        margin, least = 62, []  # 2.3 cm less what hangs
+        for y in range(height):
+            row = rgba[4 * width * y:4 * width * (y + 1)]
+            least.append(min(row[:4 * margin] + row[4 * (width - margin):]))
+        self.assertEqual(min(least), 255)
+        page = self.html(self.notebook(new_code_cell("x", outputs=outputs[1:2])))
+        self.assertIn("z" * 150 + "</td>", page)  # the last row, whose line has no end
 
     def test_a_failed_cell_says_why_before_its_code(self):
         outputs = [new_output("stream", name="stdout", text="began"),

@@ -13,9 +13,7 @@ import (
 	"anatomy/landmarks/internal/text"
 )
 
-// isR recognises what R saves, packed or not.
-func isR(head []byte) bool { return rHead.Match(head) }
-
+// rHead matches the beginning of what R saves, packed or not.
 var rHead = regexp.MustCompile(`^(RD[XA][23]\n|[XAB]\n\x00\x00\x00[\x02\x03])`)
 
 // readR reads what R has saved by saveRDS, or by save (.rda, .RData), packed or not: the first array of dimensions [p, 2 or 3, n], as geomorph and

@@ -292,9 +292,7 @@ func (t *table) called(landmark int) string {
 	return strconv.Itoa(landmark)
 }
 
-// writeCSV writes the long layout: specimen, group, covariates, landmark (as Data.Landmark calls it), x, y[, z]; NA where a landmark is missing.
-func writeCSV(w *bufio.Writer, d *Data) { d.writeTable(w, ',') }
-
+// writeTable writes the long layout: specimen, group, covariates, landmark (as Data.Landmark calls it), x, y[, z]; NA where a landmark is missing.
 func (d *Data) writeTable(w *bufio.Writer, comma rune) {
 	d.check()
 	covariates := d.writableCovariates("specimen", "group", "landmark", "x", "y")

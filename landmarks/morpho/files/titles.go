@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -223,13 +224,11 @@ func numberedIn(header []string, rows []Row) (found []int) {
 	var family []int
 	word, last, numbers := "", 0, 0
 	for i, title := range header {
-		if !IsNumber(firstOf(rows, i)) {
-			family = nil
-			continue
+		m, holds := stemNumber.FindStringSubmatch(strings.TrimSpace(title)), IsNumber(firstOf(rows, i))
+		if holds {
+			numbers++
 		}
-		numbers++
-		m := stemNumber.FindStringSubmatch(strings.TrimSpace(title))
-		if m == nil || !strings.ContainsFunc(m[1], unicode.IsLetter) {
+		if !holds || m == nil || !strings.ContainsFunc(m[1], unicode.IsLetter) {
 			family = nil
 			continue
 		}
@@ -259,13 +258,8 @@ func firstOf(rows []Row, column int) string {
 }
 
 // values are the cells of a column, in rows that have coordinates.
-func (c *columns) values(rows []Row, column int) (cells []string) {
-	for _, row := range rows {
-		if c.hasPoint(row) {
-			cells = append(cells, row.Field(column))
-		}
-	}
-	return cells
+func (c *columns) values(rows []Row, column int) []string {
+	return lists.Each(lists.Filter(rows, c.hasPoint), func(row Row) string { return row.Field(column) })
 }
 
 // hasPoint says whether a row has a coordinate.

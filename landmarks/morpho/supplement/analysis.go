@@ -127,13 +127,17 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	}
 	document.Title, document.Authors, document.Model, document.ANOVA, document.Data = a.Title, a.Authors, a.Model, a.anova, a.data
 	if !d.Flat {
-		document.LeftOut = leftOut("the mean, the modes and the model of deformations, which move the landmarks together with the space between them")
+		document.LeftOut = "Left out here: the mean, the modes and the model of deformations, which move the landmarks together with the space between them. " +
+			"This needs XLA, and is in the report that “make report” of the project anatomy writes."
 	}
 	a.inspect()
-	steps := []func() *Section{a.describe, a.measured, a.vary, a.explain, a.differ, a.trajectories, a.separate, a.disparity, a.allometry, a.integrate, a.covary, a.symmetry, a.phylogeny, a.ancestors, a.coordinates}
-	for _, step := range steps {
-		if s := step(); s != nil {
-			document.Sections = append(document.Sections, *s)
+	for _, c := range chapters {
+		s := Section{Title: c.title}
+		if c.asked(a) {
+			c.write(a, &s)
+		}
+		if s.Parts != nil {
+			document.Sections = append(document.Sections, s)
 		}
 	}
 	document.Aligned = a.aligned
@@ -146,6 +150,45 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 		document.record.data = nil
 		document.reword()
 	}
+}
+
+// chapters are the sections between the summary and the methods, in their order: those that are asked of the data, and write something.
+var chapters = []struct {
+	title string
+	asked func(a *analysis) bool
+	write func(a *analysis, s *Section)
+}{
+	{"The specimens and their alignment", func(a *analysis) bool { return !a.data.Flat }, (*analysis).describe},
+	{"The specimens", func(a *analysis) bool { return a.data.Flat }, (*analysis).describeFlat},
+	{"How exact the measurements are", (*analysis).repeated, (*analysis).measured},
+	{"How the shapes vary", func(a *analysis) bool { return true }, (*analysis).vary},
+	{"What the model explains", func(a *analysis) bool { return a.model != nil }, (*analysis).explain},
+	{"Which groups differ", (*analysis).compared, (*analysis).differ},
+	{"How groups change", func(a *analysis) bool { return a.compared() && a.tree == nil && len(a.pca.Scores) > 1 }, (*analysis).trajectories},
+	{"Can the group be recognised by shape?", func(a *analysis) bool { return a.compared() && a.tree == nil }, (*analysis).separate},
+	{"Which groups vary more", func(a *analysis) bool { return a.compared() && a.tree == nil && len(a.formula.Factors) > 0 }, (*analysis).disparity},
+	{"How shape changes with size", (*analysis).sized, (*analysis).allometry},
+	{"How parts vary together", func(a *analysis) bool { return a.Parts != "" }, (*analysis).integrate},
+	{"How shapes covary with measurements", func(a *analysis) bool { return a.Covary != "" }, (*analysis).covary},
+	{"How the sides differ", func(a *analysis) bool { return a.Pairs != "" }, (*analysis).symmetry},
+	{"What the phylogeny explains", func(a *analysis) bool { return a.tree != nil }, (*analysis).phylogeny},
+	{"Ancestors and rates", func(a *analysis) bool { return a.tree != nil }, (*analysis).ancestors},
+	{"Scores and distances", func(a *analysis) bool { return a.data.Flat }, (*analysis).coordinates},
+}
+
+// repeated says whether the data tell which measurements are repeated.
+func (a *analysis) repeated() bool {
+	columns := a.data.Covariates()
+	return slices.Contains(columns, "individual") && slices.Contains(columns, "replicate")
+}
+
+// compared says whether the model compares groups, none of them over another term.
+func (a *analysis) compared() bool { return a.model != nil && !a.over() }
+
+// sized says whether sizes are known and not part of the shapes: specimens may have been scaled, and forms have their sizes.
+func (a *analysis) sized() bool {
+	_, err := a.data.LogSizes()
+	return err == nil && !a.KeepSize
 }
 
 // prepare estimates missing landmarks, reads the model and fits it.
@@ -178,7 +221,7 @@ func (a *analysis) prepare(d *morpho.Dataset) {
 	if groups := len(a.data.Groups()); a.Model == "" && 1 < groups && groups < len(a.data.Specimens) {
 		a.Model = "group"
 	}
-	if a.links = try.Get(parseLinks(a.Links, a.data)); a.Links == "" {
+	if a.links = parseLinks(a.Links, a.data); a.Links == "" {
 		a.links = d.Links
 	}
 	a.formula = try.Get(shapestats.Parse(a.Model, a.data))
@@ -244,12 +287,8 @@ func (a *analysis) share(k int) float64 {
 }
 
 // describe aligns the shapes and names the odd ones.
-func (a *analysis) describe() *Section {
-	if a.data.Flat {
-		return a.describeFlat()
-	}
+func (a *analysis) describe(s *Section) {
 	const unlike = 0.5 // of the size of a shape; four or more landmarks drawn at random are farther from their mean
-	s := &Section{Title: "The specimens and their alignment"}
 	found := a.found
 	aligned := try.Get(a.data.Align())
 	if a.uncertain {
@@ -286,7 +325,6 @@ func (a *analysis) describe() *Section {
 		s.add(Paragraph(fmt.Sprintf("The search for exchanged landmarks was not finished: %s with too many landmarks.", text.Counted(n, "specimens"))))
 	}
 	s.add(a.alignedFigure(aligned), a.outliers())
-	return s
 }
 
 // outliers has the distances of the specimens from the mean, with the names of those that are far from it.

@@ -82,6 +82,9 @@ func TestFlat(t *testing.T) {
 	for _, name := range []string{"surfaces", "components", "pairs-diet", "allometry", "ancestor", "phylomorphospace"} {
 		expect.Must(onTree.Figure(name))
 	}
+	if caption := expect.Must(onTree.Table("ancestors")).Caption; !strings.Contains(caption, "too small, because it leaves out the errors of the atlas") {
+		t.Errorf("the radius of ancestors from an atlas is not called too small: %s", caption)
+	}
 	far := expect.Must(alone.Table("distances"))
 	if got := len(far.Rows); got != 24 || len(far.cells()) != previewed+1 || len(far.Rows[3]) != 25 {
 		t.Errorf("%d rows of distances, and %d are shown", got, len(far.cells()))

@@ -1,19 +1,22 @@
 package supplement
 
 import (
-	"anatomy/geom/stats/linear"
-	"anatomy/geom/try"
-	"anatomy/internal/lists"
-	"anatomy/landmarks/morpho"
-	"anatomy/landmarks/morpho/shapestats"
-	"anatomy/viz"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
+
+	"anatomy/geom/shape"
+	"anatomy/geom/stats/linear"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
+	"anatomy/landmarks/morpho"
+	"anatomy/landmarks/morpho/shapestats"
+	"anatomy/viz"
 )
 
 // main returns the factors by which figures are coloured and variances compared, those of the first comparison, with the groups that they make
@@ -56,21 +59,12 @@ func (a *analysis) grouped(factors []string) (*morpho.Dataset, []linear.Term) {
 	if !slices.Equal(factors, []string{"group"}) {
 		d = d.GroupBy(factors...)
 	}
-	var terms []linear.Term
-	for _, t := range a.formula.Terms {
-		if slices.Contains(a.formula.Numbers, t.Name()) {
-			terms = append(terms, t)
-		}
-	}
-	return d, append(terms, linear.Factor("group"))
+	numbers := lists.Filter(a.formula.Terms, func(t linear.Term) bool { return slices.Contains(a.formula.Numbers, t.Name()) })
+	return d, append(numbers, linear.Factor("group"))
 }
 
 // differ compares groups pair by pair.
-func (a *analysis) differ() *Section {
-	if a.model == nil || a.over() {
-		return nil
-	}
-	s := &Section{Title: "Which groups differ"}
+func (a *analysis) differ(s *Section) {
 	for _, factors := range a.comparisons() {
 		d, terms := a.grouped(factors)
 		m := a.fit(d, terms...)
@@ -114,24 +108,16 @@ func (a *analysis) differ() *Section {
 			most = fmt.Sprintf(", the most of %d pairs", len(pairs))
 		}
 		a.effects = append(a.effects, fmt.Sprintf("The means of %s and %s%s differ by a Procrustes distance of %.3g%s. This is %.2g times the root mean square distance of specimens from what the model predicts. The means differ%s.",
-			p.A, p.B, of, p.Distance, most, p.Distance/a.unexplained(), a.mostAt(means[0], means[1])))
+			p.A, p.B, of, p.Distance, most, p.Distance/math.Sqrt(meanSquare(a.model.Residuals)), a.mostAt(means[0], means[1])))
 		s.add(&Figure{Name: t.Name, Caption: which + ".",
 			Drawing: arranged(a.views, a.between("", means[0], means[1], fmt.Sprintf("%s, n = %d", p.A, count[p.A]), fmt.Sprintf("%s, n = %d", p.B, count[p.B])))})
 		a.method("Pairs of group means were compared by their Procrustes distance. Its p-value comes from permuting the residuals of the model without the groups. It was corrected for the number of pairs by Holm's method.", "Holm 1979", "Collyer & Adams 2018")
 	}
-	if len(s.Parts) == 0 {
-		return nil
-	}
-	return s
 }
 
-// unexplained is the root mean square of the distances of the specimens from what the model predicts.
-func (a *analysis) unexplained() float64 {
-	sum := 0.0
-	for _, row := range a.model.Residuals {
-		sum += floats.Dot(row, row) / float64(len(a.model.Residuals))
-	}
-	return math.Sqrt(sum)
+// meanSquare is that of the lengths of rows.
+func meanSquare(rows [][]float64) float64 {
+	return lists.Sum(len(rows), func(i int) float64 { return floats.Dot(rows[i], rows[i]) / float64(len(rows)) })
 }
 
 // mostAt names the three landmarks at which two shapes differ most.
@@ -147,14 +133,9 @@ func (a *analysis) mostAt(from, to [][]float64) string {
 }
 
 // alone are the groups of one specimen.
-func alone(d *morpho.Dataset) (names []string) {
+func alone(d *morpho.Dataset) []string {
 	count := counts(try.Get(d.Column("group")))
-	for _, g := range d.Groups() {
-		if count[g] == 1 {
-			names = append(names, g)
-		}
-	}
-	return names
+	return lists.Filter(d.Groups(), func(g string) bool { return count[g] == 1 })
 }
 
 // drawsFor are as many draws for the pairs of some groups that the smallest corrected p-value can be below 0.05, where the usual number of them or more was asked for; few says
@@ -198,14 +179,11 @@ func (a *analysis) meanOf(m *shapestats.Model, d *morpho.Dataset, group string) 
 }
 
 // disparity compares how much groups vary.
-func (a *analysis) disparity() *Section {
-	if a.model == nil || a.tree != nil || a.over() || len(a.formula.Factors) == 0 {
-		return nil
-	}
+func (a *analysis) disparity(s *Section) {
 	_, factors, values := a.main()
 	large, _, small := a.largeGroups(values)
 	if large == nil {
-		return nil
+		return
 	}
 	terms := lists.Each(factors, func(f string) linear.Term { return linear.Factor(f) })
 	groups := terms[0]
@@ -217,7 +195,6 @@ func (a *analysis) disparity() *Section {
 		model = try.Get(shapestats.Fit(large, a.formula.Terms...))
 	}
 	found := try.Get(model.Disparity(groups, a.draws()))
-	s := &Section{Title: "Which groups vary more"}
 	if small != "" {
 		s.add(Paragraph(small))
 	}
@@ -231,7 +208,6 @@ func (a *analysis) disparity() *Section {
 	}
 	s.add(t, pairs)
 	a.method("Variances of groups were compared by permuting the residuals of the model, each divided by the square root of one minus its leverage.", "Anderson 2006")
-	return s
 }
 
 // largeGroups is the data without groups of one or two specimens, with the groups of those that are left, and a sentence about the others; nil if there are no two large groups.
@@ -254,4 +230,117 @@ func (a *analysis) largeGroups(values []string) (large *morpho.Dataset, groups [
 		return nil, nil, small
 	}
 	return &out, groups, small
+}
+
+// ANOVA returns the table of the analysis of variance alone, which is one of New's.
+func ANOVA(d *morpho.Dataset, q Question) (table *Table, err error) {
+	a := &analysis{Question: q, asked: q, given: d}
+	err = try.Run(func() {
+		if a.prepare(d); a.model == nil {
+			try.Do(errors.New("there is nothing to test: give a model, or groups in a column of the table"))
+		}
+		found := try.Get(a.model.ANOVAOfType(a.sums, a.draws()))
+		table = a.anovaTable("anova", strings.Join(append([]string{anovaCaption(found)}, a.readings()...), " "), found)
+	})
+	return table, err
+}
+
+// anovaCaption is the caption of an analysis of variance.
+func anovaCaption(of *linear.ANOVA) string {
+	return fmt.Sprintf("Procrustes analysis of variance: sums of squares of type %s, in squared centroid sizes.", of.Type)
+}
+
+// anovaTable is a table of an analysis of variance.
+func (a *analysis) anovaTable(name, caption string, of *linear.ANOVA) *Table {
+	t := &Table{Name: name, Caption: caption, Header: []string{"term", "df", "SS", "MS", "R²", "F", "Z", "p", "error of p"}}
+	over := slices.ContainsFunc(of.Rows, func(r linear.ANOVARow) bool { return r.Over != "" && r.Over != "residuals" })
+	if over {
+		t.Header = append(t.Header, "F over")
+	}
+	for _, row := range of.Rows {
+		errorOfP := math.NaN()
+		if !math.IsNaN(row.P) {
+			errorOfP = linear.Test{P: row.P, Permutations: of.Permutations}.StandardError()
+		}
+		cells := []any{row.Term, row.DF, row.SS, row.MS, row.R2, row.F, Number(row.Z, "%.3g"), PValue(row.P), Number(errorOfP, "%.2g")}
+		if over {
+			cells = append(cells, row.Over)
+		}
+		t.Add(cells...)
+	}
+	return t
+}
+
+// explain shows the analysis of variance of the model.
+func (a *analysis) explain(s *Section) {
+	kinds := []string{}
+	if len(a.formula.Factors) > 0 {
+		kinds = append(kinds, and(a.formula.Factors)+" "+isAre(len(a.formula.Factors))+" treated as categories")
+	}
+	if len(a.formula.Numbers) > 0 {
+		kinds = append(kinds, and(a.formula.Numbers)+" "+isAre(len(a.formula.Numbers))+" treated as numbers")
+	}
+	s.add(Paragraph(fmt.Sprintf("The model is shape ~ %s, where %s. Each term is tested in addition to %s.", a.Model, and(kinds), [...]string{"the terms above it in the table", "all terms that do not contain it", "all other terms, at the mean over the categories of each factor"}[a.sums])))
+	a.warn(s, a.formula.Factors)
+	s.add(a.anovaTable("anova", anovaCaption(a.anova), a.anova))
+	a.method("The effect size Z is the logarithm of F minus its mean over the permutations, in standard deviations of the permutations.", "Collyer et al. 2015")
+	if a.tree != nil {
+		a.method(fmt.Sprintf("Models were fitted by phylogenetic generalised least squares. Terms were tested by drawing the signs of independent contrasts at random, %d times.", a.Permutations), "Adams & Collyer 2018", "Felsenstein 1985")
+	} else {
+		a.method(fmt.Sprintf("Each term was tested by permuting, %d times, the residuals of the model with those terms in addition to which it is tested.", a.Permutations), "Freedman & Lane 1983", "Goodall 1991", "Collyer et al. 2015")
+	}
+}
+
+// warn names the columns of categories, numbers not being such, in which specimens of one group differ, if the groups are the combinations of
+// factors.
+func (a *analysis) warn(s *Section, factors []string) {
+	var names []string
+	groups := len(a.data.GroupBy(factors...).Groups())
+	for _, name := range append([]string{"group"}, a.data.Covariates()...) {
+		values := counts(try.Get(a.data.Column(name)))
+		_, err := a.data.Numbers(name)
+		if err != nil && len(values) <= len(a.data.Specimens)/2 && len(a.data.GroupBy(append(slices.Clone(factors), name)...).Groups()) > groups {
+			names = append(names, name)
+		}
+	}
+	if names != nil {
+		s.add(Paragraph(fmt.Sprintf("Not taken into account here: %s. Specimens that belong together are then treated as independent of each other. If the shapes of such groups differ, p-values can be far too small, above all those of slopes. Add the groups to the model, or say why they do not matter.", and(names))))
+	}
+}
+
+// trajectories compares how groups change over the categories of a second factor, where the model has the interaction of both.
+func (a *analysis) trajectories(s *Section) {
+	for _, factors := range a.comparisons() {
+		if len(factors) != 2 {
+			continue
+		}
+		found, err := a.model.Trajectories(linear.Factor(factors[0]), linear.Factor(factors[1]), a.draws())
+		if err != nil {
+			s.add(Paragraph(fmt.Sprintf("Changes over %s were not compared: %v.", factors[1], err)))
+			continue
+		}
+		name := fileName("trajectories-" + strings.Join(factors, "-"))
+		t := &Table{Name: name, Caption: fmt.Sprintf("Changes of the groups of %s over %s: differences between the lengths of the paths, angles between them in degrees, and distances between the shapes of the paths, which exist for three stages or more.", factors[0], factors[1]),
+			Header: []string{factors[0], "other " + factors[0], "difference of lengths", "p", "angle", "p of the angle", "distance of shapes", "p of the shapes"}}
+		for _, p := range found.Pairs {
+			t.Add(p.A, p.B, p.Size, PValue(p.PSize), p.Angle*180/math.Pi, PValue(p.PAngle), p.Shape, PValue(p.PShape))
+		}
+		var paths []shape.Shape
+		var places [][]float64
+		var names []string
+		for g, stages := range found.Means {
+			var path [][]float64
+			for _, mean := range stages {
+				off := floats.SubTo(make([]float64, len(mean)), mean, a.mean.Fitted[0])
+				path = append(path, []float64{floats.Dot(off, a.pca.Axes[0]), floats.Dot(off, a.pca.Axes[1])})
+			}
+			paths = append(paths, path)
+			for k, p := range path {
+				places, names = append(places, p), append(names, found.Groups[g]+" "+found.Stages[k])
+			}
+		}
+		s.add(t, &Figure{Name: name, Caption: fmt.Sprintf("Paths of the means of %s over %s, in the plane of the first two principal components.", factors[0], factors[1]),
+			Drawing: viz.Fig(viz.Scatter(a.pca.Scores[0], a.pca.Scores[1]).Color(viz.LightGrey), viz.Lines(paths...).Color(viz.Black), viz.Points(places).Color(viz.Black), viz.Names(places, names)).XLabel(a.component(0)).YLabel(a.component(1))})
+		a.method("Paths of groups were compared by their lengths, directions and shapes. The p-values come from permuting the residuals of the model without the interaction.", "Collyer & Adams 2013")
+	}
 }

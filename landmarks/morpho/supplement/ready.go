@@ -48,7 +48,7 @@ func (a *analysis) ready(d *morpho.Dataset) {
 	try.FailIf(a.Curves == "" && a.Slide != "" && len(d.Sliders) == 0, "semi-landmarks are to slide by %s, but no curves are named",
 		a.Slide)
 	if a.Curves != "" || len(d.Sliders) > 0 {
-		a.slid, a.sliding = try.Get2(a.slide(&out))
+		a.slid, a.sliding = a.slide(&out)
 		for i, shape := range a.slid.Slid {
 			out.Specimens[i].Points = shape
 		}
@@ -58,15 +58,13 @@ func (a *analysis) ready(d *morpho.Dataset) {
 		return
 	}
 	parts := strings.Split(a.Joint, ";")
-	if len(parts) != 3 {
-		try.Fail("the joint %s: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the one that moves, as 1; 6-11; 2-5", clip(a.Joint))
-	}
+	try.FailIf(len(parts) != 3, "the joint %s: write its landmark (two on the axis of a hinge in space), those of the part at rest and those of the "+
+		"one that moves, as 1; 6-11; 2-5", clip(a.Joint))
 	var lists [3][]int
 	for k, part := range parts {
-		var err error
-		if lists[k], err = out.ParseLandmarks(part); err != nil {
-			try.Fail("the joint %s: %w", clip(a.Joint), err)
-		}
+		landmarks, err := out.ParseLandmarks(part)
+		try.Do(try.Name(err, "the joint %s", clip(a.Joint)))
+		lists[k] = landmarks
 	}
 	a.data = try.Get(out.FixJoint(lists[0], lists[1], lists[2]))
 	a.joint = &joint{at: lists[0], resting: lists[1], moving: lists[2], before: out.Shapes(), after: a.data.Shapes()}
@@ -79,23 +77,16 @@ type joint struct {
 }
 
 // figure has the specimens before and after, with the part at rest of each on the mean of these parts.
-func (j *joint) figure() (*Figure, error) {
+func (j *joint) figure() *Figure {
 	still := slices.Concat(j.at, j.resting)
 	parts := lists.Each(j.before, func(x shape.Shape) shape.Shape { return lists.Pick(x, still) })
-	aligned, err := morpho.Procrustes(parts)
-	if err != nil {
-		return nil, err
-	}
+	aligned := try.Get(morpho.Procrustes(parts))
 	var panels []*viz.Figure
 	for k, shapes := range [][]shape.Shape{j.before, j.after} {
 		var rest, moved [][]float64
 		var arms []shape.Shape
 		for i, x := range shapes {
-			onto, err := morpho.FitSimilarity(parts[i], aligned.Mean)
-			if err != nil {
-				return nil, err
-			}
-			x = onto.Apply(x)
+			x = try.Get(morpho.FitSimilarity(parts[i], aligned.Mean)).Apply(x)
 			rest, moved = append(rest, lists.Pick(x, still)...), append(moved, lists.Pick(x, j.moving)...)
 			arms = append(arms, [][]float64{x[j.at[0]], lists.Pick(x, j.moving).Centroid()})
 		}
@@ -111,11 +102,11 @@ func (j *joint) figure() (*Figure, error) {
 	if len(j.at) == 2 {
 		caption += " The view is along the axis of the hinge."
 	}
-	return &Figure{Name: "joint", Caption: caption, Drawing: viz.Row(panels...).SharedAxes()}, nil
+	return &Figure{Name: "joint", Caption: caption, Drawing: viz.Row(panels...).SharedAxes()}
 }
 
 // slide slides the semi-landmarks of the curves of the question.
-func (q Question) slide(d *morpho.Dataset) (slid *morpho.SlidAlignment, sliding []morpho.Semilandmark, err error) {
+func (q Question) slide(d *morpho.Dataset) (slid *morpho.SlidAlignment, sliding []morpho.Semilandmark) {
 	for _, s := range d.Sliders {
 		if q.Curves == "" {
 			sliding = append(sliding, morpho.Semilandmark{Point: s[1], Neighbours: []int{s[0], s[2]}})
@@ -129,27 +120,22 @@ func (q Question) slide(d *morpho.Dataset) (slid *morpho.SlidAlignment, sliding 
 		if err == nil && len(curve) < 3 {
 			err = errors.New("it has fewer than three landmarks, and the first and the last do not slide: list at least three")
 		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("the curve %s: %w", clip(strings.TrimSpace(text)), err)
-		}
+		try.Do(try.Name(err, "the curve %s", clip(strings.TrimSpace(text))))
 		for k := 1; k+1 < len(curve); k++ {
 			sliding = append(sliding, morpho.Semilandmark{Point: curve[k], Neighbours: []int{curve[k-1], curve[k+1]}})
 		}
 	}
-	by, geomorph := strings.CutPrefix(q.Slide, "geomorph ")
-	criterion := morpho.Criterion(slices.Index([]string{"energy", "distance"}, by))
-	if q.Slide == "" {
-		criterion = morpho.BendingEnergy
-	}
-	if criterion < 0 {
-		return nil, nil, fmt.Errorf("semi-landmarks slide by %q, want energy, distance, geomorph energy or geomorph distance", q.Slide)
-	}
+	by, geomorph := strings.CutPrefix(cmp.Or(q.Slide, "energy"), "geomorph ")
+	criterion := morpho.Criterion(slices.Index([]string{"energy", "distance"}, by)) // as the constants are
+	try.FailIf(criterion < 0, "semi-landmarks slide by %q, want energy, distance, geomorph energy or geomorph distance", q.Slide)
+	var err error
 	if geomorph {
 		slid, err = morpho.ProcrustesSlidingGeomorph(d.Shapes(), sliding, criterion, cmp.Or(q.Turns, 9), morpho.Of(d))
 	} else {
 		slid, err = morpho.ProcrustesSliding(d.Shapes(), sliding, criterion, morpho.Of(d))
 	}
-	return slid, sliding, try.Name(err, "the curves")
+	try.Do(try.Name(err, "the curves"))
+	return slid, sliding
 }
 
 // describeReady says what was done to the data before they were compared.
@@ -179,7 +165,7 @@ func (a *analysis) describeReady(s *Section) {
 		a.method(fmt.Sprintf("Semi-landmarks slid by %s %s.", by, source), "Gunz et al. 2005")
 	}
 	if a.joint != nil {
-		s.add(try.Get(a.joint.figure()))
+		s.add(a.joint.figure())
 		a.method("Parts of each specimen were rotated about their joint to the mean pose.", "Adams 1999")
 	}
 	if len(a.estimated) > 0 {

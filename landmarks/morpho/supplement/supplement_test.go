@@ -306,7 +306,9 @@ func TestUnfinishedSearch(t *testing.T) {
 	}
 	a := &analysis{data: d, mean: expect.Must(shapestats.Fit(d)), formula: &shapestats.Formula{}}
 	a.inspect()
-	if all := words(&Document{Sections: []Section{*a.describe()}}); !strings.Contains(all, "was not finished: 4 specimens with too many landmarks") {
+	var s Section
+	a.describe(&s)
+	if all := words(&Document{Sections: []Section{s}}); !strings.Contains(all, "was not finished: 4 specimens with too many landmarks") {
 		t.Errorf("%.1000s", all)
 	}
 }

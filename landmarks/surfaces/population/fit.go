@@ -41,7 +41,7 @@ type fit struct {
 	last        *evaluation
 	hessian     *dataHessian // the last
 	out         []*mat.Dense // where landmarks are placed, see outwards
-	following   bool         // the search follows the template: see follow
+	frozen      bool         // template and control points stay
 	on          *geom.Task   // whose parts the searches are; nil: they run on the space
 	stiff       *stiffness   // of the steps of a hypertemplate, once it is known
 }

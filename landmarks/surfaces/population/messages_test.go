@@ -7,6 +7,6 @@ import (
 )
 
 func TestMessagesSayWhatToDo(t *testing.T) {
-	zoo.Messages(t, 40, "align.go", "check.go", "fit.go", "follow.go", "hessian.go", "model.go", "noise.go", "precondition.go", "rounds.go", "search.go", "statistics.go",
+	zoo.Messages(t, 40, "align.go", "check.go", "fit.go", "hessian.go", "model.go", "noise.go", "precondition.go", "rounds.go", "search.go", "statistics.go",
 		"../attachment/attachment.go", "../study/study.go")
 }

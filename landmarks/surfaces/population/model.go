@@ -42,8 +42,8 @@ type Model struct {
 	// is x + Σ_k K(x, c_k) a_k at its vertices x, and keeps the details of T₀ that are finer than the kernel K. Otherwise all
 	// vertices move. If triangles are as large as the norm is wide, the data do not determine where they go: take a hypertemplate.
 	Hypertemplate bool
-	// Save is a folder where Atlas, Regress, Landmarks and Poses keep their searches, and look for them before they search: the same call goes on
-	// from there after an interruption, with the same result. Of an atlas, the third stage is not kept. Without Save nothing is.
+	// Save is a folder where Atlas, Regress, Register, Landmarks and Poses keep their searches, and look for them before they search: the same call goes on
+	// from there after an interruption, with the same result. Without Save nothing is.
 	Save string
 }
 
@@ -78,8 +78,8 @@ type Atlas struct {
 
 	// Imbalance and Unsettled say by how much the equations of a minimum are missed. The derivatives g_i of Mismatch_i/2σ² with
 	// respect to the vertices add up to 0 there: Imbalance is ‖Σ g_i‖/√(Σ ‖g_i‖²) in the norm of the smoothing kernel, that is in
-	// standard errors of the template, and the largest of the objects. With a hypertemplate the g_i are derivatives by the field a, in the norm
-	// of the r_i. The derivatives r_i of the objective with respect to the momenta are 0: Unsettled is
+	// standard errors of the template, and the largest of the objects. With a hypertemplate the g_i are derivatives by the field a, which moves all
+	// objects together, in the norm of the r_i. The derivatives r_i of the objective with respect to the momenta are 0: Unsettled is
 	// √(Σ ‖r_i‖²/Σ ‖p_i‖²), where ‖p‖² = pᵀ K p and ‖r‖² = rᵀ (K + 0.1 K(x, x))⁻¹ r is the same for the velocity r.
 	Imbalance, Unsettled float64
 	// Folded is how many pairs of neighbouring cells of the template lie on each other, and did not at the start: see mesh.Folds.
@@ -115,15 +115,13 @@ type Atlas struct {
 // the template and the model differ in number or kind, if a mesh has no cells or coordinates that are not finite, or if the noise
 // is to be estimated and no degrees of freedom are left for it.
 //
-// The options are solve.Tolerance (default 0.03) and solve.MaxIterations, the limit of each stage: 500 of the first. If a momentum has more than 600
-// numbers, or with a Hypertemplate, the second stage is the last and has 700; otherwise the second has 200 and the third 500. Where the noise is
-// estimated, the stages after the first are repeated.
+// The options are solve.Tolerance (default 0.03) and solve.MaxIterations, the limit of each stage: 500 of the first, 700 of the second. Where the noise
+// is estimated, the second stage is repeated.
 //
 // # Algorithm
 //
-// In the first stage the template moves in flows only, so that its cells stay apart. In the second all its vertices move. If the
-// noise is so small that this does not end, a third stage moves the template while the momenta follow it, each to its minimum.
-// With a hypertemplate the second stage is the last, and its steps take account of how much each subject resists in each direction.
+// In the first stage the template moves in flows only, so that its cells stay apart. In the second all its vertices move; with a hypertemplate the
+// steps take account of how much each subject resists in each direction.
 //
 // The objective has long and flat valleys, so compare objectives at small tolerances only. Five choices of widths and noise for
 // three outlines were tried. At the default tolerance the objective was 0.4 to 10 % above its value at a tolerance of 0.001, and

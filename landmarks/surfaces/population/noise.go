@@ -82,6 +82,16 @@ func (f *fit) initialNoise(vertices []float64) []float64 {
 	}
 }
 
+// weights are what the second derivatives of the data terms count for a momentum: 1/σ² of every object for each subject that it
+// moves, times the square of how far.
+func (f *fit) weights() []float64 {
+	w := 0.0
+	for _, row := range f.design {
+		w += row[0] * row[0]
+	}
+	return floats.ScaleTo(make([]float64, len(f.sigma)), 2*w, f.precision())
+}
+
 // estimateNoise estimates Noise, Reach and Parts of an atlas from an evaluation at f.sigma, which is the σ/ρ that the search took: its minimum
 // depends on no more. It is an error if template and deformations can follow the residuals, so that little of them is left.
 func (f *fit) estimateNoise(e *evaluation, a *Atlas) {
@@ -89,7 +99,7 @@ func (f *fit) estimateNoise(e *evaluation, a *Atlas) {
 	o := f.dataHessianAt(e.x[:f.blocks()[0][1]])
 	n, momenta := float64(len(f.design)), float64(len(f.design[0]))
 	following := momenta
-	if f.separate() {
+	if len(f.design[0]) == len(f.design) { // an atlas
 		following = n - 1
 	}
 	weights := f.weights()

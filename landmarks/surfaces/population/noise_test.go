@@ -2,7 +2,6 @@ package population
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -121,40 +120,4 @@ func TestBend(t *testing.T) {
 		}
 		expect.Rel(t, "H along a momentum", bent, want, 1e-2)
 	}
-}
-
-// Where momenta follow the template, but are not at their minimum, the derivative by the template is that of the objective along both.
-func TestFollowing(t *testing.T) {
-	t.Parallel()
-	m, template, controls, subjects := pair()
-	f := newFit(m, template, controls, subjects, identity(3))
-	defer f.free()
-	x := somewhere(f)
-	at, size := f.blocks(), m.Space.Manifold.Dim()
-	v := response{fit: f, dataHessian: f.dataHessianAt(x[:at[0][1]])}
-	if !v.factor.Factorize(v.posterior(f.weights(), 0.01)) {
-		t.Fatal("not positive definite")
-	}
-	u := make([]float64, at[0][1])
-	for i := range u {
-		u[i] = math.Sin(float64(3 * i))
-	}
-	value := func(h float64) float64 {
-		moved := slices.Clone(x)
-		step := floats.ScaleTo(make([]float64, len(u)), h, u)
-		floats.Add(moved[:at[0][1]], step)
-		shift := v.momenta(step)
-		for l := range subjects {
-			floats.Add(moved[at[1][0]+l*size:at[1][0]+(l+1)*size], shift)
-		}
-		return f.evaluate(moved).value
-	}
-	e := f.evaluate(x)
-	rest := make([]float64, size)
-	for l := range subjects {
-		floats.Add(rest, e.gradient[at[1][0]+l*size:at[1][0]+(l+1)*size])
-	}
-	const h = 1e-4
-	want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
-	expect.Rel(t, "derivative", floats.Dot(e.gradient[:at[0][1]], u)+floats.Dot(v.adjoint(rest), u), want, 1e-7)
 }

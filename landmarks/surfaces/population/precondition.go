@@ -95,17 +95,11 @@ func commonWeights(rows [][]float64) []float64 {
 	return nil
 }
 
-// squaredNorms are ‖g‖² of the parts of every object in derivatives g by the vertices z: see Atlas.Imbalance.
+// squaredNorms are ‖g‖² of derivatives g by the vertices z, of every object, or of all together by the field of a hypertemplate: see Atlas.Imbalance.
 func (f *fit) squaredNorms(z, g []float64) []float64 {
 	d := f.Space.Manifold.D
 	if f.Hypertemplate {
-		var s []float64
-		for o := range f.Objects {
-			own := make([]float64, len(g))
-			copy(f.part(own, o), f.part(g, o))
-			s = append(s, f.squaredNorm(f.byField(own)))
-		}
-		return s
+		return []float64{f.squaredNorm(f.byField(g))}
 	}
 	out := try.Get(f.smooth.Call(engine.Unflatten(z, d), engine.Unflatten(g, d)))
 	s := make([]float64, len(f.Objects))
@@ -130,20 +124,22 @@ func (f *fit) scaled() (ranges [][2]int) {
 // momenta while all momenta change by the opposite keeps its distances, nearly: the last part of the inverse steps along this
 // valley, where the second derivative is that of the energies alone. The steps of a hypertemplate are those of its stiffness.
 func (f *fit) precondition(g []float64) []float64 {
-	if f.stiff != nil {
+	if f.stiff != nil && !f.frozen {
 		return f.solveStiff(g)
 	}
-	d := f.Space.Manifold.D
-	at := f.blocks()
+	d, size, at := f.Space.Manifold.D, f.Space.Manifold.Dim(), f.blocks()
 	out := make([]float64, len(g))
-	byVertex := engine.Unflatten(g[:at[0][1]], d)
-	start := mesh.Vertices(f.start)
-	copy(out, try.Get(f.smooth.Call(start, byVertex)).Flat(0))
-	size := f.Space.Manifold.Dim()
 	part := func(x []float64, l int) []float64 { return x[at[1][0]+l*size : at[1][0]+(l+1)*size] }
 	for l := range f.design[0] {
 		f.solve(part(out, l), part(g, l))
 	}
+	if f.frozen {
+		floats.Scale(f.scale[len(f.Objects)], out)
+		return out
+	}
+	byVertex := engine.Unflatten(g[:at[0][1]], d)
+	start := mesh.Vertices(f.start)
+	copy(out, try.Get(f.smooth.Call(start, byVertex)).Flat(0))
 	copy(out[at[2][0]:], g[at[2][0]:])
 	for b, r := range f.scaled() {
 		floats.Scale(f.scale[b], out[r[0]:r[1]])
@@ -164,33 +160,16 @@ func (f *fit) precondition(g []float64) []float64 {
 	return out
 }
 
-// withoutMomenta is what x holds of the template and of free control points.
-func (f *fit) withoutMomenta(x []float64) []float64 {
-	at := f.blocks()[1]
-	return slices.Concat(x[:at[0]], x[at[1]:])
-}
-
-// preconditionTemplate takes a gradient by the variables of withoutMomenta to a step.
+// preconditionTemplate takes a gradient by the template and by free control points alone to a step.
 func (f *fit) preconditionTemplate(g []float64) []float64 {
-	at := f.blocks()
-	return f.withoutMomenta(f.precondition(slices.Concat(g[:at[1][0]], make([]float64, at[1][1]-at[1][0]), g[at[1][0]:])))
-}
-
-// soft returns what solve.Objective.Soft is for one momentum, as for landmarks.Space.Match: of K + βK², whose β is that of the
-// preconditioner's scale, where covectors of all directions count the same.
-func (f *fit) soft() func(g []float64) float64 {
-	var stiff mat.Dense
-	stiff.Mul(f.gram, f.gram)
-	beta := math.Max(0, 1/f.scale[len(f.Objects)]-1) * mat.Trace(f.gram) / mat.Trace(&stiff)
-	stiff.Scale(beta, &stiff)
-	stiff.Add(&stiff, f.gram)
-	soft := metric{gram: f.gram, whole: factorKernel(dense.Symmetric(&stiff), 1e-6*mat.Trace(f.gram))} // smaller eigenvalues are not known
-	return func(g []float64) float64 { return soft.squaredNorm(g) / (20 * 20) }
+	at := f.blocks()[1]
+	step := f.precondition(slices.Concat(g[:at[0]], make([]float64, at[1]-at[0]), g[at[0]:]))
+	return slices.Concat(step[:at[0]], step[at[1]:])
 }
 
 // calibrate sets the scales of the preconditioner by the second derivatives at x along a random step of each kind of variables.
 func (f *fit) calibrate(x []float64) {
-	f.rescale(f.curvatures(f.at(x), func(int) bool { return true }))
+	f.rescale(f.curvatures(f.at(x), func(kind int) bool { return !f.frozen || kind == len(f.Objects) }))
 }
 
 // rescale sets those scales of the preconditioner for which the second derivatives have the sign of a minimum.

@@ -85,7 +85,7 @@ type Part struct {
 	Energy              float64
 	Pull                []float64 // the derivatives of Mismatch/2σ² by the vertices
 	ByControls          []float64 `json:",omitempty"` // the derivatives of the objective by free control points
-	Apart               []float64 // ‖Pull‖² of every object: see Atlas.Imbalance
+	Apart               []float64 // ‖Pull‖² of every object, of a hypertemplate of all together: see Atlas.Imbalance
 	Missed              float64   // ‖r‖²: see Atlas.Unsettled
 	Square              []float64 // ‖S_o‖²
 	Scale               float64   // of the steps of the momentum
@@ -157,7 +157,7 @@ func (r *Rounds) fitOf(i int, now *AtlasRound) *fit {
 	if f == nil {
 		own := *r.fit
 		own.measureSubjects(r.subjects, 1, i)
-		own.design, own.chunks[0].subjects = identity(1), []int{0}
+		own.design, own.chunks[0].subjects, own.frozen = identity(1), []int{0}, true
 		f = &own
 		r.own[i] = f
 	}
@@ -206,9 +206,13 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error
 	if now.Last != nil && !now.Last.Infinite {
 		energy = now.Last.Energy
 	}
-	found, e := f.match("match", x, now.Goal, func(e *evaluation) float64 {
-		return rootRatio(missed(e), 2*math.Max(e.energy[0], energy))
-	}, nil)
+	o := f.objective()
+	o.Residual = func(x []float64) (float64, error) {
+		e := f.at(x)
+		return rootRatio(missed(e), 2*math.Max(e.energy[0], energy)), nil
+	}
+	found := try.Get(o.Run("match", f.Space, x, limits(now.Goal)))
+	e := f.at(found.X)
 	if found.Status == geom.Cancelled {
 		text.Refuse("match it again", "the search was stopped")
 	}
@@ -216,7 +220,7 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error
 		part.Expected, part.Curvature = f.curvatures(e, func(kind int) bool { return kind != momenta })
 	}
 	part.Apart = f.squaredNorms(x[:momentum[0]], e.pulls[0])
-	part.Momentum, part.Mismatch, part.Energy, part.Pull = f.Space.FromFlat(found.X), e.mismatch[0], e.energy[0], e.pulls[0]
+	part.Momentum, part.Mismatch, part.Energy, part.Pull = f.Space.FromFlat(found.X[momentum[0]:momentum[1]]), e.mismatch[0], e.energy[0], e.pulls[0]
 	part.Missed, part.Evaluations, part.Status = missed(e), f.evaluations, found.Status.String()
 	if f.Free {
 		part.ByControls = e.gradient[momentum[1]:]
@@ -244,7 +248,7 @@ func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64) {
 	}
 	z := shape.Flat(now.Template)
 	gradient := make([]float64, len(r.variables(now)))
-	apart, mismatch, missed, energy := make([]float64, len(f.Objects)), make([]float64, len(f.Objects)), 0.0, 0.0
+	apart, mismatch, missed, energy := make([]float64, len(parts[0].Apart)), make([]float64, len(f.Objects)), 0.0, 0.0
 	clear(f.squares)
 	for _, p := range parts {
 		floats.Add(gradient[:len(z)], p.Pull)

@@ -123,6 +123,35 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// One field moves both objects of a hypertemplate. At the minimum what pulls at one is balanced by what pulls at the other, which is much smaller
+// and near: neither is balanced alone. The rounds end there, too.
+func TestHypertemplateOfTwoObjects(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := ovals(0)
+	m.Hypertemplate = true
+	m.Objects = append(m.Objects, Object{ID: "small", Norm: attachment.Norm{Kernel: kernels.Gaussian(0.2)}, Noise: 0.1})
+	near := func(y float64) *mesh.Mesh {
+		return template[0].Map(func(x []float64) []float64 { return []float64{1.7 + 0.2*x[0], y + 0.2*x[1]} })
+	}
+	for i := range subjects {
+		subjects[i] = append(subjects[i], near(0.15*float64(i%3)))
+	}
+	template = append(template, near(0))
+	a := expect.Must(m.Atlas(template, controls, subjects))
+	tight := expect.Must(m.Atlas(template, controls, subjects, solve.Tolerance(0.003)))
+	rounds := expect.Must(m.Rounds(template, controls, subjects))
+	defer rounds.Close()
+	all, _ := play(t, rounds)
+	end := all[len(all)-1].Atlas
+	for _, a := range []*Atlas{a, tight, end} {
+		t.Logf("%s, %d evaluations, objective %g", a, a.Evaluations, a.Objective)
+		if a.Status != geom.Converged {
+			t.Error(a)
+		}
+		expect.Rel(t, "objective", a.Objective, tight.Objective, 1e-3)
+	}
+}
+
 // The rounds end at the minimum of Model.Atlas, with free control points or fixed ones, and say so only there: the derivatives that
 // they go by are those of the objective with the best momenta.
 func TestRounds(t *testing.T) {

@@ -22,9 +22,8 @@ import (
 // remembered is how many steps the search remembers: its valleys are long.
 const remembered = 100
 
-// How many steps the search takes in all variables at once, unless told otherwise: before it follows the template, and where momenta have
-// too many numbers for that.
-const jointIterations, onlyJointIterations = 200, 700
+// maxIterations is how many steps a search takes in all variables at once, unless told otherwise.
+const maxIterations = 700
 
 // limits are those of a search with the default number of iterations.
 func limits(tolerance float64) solve.Limits {
@@ -130,32 +129,19 @@ func (f *fit) searchWithNoise(name string, x []float64, a *Atlas, opts []solve.O
 
 // search minimises the objective from x, for a noise.
 func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minimum {
-	found := &solve.Minimum{X: x, Status: geom.IterationLimit}
 	f.calibrate(x)
-	follows := f.Space.Manifold.Dim() <= maxFollowed && !f.Hypertemplate
 	if f.stiff = nil; f.stiffens() {
 		f.stiffen(f.resistances(f.at(x)))
 	}
-	if !f.following {
-		most := jointIterations
-		if !follows {
-			most = onlyJointIterations
+	o := f.objective()
+	o.Residual = func(x []float64) (float64, error) {
+		imbalance, unsettled := f.balance(f.at(x))
+		if f.frozen {
+			return unsettled, nil
 		}
-		o := f.objective()
-		o.Residual = func(x []float64) (float64, error) {
-			imbalance, unsettled := f.balance(f.at(x))
-			return max(imbalance, unsettled), nil
-		}
-		found = f.run(name, f.chunks, o, x, solve.Limits{Tolerance: 0.03, MaxIterations: most}, opts)
+		return max(imbalance, unsettled), nil
 	}
-	if found.Status != geom.IterationLimit || !follows {
-		return found
-	}
-	f.following = true
-	before := found.Iterations
-	found = f.follow(name, found.X, opts)
-	found.Iterations += before
-	return found
+	return f.run(name, f.chunks, o, x, solve.Limits{Tolerance: 0.03, MaxIterations: maxIterations}, opts)
 }
 
 // objective is that of all variables.
@@ -171,58 +157,28 @@ func (f *fit) objective() solve.Objective {
 	}
 }
 
-// match minimises the objective over the one momentum of x. It has converged where unsettled of an evaluation is at most the tolerance;
-// without unsettled the test is that of solve.Minimise.
-func (f *fit) match(name string, x []float64, tolerance float64, unsettled func(e *evaluation) float64, opts []solve.Option) (*solve.Minimum, *evaluation) {
-	from, to := f.blocks()[1][0], f.blocks()[1][1]
-	at := func(p []float64) *evaluation { return f.evaluate(slices.Concat(x[:from], p, x[to:])) }
-	seen := map[*float64]float64{}
-	o := solve.Objective{
-		Value: func(p []float64) (float64, []float64, error) {
-			e := at(p)
-			if unsettled != nil {
-				seen[&p[0]] = unsettled(e)
-			}
-			return bounded(e.value, e.gradient[from:to])
-		},
-		Precondition: func(g []float64) ([]float64, error) {
-			out := make([]float64, len(g))
-			f.solve(out, g)
-			return out, nil
-		},
-		FirstStep: f.scale[len(f.Objects)],
-	}
-	if unsettled != nil {
-		o.Residual = func(p []float64) (float64, error) { return seen[&p[0]], nil }
-	} else {
-		o.Soft = f.soft()
-	}
-	found := try.Get(o.Run(name, f.Space, x[from:to], limits(tolerance), opts...))
-	return found, at(found.X)
-}
-
 // Register returns the match of a template, which stays as it is, to one subject, as an atlas of that subject: it is landmarks.Space.MatchFrom for
 // several objects. Every object must have a Noise: that of one subject cannot be estimated. The control points stay, also if Model.Free is set. Its
-// Status does not speak of Imbalance, which is not 0. It is Stalled where cells of the deformed template are folded, which needs a wider kernel of
-// the deformations or more noise, and where the integrator's steps are too few. The options are solve.Tolerance (default 0.003; see solve.Minimise)
-// and solve.MaxIterations (500).
+// Status is Converged if Unsettled is at most the tolerance; it does not speak of Imbalance, which is not 0. It is Stalled where cells of the deformed
+// template are folded, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too few. The options are
+// solve.Tolerance (default 0.03) and solve.MaxIterations (700).
 func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	const name = "registration"
 	defer try.Named(&err, name)
 	subjects := [][]*mesh.Mesh{subject}
-	m.Free = false
+	m.Free, m.Hypertemplate = false, false
 	m.check(template, controls, subjects)
 	if m.estimatesNoise() {
 		text.Refuse("give Noise", "the noise of one subject cannot be estimated")
 	}
 	f := newFit(m, template, controls, subjects, identity(1))
 	defer f.free()
-	x := append(slices.Clone(shape.Flat(mesh.Vertices(template))), make([]float64, m.Space.Manifold.Dim())...)
+	f.frozen = true
+	x := f.begin(start{template: template})
 	before := f.at(x)
-	f.calibrate(x)
-	found, end := f.match(name, x, 0.003, nil, opts)
+	found := f.search(name, x, opts)
 	a := &Atlas{Before: before.mismatch, Noise: f.sigma, Reach: 1, Iterations: found.Iterations, Status: found.Status}
-	f.finish(a, end, subjects)
+	f.finish(a, f.at(found.X), subjects)
 	a.countFolds(a.Deformed[0], template)
 	return a, nil
 }
@@ -292,13 +248,16 @@ func rootRatio(a, b float64) float64 {
 	return math.Sqrt(a / b)
 }
 
-// imbalance returns Imbalance and Unsettled, see Atlas, from sums over the subjects: of every object ‖Σ g_i‖², Σ ‖g_i‖² and the
-// mismatch, Σ ‖r_i‖² and the energy.
+// imbalance returns Imbalance and Unsettled, see Atlas, from sums over the subjects: ‖Σ g_i‖² and Σ ‖g_i‖² of squaredNorms, the mismatch of every
+// object, Σ ‖r_i‖² and the energy.
 func (f *fit) imbalance(total, apart, mismatch []float64, missed, energy float64) (imbalance, unsettled float64) {
-	same := true
-	for o := range f.Objects {
-		if mismatch[o] > 1e-12*f.squares[o] { // else all subjects are the template
-			imbalance, same = math.Max(imbalance, rootRatio(total[o], apart[o])), false
+	squares, same := f.squares, true
+	if f.Hypertemplate {
+		squares, mismatch = []float64{floats.Sum(squares)}, []float64{floats.Sum(mismatch)}
+	}
+	for k, missing := range mismatch {
+		if missing > 1e-12*squares[k] { // else all subjects are the template
+			imbalance, same = math.Max(imbalance, rootRatio(total[k], apart[k])), false
 		}
 	}
 	least := 1e-12 * floats.Dot(f.squares, f.precision())
@@ -313,7 +272,7 @@ func (f *fit) balance(e *evaluation) (imbalance, unsettled float64) {
 	at := f.blocks()
 	z := e.x[:at[0][1]]
 	total := f.squaredNorms(z, e.gradient[:at[0][1]])
-	apart := make([]float64, len(f.Objects))
+	apart := make([]float64, len(total))
 	for _, g := range e.pulls {
 		floats.Add(apart, f.squaredNorms(z, g))
 	}

@@ -29,6 +29,7 @@ type Template struct {
 	Tolerance   float64 // of both residuals of population.Atlas
 	Unit        string  // of the coordinates
 	Folder      string  // for files that ParaView shows, if it is not empty
+	Covariates  string  // a file: see study.Study.ReadCovariates
 	Tree        string  // a file with a phylogeny, or several, of the subjects or of values of a column, for the Question
 	Sensitivity bool    // other poses and widths are tried, and what they change is a table
 
@@ -56,8 +57,8 @@ const noMinimum = "The search did not find a minimum. Draw no conclusion from th
 
 const finishedStudy = "Template, control points and momenta are those of a finished study of Deformetrica: nothing was searched for."
 
-// Atlas estimates the template of a study, or its registration or regression, and returns the document about it, and what was found. It has the errors of Study.Start,
-// Estimate and Write, and of population.Atlas.PCA and Mode.
+// Atlas estimates the template of a study, or its registration or regression, and returns the document about it, and what was found. It has the errors
+// of Study.ReadCovariates, Start, Estimate and Write, and of population.Atlas.PCA and Mode.
 func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.Atlas, err error) {
 	defer try.Catch(&err)
 	t.check(own)

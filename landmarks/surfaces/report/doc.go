@@ -1,7 +1,7 @@
 // Package report makes the documents of package supplement about one's own data with all that needs XLA: landmarks with their deformations,
 // the template of a folder of meshes, and landmarks that are placed on meshes. The templates of notebooks/templates show them:
 //
-//	document, err := report.Landmarks(heads, supplement.Question{Model: "size + species"}, supplement.Deformations{Width: 3, Mismatch: 0.1})
+//	document, err := report.Landmarks(heads, supplement.Usual())
 //	err = document.Write("heads-report")
 package report
 

@@ -40,13 +40,14 @@ type deformed struct {
 }
 
 // Landmarks returns the document of supplement.New, and in it the Fréchet mean of the aligned shapes by deformations with its modes and uncertainty,
-// the model of the question fitted to deformations, and a deformation between groups or specimens. It has the errors of supplement.New, of
-// stats.FrechetMean, stats.TangentPCA and of shapestats.FitRows.
-func Landmarks(d *morpho.Dataset, q supplement.Question, o supplement.Deformations) (_ *supplement.Document, err error) {
+// the model of the question fitted to deformations, and a deformation between groups or specimens. It has the errors of supplement.Answers.Asked and
+// supplement.New, of stats.FrechetMean, stats.TangentPCA and of shapestats.FitRows.
+func Landmarks(d *morpho.Dataset, asked *supplement.Answers) (_ *supplement.Document, err error) {
 	defer try.Catch(&err)
-	r := &deformed{Deformations: o, question: q, document: try.Get(supplement.New(d, q))}
+	q := try.Get(asked.Asked())
+	try.Do(asked.Check(try.Get(q.Group(try.Get(d.Corrected(q.Corrections)))))) // before anything is computed
+	r := &deformed{Deformations: asked.Deformations, question: q, document: try.Get(supplement.New(d, q))}
 	r.data, r.document.LeftOut = r.document.Data.Distinct(), ""
-	try.Do(o.Check(r.data))
 	aligned := r.document.Aligned
 	if aligned == nil || len(aligned.Mean) > len(r.data.Specimens[0].Points) { // there specimens weigh by their errors, and landmarks may coincide
 		aligned = try.Get(r.data.Align())

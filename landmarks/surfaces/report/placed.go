@@ -28,6 +28,7 @@ type Placing struct {
 	Detail      float64 // width in which shapes are compared, in the same unit
 	Unit        string  // of the coordinates
 	View        string  // sides from which bodies are shown: see viz.ParseViews
+	Templates   string  // landmarks of some subjects, where the study has none yet: see study.Study.ReadLandmarks
 	File        string  // for the table of landmarks, if it is not empty
 	Model       string  // what explains the shapes: see shapestats.Parse
 	Seed        uint64  // of the permutations by which the model is tested
@@ -45,10 +46,13 @@ type placed struct {
 	doubts []string
 }
 
-// Placed places the landmarks of some subjects of a study on the others, and returns the document about them. It has the errors of Study.Start and
-// Place, and of morpho.Write.
+// Placed places the landmarks of some subjects of a study on the others, and returns the document about them. It has the errors of
+// Study.ReadLandmarks, Start and Place, and of morpho.Write.
 func Placed(own *study.Study, o Placing) (_ *supplement.Document, _ *population.Placement, err error) {
 	defer try.Catch(&err)
+	if own.Landmarks == nil {
+		try.Do(own.ReadLandmarks(o.Templates))
+	}
 	p := &placed{Placing: o, own: own, views: try.Get(viz.ParseViews(o.View)), meshes: slices.Clone(own.Subjects)}
 	try.Do(own.Start(o.Deformation, o.Detail, true))
 	p.found = try.Get(own.Place())

@@ -48,7 +48,7 @@ func words(d *supplement.Document) string {
 func TestLandmarks(t *testing.T) {
 	heads, q := morpho.Plethodon(), supplement.Question{Model: "species*site", Permutations: 99, Seed: 1}
 	plain := expect.Must(supplement.New(heads, q))
-	d := expect.Must(Landmarks(heads, q, supplement.Deformations{Width: 3, Mismatch: 0.1}))
+	d := expect.Must(Landmarks(heads, &supplement.Answers{Question: q, Deformations: supplement.Deformations{Width: 3, Mismatch: 0.1}}))
 	if plain.LeftOut == "" || d.LeftOut != "" || len(d.Figures()) <= len(plain.Figures()) {
 		t.Error(plain.LeftOut, d.LeftOut)
 	}
@@ -104,7 +104,7 @@ func TestLandmarksThatCoincide(t *testing.T) {
 	for i := range heads.Specimens {
 		heads.Specimens[i].Points[6] = slices.Clone(heads.Specimens[i].Points[2])
 	}
-	d := expect.Must(Landmarks(heads, supplement.Question{Permutations: 9, Seed: 1}, supplement.Deformations{Width: 3}))
+	d := expect.Must(Landmarks(heads, &supplement.Answers{Question: supplement.Question{Permutations: 9, Seed: 1}, Deformations: supplement.Deformations{Width: 3}}))
 	if n := len(d.Data.Specimens[0].Points); n != 12 {
 		t.Error(n, "landmarks")
 	}

@@ -27,8 +27,11 @@ func (a *atlas) asked() bool {
 	return a.own.Kind == study.Atlas && len(a.own.Names) > 2 && (a.own.Finished() || len(a.own.Columns().Covariates()) > 0 || q.Model+q.Tree+q.Covary != "")
 }
 
-// check refuses a question that the study cannot answer before anything is computed, and reads its tree.
+// check refuses a question that the study cannot answer before anything is computed, and reads its files.
 func (t *Template) check(own *study.Study) {
+	if t.Covariates != "" {
+		try.Get(own.ReadCovariates(t.Covariates))
+	}
 	if t.Tree != "" {
 		var notes []string
 		t.Question, notes = try.Get2(t.Question.ReadTrees(t.Tree, true))

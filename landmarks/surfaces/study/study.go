@@ -13,11 +13,13 @@ package study
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
@@ -62,6 +64,11 @@ type Study struct {
 	Labels    []string                      // of the landmarks, or nil
 	motions   map[int]*population.Aligned   // of the subjects that were moved
 	doubts    []population.PlacementFailure // about the alignment
+}
+
+// Remarks are the Notes, and what was left out: what a notebook says of its data.
+func (s *Study) Remarks() []string {
+	return append(slices.Clone(s.Notes), lists.Each(s.LeftOut, func(reason string) string { return "left out: " + reason })...)
 }
 
 func (s *Study) note(format string, args ...any) {

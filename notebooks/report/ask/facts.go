@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -13,6 +17,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/landmarks/morpho/supplement"
+	"anatomy/notebooks/internal/param"
 )
 
 // facts are what the code cells of a notebook say of themselves:
@@ -23,6 +28,7 @@ import (
 //	seeds     of the random numbers: "PCG(1, 2)", "seed 7"
 //	data      whether they use the package landmarks, and so maybe its data sets
 //	cells     one entry a code cell: how many things its main function shows in any case, and whether it prints
+//	wrong     the answers among those of the reader that its parameters cannot take, with what is wanted
 //
 // A cell that is no Go has no facts: it fails when it is executed.
 type facts struct {
@@ -31,6 +37,13 @@ type facts struct {
 	Seeds   []string             `json:"seeds"`
 	Data    bool                 `json:"data"`
 	Cells   []cell               `json:"cells"`
+	Wrong   []string             `json:"wrong"`
+}
+
+// answers are those of whoever asks for reports: Set says values of parameters, and Data whether there are data of his own.
+type answers struct {
+	Set  map[string]string `json:"set"`
+	Data bool              `json:"data"`
 }
 
 type parameter struct {
@@ -55,15 +68,42 @@ func (s *source) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(s))
 }
 
-// factsOf are those of notebooks, in their order.
-func factsOf(paths []string) ([]facts, error) {
+// factsOf are those of notebooks, in their order, with answers.
+func factsOf(paths []string, asked io.Reader) ([]facts, error) {
 	all := []facts{}
 	err := try.Run(func() {
+		var a answers
+		try.Do(json.NewDecoder(asked).Decode(&a))
 		for _, path := range paths {
-			all = append(all, read(path))
+			f := read(path)
+			f.Wrong = f.refused(a)
+			all = append(all, f)
 		}
 	})
 	return all, err
+}
+
+// refused are the answers that parameters cannot take. Those that depend on data are looked at where these are read.
+func (f facts) refused(a answers) (wrong []string) {
+	wrong = []string{}
+	for _, name := range slices.Sorted(maps.Keys(a.Set)) {
+		p, value, err := f.Params[name], a.Set[name], error(nil)
+		question := supplement.Named(name)
+		switch {
+		case question != nil && question.Step == supplement.ToRead && !a.Data && p.Kind != "":
+			err = errors.New("it is about how data are read, and DATA names none")
+		case p.Kind == "answer":
+			err = question.Set(supplement.Usual(), value)
+		case p.Kind != "" && p.Kind != "file":
+			if _, err = param.Parse(p.Kind, value); err == nil && len(p.Values) > 0 {
+				err = param.Among(value, p.Values)
+			}
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s=%s: %v", name, value, err))
+		}
+	}
+	return wrong
 }
 
 func read(path string) facts {

@@ -3,12 +3,15 @@ package cell
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -93,12 +96,15 @@ func refused(*Workspace, []string, string) string {
 	return ""
 }
 
-// meant is the one of some names that was probably meant, behind the same words.
+// meant is the one of some names that is closest to a misspelt one, and so was probably meant, behind the same words; "" if none is close.
 func meant(before, name string, names []string) string {
-	if best := closest(name, names); best != "" {
-		return fmt.Sprintf(" (did you mean %s%s?)", before, best)
+	best, least := "", 1+len(name)/3
+	for _, candidate := range names {
+		if d := distance(strings.ToLower(candidate), strings.ToLower(name)); d < least || d == least && best == "" {
+			best, least = fmt.Sprintf(" (did you mean %s%s?)", before, candidate), d
+		}
 	}
-	return ""
+	return best
 }
 
 // misspelt finds a name of a package or a type that was probably meant.
@@ -206,17 +212,6 @@ func Messages(lines []string) (kept []string) {
 	return kept
 }
 
-// closest is the one of some names that is closest to a misspelt one, or "" if none is close.
-func closest(name string, names []string) string {
-	best, least := "", 1+len(name)/3
-	for _, candidate := range names {
-		if d := distance(strings.ToLower(candidate), strings.ToLower(name)); d < least || d == least && best == "" {
-			best, least = candidate, d
-		}
-	}
-	return best
-}
-
 // members lists the exported fields and methods of a type of a package, those of what it embeds among them.
 func (w *Workspace) members(from, name string) (names []string) {
 	for _, d := range declared(w.folder(from)) {
@@ -291,3 +286,152 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Said parts what the program of a cell writes to standard error from what it says in the end, which is the error of the cell: the
+// message of package nb, or a panic. The other lines go through at once.
+type Said struct {
+	held   []byte // from the beginning of a line that says the end, or may do so once it is whole
+	within bool   // what went through last has no end of line
+}
+
+// last begins the lines that say the end of a program.
+var last = regexp.MustCompile(`^(?:panic: |fatal error: |error: |cell \[\d+\], line \d+: (?:error: |✗ ))`)
+
+// ends says whether a line says the end, or may do so if it goes on.
+func ends(line []byte) bool {
+	if last.Match(line) {
+		return true
+	}
+	if bytes.Contains(line, []byte("\n")) {
+		return false
+	}
+	for _, word := range []string{"panic: ", "fatal error: ", "error: ", "cell ["} {
+		if len(line) > 0 && strings.HasPrefix(word, string(line)) {
+			return true
+		}
+	}
+	const longest = len("cell [1000000], line 1000000: error: ")
+	return bytes.HasPrefix(line, []byte("cell [")) && len(line) < longest
+}
+
+// Pass takes what the program writes next and returns what goes through.
+func (s *Said) Pass(written []byte) (through []byte) {
+	text := append(s.held, written...)
+	at := 0
+	for at < len(text) && (s.within || !ends(text[at:])) {
+		line := bytes.IndexByte(text[at:], '\n') + 1
+		if s.within = line == 0; s.within {
+			line = len(text) - at
+		}
+		at += line
+	}
+	through, s.held = text[:at:at], bytes.Clone(text[at:])
+	return through
+}
+
+// End takes how the program ended. It returns what goes through after all, and the error of the cell: a *Failure, if the program said
+// why it ended.
+func (s *Said) End(exit error) (through []byte, err error) {
+	held := s.held
+	*s = Said{}
+	switch {
+	case exit == nil:
+		return held, nil
+	case exit.Error() == "signal: killed":
+		return held, fmt.Errorf("%w: the system does so if memory runs out", exit)
+	case !strings.HasPrefix(exit.Error(), "exit status ") || !last.Match(held):
+		return held, exit
+	}
+	return nil, failure(string(held))
+}
+
+// Failure is why a program ended: what it says with its place, and through which functions it came there.
+type Failure struct {
+	message string
+	trace   []string
+}
+
+func (f *Failure) Error() string { return strings.Join(append([]string{f.message}, f.trace...), "\n") }
+
+// Traceback is what Jupyter shows.
+func (f *Failure) Traceback() []string {
+	shown := []string{Red(f.message)}
+	if f.trace != nil {
+		shown = append(shown, strings.Join(f.trace, "\n"))
+	}
+	return shown
+}
+
+// AsFailure returns the Failure in an error, or nil.
+func AsFailure(err error) (f *Failure) {
+	errors.As(err, &f)
+	return f
+}
+
+var (
+	// goroutine stands between what a panic says and how it came there.
+	goroutine = regexp.MustCompile(`\n(?:\[signal [^\n]*\]\n)?(?:\n(?:runtime stack:\n(?:[^\n]+\n)*\n)?)?goroutine \d+ [^\n]*:\n`)
+	// frame is a function, with its arguments, and the place in it.
+	frame = regexp.MustCompile(`(?m)^(?:created by )?(\S+?)(?:\([^()\n]*\)| in goroutine \d+)?\n\t(.+?)(?: \+0x[0-9a-f]+)?$`)
+)
+
+// failure reads the end of what a program has said. Of a panic that says what is wrong, such as those of the library, the places in
+// cells are left, of errors of the runtime all: numbers of goroutines and addresses say nothing.
+func failure(said string) *Failure {
+	at := goroutine.FindStringIndex(said)
+	if strings.HasPrefix(said, "cell [") || at == nil {
+		return &Failure{message: strings.TrimSpace(said)}
+	}
+	message := strings.ReplaceAll(strings.TrimSpace(said[:at[0]]), "\n\t", "\n")
+	frames, _, _ := strings.Cut(said[at[1]:], "\n\n") // of this goroutine
+	all := strings.Contains(message, "runtime error: ") || strings.HasPrefix(message, "fatal error: ")
+	var trace []string
+	place := ""
+	for _, f := range frame.FindAllStringSubmatch(frames, -1) {
+		name, where := strings.TrimPrefix(path.Base(f[1]), "main."), f[2]
+		inCell := strings.HasPrefix(where, "cell [")
+		if inCell && place == "" {
+			place = where
+		}
+		if name != "panic" && !strings.HasPrefix(name, "runtime.") && (all || inCell) {
+			trace = append(trace, fmt.Sprintf("    in %s, %s", name, where))
+		}
+	}
+	if place != "" {
+		message = place + ": " + message
+	}
+	const most = 20
+	if len(trace) > most {
+		trace = append(trace[:most], fmt.Sprintf("    … (%d more)", len(trace)-most))
+	} else if len(trace) == 1 && place != "" {
+		trace = nil // the place says it
+	}
+	return &Failure{message, trace}
+}
+
+// hint is what to do about a message of the compiler, about what a line of a cell says, or about both: a text, or what find adds, if anything. The
+// table hints.tsv has them.
+type hint struct {
+	message, line *regexp.Regexp
+	instead       string
+	find          func(w *Workspace, message []string, line string) string
+}
+
+//go:embed hints.tsv
+var hintTable string
+
+// hints are tried in this order.
+var hints = func() (all []hint) {
+	finders := map[string]func(w *Workspace, message []string, line string) string{"!lost": (*Workspace).lost, "!misspelt": (*Workspace).misspelt,
+		"!unlooked": unlooked, "!refused": refused, "!notPackage": (*Workspace).notPackage}
+	words := strings.NewReplacer("{syntax}", "^expected|^syntax error|^unexpected|^illegal", "{undefined}", undefined.String(), "{keyboard}", keyboard)
+	for row := range strings.Lines(hintTable) {
+		if cells := strings.Split(strings.TrimSuffix(words.Replace(row), "\n"), "\t"); row[0] != '#' {
+			all = append(all, hint{regexp.MustCompile(cells[0]), regexp.MustCompile(cells[1]), cells[2], finders[cells[2]]})
+		}
+	}
+	return all
+}()
+
+// keyboard is what is said of a cell that would wait for a line of input for ever.
+const keyboard = "a cell has no keyboard: write the value into the cell, such as `name := \"x\"`; the command %with_inputs asks for lines"
