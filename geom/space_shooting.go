@@ -124,7 +124,8 @@ func (a shooting) Evaluate(f shortest.Formula, rows ...[]Vec) ([]Vec, error) {
 	case flat && (f == shortest.Slope || f == shortest.FarSlope):
 		return rows[3], nil
 	}
-	out, err := a.s.call(string(f), func(in []*Node) []*Node { return []*Node{a.formula(f, in)} }, lists.Each(rows, func(x []Vec) any { return alike(a.s, x) })...)
+	args := lists.Each(rows, func(x []Vec) any { return alike(a.s, x) })
+	out, err := a.s.call(string(f), func(in []*Node) []*Node { return []*Node{a.formula(f, in)} }, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -204,12 +204,13 @@ func (s *Flow) DeformAlong(path []geom.Shape, points [][]float64) (_ *Deformatio
 	return out, nil
 }
 
+// blockOfPoints is the most numbers of the kernel matrix between a block of points and the landmarks.
+var blockOfPoints = 1 << 22
+
 // deform computes images of points and derivatives there by a graph function of args, points and unit matrices. Points are taken in blocks.
 func (s *Flow) deform(name string, points [][]float64, fn func(in []*Node, z, unit *Node) (images, frames *Node), args ...any) *Deformation {
-	// A block has at most this many numbers of the kernel matrix between points and landmarks.
-	const most = 1 << 22
 	d := s.of.dimension()
-	block := min(len(points), max(1, most*d/s.of.Dim()))
+	block := min(len(points), max(1, blockOfPoints*d/s.of.Dim()))
 	out := &Deformation{Points: points}
 	padded := make([][]float64, block)
 	for from := 0; from < len(points); from += block {

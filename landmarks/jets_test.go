@@ -178,7 +178,7 @@ func TestJetsAreLimitsOfClusters(t *testing.T) {
 func TestJetsAreCarried(t *testing.T) {
 	for d := 1; d <= 3; d++ {
 		x, p := jets(2, d, 1)
-		J := landmarks.NewJets(2, d, 1, kernels.Gaussian(1), geom.Integrator(ode.RK4, 40))
+		J := landmarks.NewJets(2, d, 1, kernels.Gaussian(1), geom.Integrator(ode.RK4, 10))
 		g := expect.Must(J.Shoot(x, p))
 		points, start, err := J.Split(x)
 		if err != nil {
@@ -192,14 +192,14 @@ func TestJetsAreCarried(t *testing.T) {
 		moved := expect.Must(J.Deform(g, append(points, passive)))
 		path := expect.Must(J.Transform(g, [][]float64{passive}))
 		expect.Abs(t, "points", moved.Images[:2], images, 1e-12)
-		expect.Abs(t, "a point that Transform moves", path[40], moved.Images[2:], 1e-12)
+		expect.Abs(t, "a point that Transform moves", path[10], moved.Images[2:], 1e-12)
 		for i, f := range frames {
 			var product mat.Dense
 			product.Mul(mat.NewDense(d, d, slices.Concat(moved.Jacobian[i]...)), mat.NewDense(d, d, slices.Concat(start[i]...)))
 			expect.Abs(t, "frame", f, rowsOf(&product), 1e-11)
 		}
 		// The same as a third landmark without a momentum.
-		more := landmarks.NewJets(3, d, 1, kernels.Gaussian(1), geom.Integrator(ode.RK4, 40))
+		more := landmarks.NewJets(3, d, 1, kernels.Gaussian(1), geom.Integrator(ode.RK4, 10))
 		wide := expect.Must(more.Join(append(points, passive), append(start, unitOf(d))))
 		g = expect.Must(more.Shoot(wide, append(slices.Clone(p), engine.Unflatten(make([]float64, d*(d+1)), d)...)))
 		images, frames, err = more.Split(g.End)
@@ -222,7 +222,7 @@ func unitOf(d int) [][]float64 {
 // Second derivatives are differences of the derivative of the flow.
 func TestSecondDerivativesOfAFlow(t *testing.T) {
 	x, p := jets(2, 2, 2)
-	J := landmarks.NewJets(2, 2, 2, kernels.Gaussian(1), geom.Integrator(ode.RK4, 40))
+	J := landmarks.NewJets(2, 2, 2, kernels.Gaussian(1), geom.Integrator(ode.RK4, 10))
 	for i := range x { // a unit frame, and no second derivatives at the start
 		x[i] = [][]float64{x[i], {1, 0}, {0, 1}, {0, 0}, {0, 0}, {0, 0}}[i%6]
 	}

@@ -130,7 +130,7 @@ func TestUncertaintyIsUnbiased(t *testing.T) {
 func TestUncertaintyIsThatOfWeights(t *testing.T) {
 	ellipsoid := geom.On(manifold.Ellipsoid(1, 0.8, 0.6), geom.Integrator(ode.RK4, 40))
 	var onEllipsoid []geom.Vec
-	for _, v := range normal(5, 6, 3) {
+	for _, v := range normal(5, 4, 3) {
 		v[2] += 4
 		z, _, err := ellipsoid.Project([]float64{v[0], 0.8 * v[1], 0.6 * v[2]})
 		if err != nil {
@@ -142,7 +142,7 @@ func TestUncertaintyIsThatOfWeights(t *testing.T) {
 
 	shapes := landmarks.New(5, 2, kernels.Gaussian(0.7), geom.Integrator(ode.RK4, 10))
 	r := rand.New(rand.NewPCG(6, 0))
-	samples := make([]geom.Shape, 5)
+	samples := make([]geom.Shape, 3)
 	for i := range samples {
 		for k := range 5 {
 			a := 2 * math.Pi * float64(k) / 5

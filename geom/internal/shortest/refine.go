@@ -36,18 +36,15 @@ func (s *search) bridge(pairs []*candidate, guess []Vec) error {
 		return nil
 	}
 	if guess != nil {
-		none := slices.Repeat([]Vec{slices.Repeat(Vec{math.NaN()}, len(pairs[0].x))}, len(pairs))
-		for _, i := range lost {
-			none[i] = guess[i]
-		}
-		a := s.attempt(starts(pairs), ends(pairs)) // of all: programs are compiled for their number
+		open := lists.Pick(pairs, lost)
+		a := s.attempt(starts(open), ends(open))
 		a.far = true
-		if err := a.run(none, true); err != nil {
+		if err := a.run(lists.Pick(guess, lost), true); err != nil {
 			return err
 		}
-		for _, i := range lost {
-			if better := a.pairs[i]; better.root.Status == solve.Converged {
-				pairs[i].replace(better)
+		for k, better := range a.pairs {
+			if better.root.Status == solve.Converged {
+				open[k].replace(better)
 			}
 		}
 	}
