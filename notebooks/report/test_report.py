@@ -102,8 +102,8 @@ class Runner(unittest.TestCase):
             limits.append(timeout)
 
         limits = []
-        def facts(paths):
-            return {path: {"readers": ["morpho.Read"], "params": []} for path in paths}
+        def facts(paths, **question):
+            return {path: {"readers": ["morpho.Read"], "params": [], "wrong": []} for path in paths}
 
         for args in ["--check"], [], ["--data", str(run.ROOT / "landmarks" / "morpho" / "data" / "rat_growth_8.csv")], ["--timeout", "7"]:
             with unittest.mock.patch.object(run, "run", record), unittest.mock.patch.object(run, "facts", facts), unittest.mock.patch.object(sys, "argv", ["run.py", *args, str(run.NOTEBOOKS / "1-2_geodesics.ipynb")]):

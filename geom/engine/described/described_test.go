@@ -27,8 +27,8 @@ func computation(id uint64, instructions ...string) string {
 	return string(c)
 }
 
-// A loop of 5 turns with a condition of one launch and a body of two, a branch of at most two, and one fusion: 5 · 3 + 2 + 1. A loop whose turns are
-// not known counts once and is told.
+// A loop of 5 turns with a body of two launches, whose condition XLA does not run, a branch of at most two, and one fusion: 5 · 2 + 2 + 1. Of a loop whose turns are
+// not known the condition and the body count once, and it is told.
 func TestLaunchesAreCounted(t *testing.T) {
 	of := func(config string) *Program {
 		var module []byte
@@ -43,7 +43,7 @@ func TestLaunchesAreCounted(t *testing.T) {
 		module = protowire.AppendVarint(protowire.AppendTag(module, moduleEntry, protowire.VarintType), 4)
 		return counted(field(nil, moduleOfConfigured, string(field(module, moduleName, "main"))))
 	}
-	if p := of(`{"known_trip_count":{"n":"5"}}`); p.Launches != 18 || p.Open || p.Kernels != 6 || p.Name != "main" {
+	if p := of(`{"known_trip_count":{"n":"5"}}`); p.Launches != 13 || p.Open || p.Kernels != 5 || p.Name != "main" {
 		t.Errorf("%+v", p)
 	}
 	if p := of("{}"); p.Launches != 6 || !p.Open {
