@@ -70,3 +70,18 @@ func (s *Space) Log(q, target geom.Shape) (*Geodesic, error) {
 	}
 	return s.Space.Log(q, target)
 }
+
+// Exp returns the geodesic from shape q with the initial velocity v: see geom.Space.Exp. It and the next three methods are those of geom.Space,
+// and stand here because go doc does not show the methods of an embedded type of another package.
+func (s *Space) Exp(q, v geom.Shape) (*Geodesic, error) { return s.Space.Exp(q, v) }
+
+// Shoot returns the geodesic from shape q with the initial momentum p: see geom.Space.Shoot.
+func (s *Space) Shoot(q, p geom.Shape) (*Geodesic, error) { return s.Space.Shoot(q, p) }
+
+// LogAll returns the geodesics from each shape x_i to y_i: see geom.Space.LogAll.
+func (s *Space) LogAll(x, y []geom.Shape) ([]*Geodesic, error) { return s.Space.LogAll(x, y) }
+
+// Transport moves tangent vectors in parallel along a geodesic: see geom.Space.Transport.
+func (s *Space) Transport(g *Geodesic, v ...geom.Shape) ([][]geom.Shape, error) {
+	return s.Space.Transport(g, v...)
+}
