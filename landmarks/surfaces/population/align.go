@@ -52,9 +52,7 @@ func Align(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bo
 // Refine is Align from the rotation of a pose of each subject: it finds the minimum that is near.
 func Refine(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, poses []*Aligned, scaled bool) (_ []*Aligned, err error) {
 	defer try.Named(&err, "align")
-	if len(poses) != len(subjects) {
-		text.Refuse("give one for each", "%d poses for %d subjects", len(poses), len(subjects))
-	}
+	text.RefuseIf(len(poses) != len(subjects), "give one for each", "%d poses for %d subjects", len(poses), len(subjects))
 	return alignFrom(poses, objects, to, subjects, scaled), nil
 }
 
@@ -79,34 +77,11 @@ func alignFrom(poses []*Aligned, objects []Object, to []*mesh.Mesh, subjects [][
 	return out
 }
 
-// checkAlign returns the largest numbers of vertices and cells of each object of a subject.
-func checkAlign(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh) [][2]int {
-	goal, model := "the one that the others are brought to", Model{Objects: objects}
-	most := make([][2]int, len(objects))
-	for i, s := range append([][]*mesh.Mesh{to}, subjects...) {
-		name := goal
-		if i > 0 {
-			name = fmt.Sprintf("subject %d", i-1)
-		}
-		if len(s) != len(objects) || len(objects) == 0 {
-			text.Refuse("give one of each", "%s has %d meshes for %d objects", name, len(s), len(objects))
-		}
-		for o, m := range s {
-			try.Do(objects[o].Norm.Check(model.Label(name, o), m))
-			try.Do(mesh.CheckAlike(model.Label(name, o), m, goal, to[o]))
-			if i > 0 {
-				most[o] = [2]int{max(most[o][0], len(m.Vertices)), max(most[o][1], len(m.Cells))}
-			}
-		}
-	}
-	return most
-}
-
 // aligner brings subjects to one shape.
 type aligner struct {
 	similarity
 	model     Model
-	most      [][2]int     // see checkAlign
+	most      [][2]int     // numbers of vertices and cells of each object, the largest of the subjects
 	objective *engine.Func // (θ, subject, target) → the distance and its gradient
 	overlap   *engine.Func // Σ_o ⟨S_o, T_o⟩/‖T_o‖²
 
@@ -116,7 +91,14 @@ type aligner struct {
 }
 
 func newAligner(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scaled bool) *aligner {
-	al := &aligner{model: Model{Objects: objects}, most: checkAlign(objects, to, subjects)}
+	al := &aligner{model: Model{Objects: objects}, most: make([][2]int, len(objects))}
+	al.model.checkShapes("the one that the others are brought to", slices.Concat([][]*mesh.Mesh{to}, subjects))
+	for o, most := range al.most {
+		for _, s := range subjects {
+			most = [2]int{max(most[0], len(s[o].Vertices)), max(most[1], len(s[o].Cells))}
+		}
+		al.most[o] = most
+	}
 	al.similarity = newSimilarity(to, scaled)
 	_, al.axes, _ = mesh.Moments(to)
 	for o, m := range to {
@@ -230,9 +212,7 @@ func (al *aligner) search(name string, ways []*mat.Dense, call func(f *engine.Fu
 			starts, overlaps = append(starts, r), append(overlaps, finite)
 		}
 	}
-	if starts == nil {
-		text.Refuse("see whether its coordinates and the kernel of the norm are in one unit", "%s: no finite distance", name)
-	}
+	text.RefuseIf(starts == nil, "see whether its coordinates and the kernel of the norm are in one unit", "%s: no finite distance", name)
 	for range followed {
 		k := 0
 		for i, overlap := range overlaps {

@@ -39,9 +39,7 @@ func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []
 			c.subjects, subjects = append(c.subjects, i), append(subjects, s.objects)
 		}
 	}
-	if subjects == nil {
-		text.Refuse("give others", "there is no subject that it can be matched to")
-	}
+	text.RefuseIf(subjects == nil, "give others", "there is no subject that it can be matched to")
 	shape := surfaces[template]
 	c.matcher = m.newMatcher(shape.objects, controls, subjects, outwards(shape.objects))
 	for _, y := range marks {

@@ -27,48 +27,46 @@ func (m Model) Label(whose string, o int) string {
 }
 
 func (m Model) check(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh) {
-	if m.Space == nil || len(m.Objects) == 0 {
-		text.Refuse("give both", "the model has no Space or no Objects")
-	}
-	name := func(i int) string {
-		if i == len(subjects) {
-			return "the template"
-		}
-		return fmt.Sprintf("subject %d", i)
-	}
-	for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
-		if len(shape) != len(m.Objects) {
-			text.Refuse("give one of each", "%s has %d meshes, the model %d objects", name(i), len(shape), len(m.Objects))
-		}
-	}
+	text.RefuseIf(m.Space == nil || len(m.Objects) == 0, "give both", "the model has no Space or no Objects")
 	for o, object := range m.Objects {
-		if object.Norm.Kernel == nil {
-			text.Refuse("give one, such as attachment.Norm{Kernel: kernels.Gaussian(8)}", "%s has no Norm", m.Label("the model", o))
+		text.RefuseIf(object.Norm.Kernel == nil, "give one, such as attachment.Norm{Kernel: kernels.Gaussian(8)}", "%s has no Norm", m.Label("the model", o))
+		text.RefuseIf(!(object.Noise >= 0) || math.IsInf(object.Noise*object.Noise, 1), "give a positive number, or 0 to estimate it",
+			"%s: the noise is %g", m.Label("the model", o), object.Noise)
+	}
+	shapes := slices.Concat([][]*mesh.Mesh{template}, subjects)
+	for o, names := range m.checkShapes("the template", shapes) {
+		var meshes []*mesh.Mesh
+		for i, shape := range shapes {
+			m.Objects[o].checkUnits(template[o], names[i], shape[o])
+			meshes = append(meshes, shape[o])
 		}
-		if !(object.Noise >= 0) || math.IsInf(object.Noise*object.Noise, 1) {
-			text.Refuse("give a positive number, or 0 to estimate it", "%s: the noise is %g", m.Label("the model", o), object.Noise)
-		}
-		for i, shape := range append(subjects[:len(subjects):len(subjects)], template) {
-			if shape[o] == nil {
-				text.Refuse("read or make it first", "%s is nil", m.Label(name(i), o))
-			}
-			try.Do(object.Norm.Check(m.Label(name(i), o), shape[o]))
-		}
-		for i, s := range subjects {
-			try.Do(mesh.CheckAlike(m.Label("the template", o), template[o], m.Label(name(i), o), s[o]))
-			object.checkUnits(template[o], m.Label(name(i), o), s[o])
-		}
-		names, meshes := []string{m.Label("the template", o)}, []*mesh.Mesh{template[o]}
-		for i, s := range subjects {
-			names, meshes = append(names, m.Label(name(i), o)), append(meshes, s[o])
-		}
-		try.Do(object.Norm.CheckWidth(names, meshes))
-		if d := len(template[o].Vertices[0]); d != m.Space.Manifold.D {
-			text.Refuse("give landmarks.New as many coordinates", "%s is in R^%d, the space in R^%d", m.Label("the template", o), d, m.Space.Manifold.D)
-		}
+		try.Do(m.Objects[o].Norm.CheckWidth(names, meshes))
+		d := len(template[o].Vertices[0])
+		text.RefuseIf(d != m.Space.Manifold.D, "give landmarks.New as many coordinates", "%s is in R^%d, the space in R^%d", names[0], d, m.Space.Manifold.D)
 	}
 	try.Do(m.Space.CheckNumbers("control points", controls))
 	try.Do(m.Space.CheckRegular("control points", controls))
+}
+
+// checkShapes refuses shapes that have not one mesh of each object, of the kind of the first shape. It returns the names of the meshes for errors,
+// [object][shape], where the shapes after the first are the subjects.
+func (m Model) checkShapes(first string, shapes [][]*mesh.Mesh) [][]string {
+	names := make([][]string, len(m.Objects))
+	for i, shape := range shapes {
+		whose := first
+		if i > 0 {
+			whose = fmt.Sprintf("subject %d", i-1)
+		}
+		text.RefuseIf(len(shape) != len(names) || len(names) == 0, "give one of each", "%s has %d meshes for %d objects", whose, len(shape), len(names))
+		for o, own := range shape {
+			name := m.Label(whose, o)
+			names[o] = append(names[o], name)
+			text.RefuseIf(own == nil, "read or make it first", "%s is nil", name)
+			try.Do(m.Objects[o].Norm.Check(name, own))
+			try.Do(mesh.CheckAlike(names[o][0], shapes[0][o], name, own))
+		}
+	}
+	return names
 }
 
 // checkUnits refuses a subject in another unit than the template, and one that is inside out where the norm sees it: no deformation

@@ -15,7 +15,7 @@ import (
 	"anatomy/landmarks/surfaces/mesh"
 )
 
-// callMemory is how many bytes the intermediate values of one call may take, as estimated.
+// callMemory is how many bytes the intermediate values of one call of several subjects may take, as estimated.
 const callMemory = 1 << 30
 
 // fit is the objective of a Model for given subjects. Subject i has the momentum Σ_k design_ik m_k with coefficients m_k: those of
@@ -29,7 +29,8 @@ type fit struct {
 	controls [][]float64
 	design   [][]float64
 	chunks   []chunk
-	perCall  int // how many subjects one call takes
+	perCall  int     // how many subjects one call takes
+	calls    float64 // bytes of the intermediate values of one call, as estimated
 
 	functions
 	metric // of momenta
@@ -95,7 +96,7 @@ func compileFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [
 		f.sigma, f.ends = append(f.sigma, m.Objects[o].Noise), append(f.ends, end)
 	}
 	f.functions = f.compile()
-	f.perCall = f.subjectsPerCall(subjects)
+	f.shareOut(subjects)
 	f.metric = newMetric(m.Space.Manifold.Kernel, controls)
 	f.checkReach()
 	return f
@@ -178,8 +179,8 @@ func (f *fit) free() {
 	}
 }
 
-// subjectsPerCall returns how many of the subjects one call takes.
-func (f *fit) subjectsPerCall(subjects [][]*mesh.Mesh) int {
+// shareOut sets how many of the subjects one call takes.
+func (f *fit) shareOut(subjects [][]*mesh.Mesh) {
 	cells := 0
 	for o, t := range f.start {
 		most := len(t.Cells)
@@ -193,7 +194,8 @@ func (f *fit) subjectsPerCall(subjects [][]*mesh.Mesh) int {
 	kept := 2*math.Sqrt(float64(f.Space.Steps())) + 12
 	each := 8 * (float64((f.ends[len(f.ends)-1]+2*len(f.controls))*f.Space.Manifold.D)*kept + 100*float64(cells))
 	count := int(math.Ceil(float64(len(subjects)) * each / callMemory))
-	return (len(subjects) + count - 1) / count
+	f.perCall = (len(subjects) + count - 1) / count
+	f.calls = float64(f.perCall) * each
 }
 
 // measureSubjects computes the measures of the subjects once, in chunks of a size; or of some subjects only, padded as for all.

@@ -147,9 +147,7 @@ func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given []
 			}
 		}
 	}
-	if templates == nil {
-		text.Refuse("digitise landmarks on at least one", "no subject has landmarks")
-	}
+	text.RefuseIf(templates == nil, "digitise landmarks on at least one", "no subject has landmarks")
 	all := &placements{given: given, of: map[int]*matches{}}
 	all.locate(m, controls, subjects, templates)
 	for _, t := range templates {

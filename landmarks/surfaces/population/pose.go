@@ -129,9 +129,7 @@ type Pose struct {
 func (m Model) Poses(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh) (_ [][]Pose, err error) {
 	defer try.Named(&err, "poses")
 	const followed, evaluations = 8, 4
-	if m.estimatesNoise() {
-		text.Refuse("give it", "an object has no Noise")
-	}
+	text.RefuseIf(m.estimatesNoise(), "give it", "an object has no Noise")
 	images := make([][]*mesh.Mesh, len(subjects))
 	for i, s := range subjects {
 		for _, o := range s {

@@ -113,7 +113,7 @@ func (f *fit) precondition(g []float64) []float64 {
 		return f.solveStiff(g)
 	}
 	d, size, at := f.Space.Manifold.D, f.Space.Manifold.Dim(), f.blocks()
-	out, along, sum := make([]float64, len(g)), slices.Clone(g[:at[0][1]]), make([]float64, size)
+	out, sum := make([]float64, len(g)), make([]float64, size)
 	part := func(x []float64, l int) []float64 { return x[at[1][0]+l*size : at[1][0]+(l+1)*size] }
 	for l := range f.design[0] {
 		f.solveMomentum(part(out, l), part(g, l))
@@ -123,11 +123,8 @@ func (f *fit) precondition(g []float64) []float64 {
 		floats.Scale(f.scale[len(f.Objects)], out)
 		return out
 	}
-	if f.response != nil {
-		floats.Add(along, f.lead(sum))
-	}
 	start := mesh.Vertices(f.start)
-	copy(out, try.Get(f.smooth.Call(start, engine.Unflatten(along, d))).Flat(0))
+	copy(out, try.Get(f.smooth.Call(start, engine.Unflatten(f.led(g), d))).Flat(0))
 	copy(out[at[2][0]:], g[at[2][0]:])
 	for b, r := range f.scaled() {
 		floats.Scale(f.scale[b], out[r[0]:r[1]])
@@ -144,6 +141,20 @@ func (f *fit) precondition(g []float64) []float64 {
 		floats.Sub(part(out, l), valley)
 	}
 	floats.Add(out[:at[0][1]], try.Get(f.kernelSums.Call(start, f.controls, engine.Unflatten(valley, d))).Flat(0))
+	return out
+}
+
+// led returns the derivatives by the vertices of a template whose momenta follow it by their response, if that is known.
+func (f *fit) led(g []float64) []float64 {
+	at, sum := f.blocks(), make([]float64, f.Space.Manifold.Dim())
+	out := slices.Clone(g[:at[0][1]])
+	if f.response == nil {
+		return out
+	}
+	for r := range slices.Chunk(g[at[1][0]:at[1][1]], len(sum)) {
+		floats.Add(sum, r)
+	}
+	floats.Add(out, f.lead(sum))
 	return out
 }
 

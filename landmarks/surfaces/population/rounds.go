@@ -98,9 +98,7 @@ type Part struct {
 // ends after solve.MaxIterations rounds (300) in any case. Arguments are otherwise those of Model.Atlas. Call Close at the end.
 func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (_ *Rounds, err error) {
 	defer try.Named(&err, "rounds")
-	if len(subjects) < 2 {
-		text.Refuse("give two or more", "%d subjects", len(subjects))
-	}
+	text.RefuseIf(len(subjects) < 2, "give two or more", "%d subjects", len(subjects))
 	limits := try.Get(solve.Limits{Tolerance: 0.03, MaxIterations: 300}.With(opts...))
 	m.check(template, controls, subjects)
 	f := compileFit(m, template, controls, subjects, identity(len(subjects)))
@@ -187,9 +185,7 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error
 		part.Before = first.mismatch[0]
 	}
 	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
-		if before == nil {
-			text.Refuse("see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
-		}
+		text.RefuseIf(before == nil, "see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
 		return &Part{Round: now.Number, Subject: i, Infinite: true, Evaluations: f.evaluations}, nil
 	}
 	momenta := len(f.Objects)
@@ -213,9 +209,7 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error
 	}
 	found := try.Get(o.Run("match", f.Space, x, limits(now.Goal)))
 	e := f.at(found.X)
-	if found.Status == geom.Cancelled {
-		text.Refuse("match it again", "the search was stopped")
-	}
+	text.RefuseIf(found.Status == geom.Cancelled, "match it again", "the search was stopped")
 	if now.Number == now.Stage {
 		part.Expected, part.Curvature = f.curvatures(e, func(kind int) bool { return kind != momenta })
 	}
@@ -270,9 +264,7 @@ func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64) {
 // subjects. The last round has the Atlas; to reduce that is an error, and so is a missing part.
 func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error)) (_ *AtlasRound, err error) {
 	defer try.Named(&err, "after round %d", now.Number)
-	if now.Atlas != nil {
-		text.Refuse("take its Atlas", "the atlas has ended")
-	}
+	text.RefuseIf(now.Atlas != nil, "take its Atlas", "the atlas has ended")
 	f := r.fit
 	f.sigma, f.last, f.squares = slices.Clone(now.Sigma), nil, make([]float64, len(f.Objects))
 	own := try.Get(parts(now.Number))

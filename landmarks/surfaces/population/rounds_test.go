@@ -124,7 +124,7 @@ func TestUnits(t *testing.T) {
 }
 
 // One field moves both objects of a hypertemplate. At the minimum what pulls at one is balanced by what pulls at the other, which is much smaller
-// and near: neither is balanced alone. The rounds end there, too.
+// and near: neither is balanced alone. The rounds end there, too. Subjects in the reverse order have the same template, within the tolerance.
 func TestHypertemplateOfTwoObjects(t *testing.T) {
 	t.Parallel()
 	m, template, controls, subjects := ovals(0)
@@ -137,7 +137,9 @@ func TestHypertemplateOfTwoObjects(t *testing.T) {
 		subjects[i] = append(subjects[i], near(0.15*float64(i%3)))
 	}
 	template = append(template, near(0))
-	a := expect.Must(m.Atlas(template, controls, subjects))
+	reversed := slices.Clone(subjects)
+	slices.Reverse(reversed)
+	a := expect.Must(m.Atlas(template, controls, reversed))
 	tight := expect.Must(m.Atlas(template, controls, subjects, solve.Tolerance(0.003)))
 	rounds := expect.Must(m.Rounds(template, controls, subjects, solve.Tolerance(0.3)))
 	defer rounds.Close()
@@ -149,6 +151,23 @@ func TestHypertemplateOfTwoObjects(t *testing.T) {
 			t.Error(a)
 		}
 		expect.Rel(t, "objective", a.Objective, tight.Objective, off)
+	}
+	for o, s := range tight.Template {
+		deformed := make([]geom.Shape, len(subjects))
+		mean := geom.Shape(s.Vertices).Scale(0)
+		for i, d := range tight.Deformed {
+			deformed[i] = d[o].Vertices
+			mean = mean.Add(deformed[i].Scale(1 / float64(len(subjects))))
+		}
+		squares := 0.0
+		for _, x := range deformed {
+			squares += math.Pow(x.Distance(mean), 2)
+		}
+		miss := floats.Norm(expect.Must(a.Template[o].Distances(s)), 2) / math.Sqrt(squares/float64(len(subjects)*(len(subjects)-1)))
+		t.Logf("object %d: the template is %.3g standard errors off", o, miss)
+		if !(miss < 0.03) { // the tolerance of the search
+			t.Errorf("object %d: the template is %g standard errors off", o, miss)
+		}
 	}
 }
 

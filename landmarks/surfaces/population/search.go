@@ -163,12 +163,7 @@ func (f *fit) trail(name string, x []float64, most solve.Limits, opts []solve.Op
 			floats.SubTo(step[at[1]:], y[at[0]:], base.x[at[1]:])
 			f.addFollowing(step)
 			last = f.settle(floats.AddTo(step, step, base.x), goal)
-			gradient, rest := template(last.gradient), make([]float64, f.Space.Manifold.Dim())
-			for r := range slices.Chunk(last.gradient[at[0]:at[1]], len(rest)) {
-				floats.Add(rest, r)
-			}
-			floats.Add(gradient[:at[0]], f.lead(rest)) // as momenta move with the template
-			return bounded(last.value, gradient)
+			return bounded(last.value, slices.Concat(f.led(last.gradient), last.gradient[at[1]:]))
 		},
 		Precondition: func(g []float64) ([]float64, error) { return f.preconditionTemplate(g), nil },
 		Residual: func(y []float64) (float64, error) {
@@ -227,9 +222,7 @@ func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*
 	const name = "registration"
 	defer try.Named(&err, name)
 	m.Free, m.Hypertemplate = false, false
-	if m.estimatesNoise() {
-		text.Refuse("give Noise", "the noise of one subject cannot be estimated")
-	}
+	text.RefuseIf(m.estimatesNoise(), "give Noise", "the noise of one subject cannot be estimated")
 	a := m.estimate(name, start{template: template, controls: controls, frozen: true}, [][]*mesh.Mesh{subject}, identity(1), opts)
 	a.countFolds(a.Deformed[0], template)
 	return a, nil

@@ -50,9 +50,7 @@ func (a *Atlas) MeanMomentum() geom.Shape {
 
 // scored is the momentum p̄ + Σ_k s_k u_k.
 func (a *Atlas) momentumOf(modes *stats.PCA[geom.Shape], scores []float64) geom.Shape {
-	if len(scores) > len(modes.Momenta) {
-		text.Refuse("give one for each", "%d scores for %d modes", len(scores), len(modes.Momenta))
-	}
+	text.RefuseIf(len(scores) > len(modes.Momenta), "give one for each", "%d scores for %d modes", len(scores), len(modes.Momenta))
 	p := a.MeanMomentum()
 	for k, s := range scores {
 		p = p.Add(modes.Momenta[k].Scale(s))
@@ -90,9 +88,7 @@ func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ..
 func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [][]*mesh.Mesh) (out [][]float64, err error) {
 	defer try.Catch(&err)
 	solve.NotNil(a)
-	if len(subjects) != len(modes.Scores) {
-		text.Refuse("give those of the modes", "%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
-	}
+	text.RefuseIf(len(subjects) != len(modes.Scores), "give those of the modes", "%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
 	m.Free = false
 	m.check(a.Template, a.Controls, subjects)
 	f := newFit(m, a.Template, a.Controls, subjects, identity(len(subjects)))
@@ -130,9 +126,7 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Differenc
 	template := mesh.Vertices(a.Template)
 	n, d := len(a.Deformed), len(template[0])
 	names, members := try.Get2(linear.Cells(n, nil, groups))
-	if len(names) != 2 {
-		text.Refuse("give subjects of two groups", "%d groups", len(names))
-	}
+	text.RefuseIf(len(names) != 2, "give subjects of two groups", "%d groups", len(names))
 	count := len(members[0])
 	if count < 2 || n-count < 2 || n < d+2 {
 		text.Refuse("give at least 2 subjects in each, and more than coordinates in all", "groups of %d and %d, where %d are needed in all", count, n-count, d+2)

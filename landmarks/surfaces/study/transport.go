@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,7 +106,7 @@ func (t *ParallelTransport) until(end float64) (out []Prediction, err error) {
 func (t *ParallelTransport) Write(folder string, predictions []Prediction) (err error) {
 	defer try.Named(&err, "write")
 	files := try.Get(Files([]string{"template", "subject"}, t.Objects))
-	makeFolder(folder)
+	try.Do(os.MkdirAll(folder, 0o777))
 	for o := range t.Template {
 		var moments [2][]mesh.Moment
 		for _, p := range predictions {

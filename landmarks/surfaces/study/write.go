@@ -1,7 +1,6 @@
 package study
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,7 +66,7 @@ func (s *Study) Write(folder string, a *population.Atlas) (err error) {
 			len(a.Template))
 	}
 	files := try.Get(stems(s.Names, s.Model.Objects))
-	makeFolder(folder)
+	try.Do(os.MkdirAll(folder, 0o777))
 	mean := make([][]mesh.Field, len(a.Template))
 	for o, t := range a.Template {
 		strain, err := strainFields(t, t)
@@ -89,13 +88,6 @@ func (s *Study) Write(folder string, a *population.Atlas) (err error) {
 		try.Do(mesh.WriteFields(filepath.Join(folder, files[0][o]+".vtp"), t, mean[o]...))
 	}
 	return nil
-}
-
-// makeFolder makes a folder, unless it is there.
-func makeFolder(folder string) {
-	if err := os.Mkdir(folder, 0o777); !errors.Is(err, os.ErrExist) {
-		try.Do(err)
-	}
 }
 
 // writeFlow writes the flow of a template to a subject, a file for each object, and adds its last fields to the means over the subjects.
