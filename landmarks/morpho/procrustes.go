@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -326,13 +327,14 @@ func (d *Dataset) TangentShapes() (rows [][]float64, _ shape.Shape, err error) {
 		return d.flatRows()
 	}
 	pre := try.Get(preshapes(d.Shapes(), d.specimen))
-	a := try.Get(procrustes(brought(pre, d.Forms), nil, d.specimen, KeepSize()))
+	a := try.Get(alignedOnce(brought(pre, d.Forms), d.specimen))
 	text.RefuseIf(a.Status != solve.Converged, "see by Inspect which are out of order",
 		"the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
-	mean, squares := a.Mean, 0.0
+	length, squares := 1.0, 0.0
 	if !d.Forms {
-		mean = mean.Scale(1 / floats.Norm(mean.Flat(), 2))
+		length = floats.Norm(a.Mean.Flat(), 2)
 	}
+	mean := a.Mean.Scale(1 / length)
 	for _, x := range a.Shapes {
 		along := 1.0
 		if !d.Forms {
@@ -351,6 +353,34 @@ func (d *Dataset) TangentShapes() (rows [][]float64, _ shape.Shape, err error) {
 		return nil, nil, text.Advise("see whether the file repeats one", "all specimens have the same shape, which depends on nothing")
 	}
 	return rows, mean, nil
+}
+
+// recent are the last two alignments by alignedOnce: a report fits many models to the same specimens, with and without those that it flags.
+var recent struct {
+	sync.Mutex
+	of []alignedShapes
+}
+
+type alignedShapes struct {
+	given []shape.Shape
+	*Alignment
+}
+
+// alignedOnce is procrustes with KeepSize of shapes that stay as they are, and so does what it returns. It does not align equal shapes again.
+func alignedOnce(shapes []shape.Shape, what func(i int) string) (*Alignment, error) {
+	recent.Lock()
+	defer recent.Unlock()
+	same := func(a alignedShapes) bool {
+		return slices.EqualFunc(a.given, shapes, func(x, y shape.Shape) bool { return slices.EqualFunc(x, y, slices.Equal) })
+	}
+	if i := slices.IndexFunc(recent.of, same); i >= 0 {
+		return recent.of[i].Alignment, nil
+	}
+	a, err := procrustes(shapes, nil, what, KeepSize())
+	if err == nil {
+		recent.of = append([]alignedShapes{{shapes, a}}, recent.of[:min(1, len(recent.of))]...)
+	}
+	return a, err
 }
 
 // flatRows are the coordinates of data that are Flat, and their mean.
