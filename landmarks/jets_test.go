@@ -25,8 +25,9 @@ func TestJetsGeometry(t *testing.T) {
 		m      landmarks.Jets
 		points [][]float64
 	}{
-		"frames":             {landmarks.Jets{N: 2, D: 2, Order: 1, Kernel: kernels.Gaussian(0.9)}, [][]float64{{0, 0, 1, 0.2, -0.1, 0.9, 1, 0.3, 0.8, -0.3, 0.4, 1.1}}},
-		"second derivatives": {landmarks.Jets{N: 2, D: 1, Order: 2, Kernel: kernels.Gaussian(1.2)}, [][]float64{{0, 1, 0.1, 1.9, 0.8, -0.2}}},
+		"frames of two":             {landmarks.Jets{N: 2, D: 1, Order: 1, Kernel: kernels.Gaussian(0.9)}, [][]float64{{0, 1.1, 1, 0.8}}},
+		"a frame of the plane":      {landmarks.Jets{N: 1, D: 2, Order: 1, Kernel: kernels.Gaussian(0.9)}, [][]float64{{0.2, 0, 1, 0.2, -0.1, 0.9}}},
+		"second derivatives at one": {landmarks.Jets{N: 1, D: 1, Order: 2, Kernel: kernels.Gaussian(1.2)}, [][]float64{{0, 1.1, 0.3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
