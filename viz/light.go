@@ -233,30 +233,49 @@ func (g *grid) place(p []float64) (x, y, z float64) {
 
 // open returns the share of rays that leave the grid, on the side of a point of the surface where it is larger.
 func (g *grid) open(p []float64, n [3]float64, sky [][3]float64) float64 {
-	var seen, all [2]float64 // outside, inside
+	back, out := [3]float64{-n[0], -n[1], -n[2]}, 0.0
+	for k := range 3 {
+		out += n[k] * (p[k] - g.low[k] - g.side*float64(g.size[k]-2)/2)
+	}
+	if out < 0 { // n looks towards the middle, where rays are the longest
+		n, back = back, n
+	}
+	seen := g.seen(p, n, sky, 0)
+	return math.Max(seen, g.seen(p, back, sky, seen))
+}
+
+// seen is that share on the side of n, or 0 where it is not above least.
+func (g *grid) seen(p []float64, n [3]float64, sky [][3]float64, least float64) float64 {
+	all := 0.0
+	for _, d := range sky {
+		all += math.Max(0, dot3(d, n))
+	}
+	left := all
 	px, py, pz := g.place(p)
 	nx, ny, nz := g.size[0], g.size[1], g.size[2]
+	const from = 1.8 // cells: a flat surface does not hide itself: the diagonal of a cell is √3
 	for _, d := range sky {
-		way, face := dot3(d, n), 0
-		from := 1.8 // cells: a flat surface does not hide itself: the diagonal of a cell is √3
-		if way < 0 {
-			way, face, from = -way, 1, -from
+		way := dot3(d, n)
+		if left <= least*all {
+			return 0
 		}
-		all[face] += way
+		if way <= 0 {
+			continue
+		}
 		x, y, z := px+from*n[0], py+from*n[1], pz+from*n[2]
 		for {
 			i, j, k := int(x), int(y), int(z)
 			if i < 0 || i >= nx || j < 0 || j >= ny || k < 0 || k >= nz {
-				seen[face] += way
 				break
 			}
 			if g.full[(i*ny+j)*nz+k] {
+				left -= way
 				break
 			}
 			x, y, z = x+d[0], y+d[1], z+d[2]
 		}
 	}
-	return math.Max(seen[0]/math.Max(all[0], 1e-300), seen[1]/math.Max(all[1], 1e-300))
+	return left / all
 }
 
 // light returns how bright a surface is whose unit normal, towards the reader, is n in the camera's frame, and which sees a share of the sky:
