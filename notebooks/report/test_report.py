@@ -128,7 +128,8 @@ class Runner(unittest.TestCase):
             with run.workplace() as folder, unittest.mock.patch.object(run, "NOTEBOOKS", folder):
                 nb = new_notebook(cells=[new_code_cell(source, metadata={"facts": {"shows": 0, "prints": False}, "tags": tags}) for source in cells])
                 nbformat.write(nb, folder / "both.ipynb")
-                await execute(nb, folder / "both.ipynb", 60, folder, run.Study())
+                (folder / "own").mkdir()
+                await execute(nb, folder / "both.ipynb", 60, folder / "own", run.Study())
             return [(cell.execution_count, cell.metadata.get("checks", []), run.stream(cell, "stdout"), run.stream(cell, "stderr"),
                      [out for out in cell.outputs if out.output_type != "stream"]) for cell in nb.cells]
 
