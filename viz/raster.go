@@ -141,20 +141,20 @@ func (b *buffer) facet(f *facet) {
 		if right < left {
 			left, right = right, left
 		}
-		for col := max(0, int(math.Ceil(left-0.5))); col < min(b.w, int(math.Ceil(right-0.5))); col++ {
-			px, py := float64(col)+0.5-x[0], level-y[0]
-			s, t := (px*vy-py*vx)/area, (ux*py-uy*px)/area
-			i := row*b.w + col
+		along, across := (level-y[0])*vx, ux*(level-y[0])
+		for col, end := max(0, int(math.Ceil(left-0.5))), min(b.w, int(math.Ceil(right-0.5))); col < end; col++ {
+			px, i := float64(col)+0.5-x[0], row*b.w+col
+			s, t := (px*vy-along)/area, (across-uy*px)/area
 			z := f.depth[0] + s*(f.depth[1]-f.depth[0]) + t*(f.depth[2]-f.depth[0])
 			if f.alpha == 1 && z <= b.depth[i] {
 				continue
 			}
-			under := 1 - f.alpha
+			under, colour := 1-f.alpha, &b.colour[i]
 			for k := range 3 {
 				v := f.ink[0][k] + s*(f.ink[1][k]-f.ink[0][k]) + t*(f.ink[2][k]-f.ink[0][k])
-				b.colour[i][k] = f.alpha*max(0, min(255, v)) + under*b.colour[i][k]
+				colour[k] = f.alpha*max(0, min(255, v)) + under*colour[k]
 			}
-			b.colour[i][3] = f.alpha + under*b.colour[i][3]
+			colour[3] = f.alpha + under*colour[3]
 			b.depth[i] = max(b.depth[i], z)
 		}
 	}
@@ -222,8 +222,9 @@ func (s *solid) draw(c vg.Canvas) {
 		for x := range w {
 			var sum [4]float64
 			for _, i := range [4]int{0, 1, b.w, b.w + 1} {
-				for k, v := range b.colour[(first+2*y)*b.w+2*x+i] {
-					sum[k] += v
+				colour := &b.colour[(first+2*y)*b.w+2*x+i]
+				for k := range sum {
+					sum[k] += colour[k]
 				}
 			}
 			if sum[3] > 0 {
