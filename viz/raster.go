@@ -222,9 +222,8 @@ func (s *solid) draw(c vg.Canvas) {
 		for x := range w {
 			var sum [4]float64
 			for _, i := range [4]int{0, 1, b.w, b.w + 1} {
-				colour := &b.colour[(first+2*y)*b.w+2*x+i]
-				for k := range sum {
-					sum[k] += colour[k]
+				for k, v := range b.colour[(first+2*y)*b.w+2*x+i] {
+					sum[k] += v
 				}
 			}
 			if sum[3] > 0 {
