@@ -3,13 +3,12 @@ package viz
 import (
 	"cmp"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/internal/lists"
+	"anatomy/internal/pool"
 )
 
 // A body is what a surface has from every side: its triangles, which of their corners share a normal, and how much of the sky each normal's
@@ -159,23 +158,13 @@ func (b *body) normalsAt(at [][]float64) [][3]float64 {
 func (b *body) openness(at [][]float64) []float64 {
 	const most, least, work = 200, 48, 4e6 // rays of a point, half of them for each side, and of all
 	rays := max(least, min(most, int(work/float64(len(b.points)))))
-	sky := make([][3]float64, rays) // evenly over the sphere
-	for i := range sky {
+	sky := lists.Make(rays, func(i int) [3]float64 { // evenly over the sphere
 		z := 1 - (2*float64(i)+1)/float64(rays)
 		sin, cos := math.Sincos(float64(i) * math.Pi * (3 - math.Sqrt(5)))
-		sky[i] = [3]float64{math.Sqrt(1-z*z) * cos, math.Sqrt(1-z*z) * sin, z}
-	}
+		return [3]float64{math.Sqrt(1-z*z) * cos, math.Sqrt(1-z*z) * sin, z}
+	})
 	g, normals, open := b.grid(at), b.normalsAt(at), make([]float64, len(b.points))
-	var wait sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for w := range workers {
-		wait.Go(func() {
-			for i := w; i < len(open); i += workers {
-				open[i] = g.open(at[b.points[i]], normals[i], sky)
-			}
-		})
-	}
-	wait.Wait()
+	pool.Each(len(open), func(i int) { open[i] = g.open(at[b.points[i]], normals[i], sky) })
 	mean, count := make([]float64, len(open)), make([]float64, len(open))
 	for _, corners := range b.normals {
 		all := (open[corners[0]] + open[corners[1]] + open[corners[2]]) / 3
@@ -231,32 +220,40 @@ func (g *grid) place(p []float64) (x, y, z float64) {
 	return (p[0]-g.low[0])/g.side + 1, (p[1]-g.low[1])/g.side + 1, (p[2]-g.low[2])/g.side + 1
 }
 
-// open returns the share of rays that leave the grid, on the side of a point of the surface where it is larger.
-func (g *grid) open(p []float64, n [3]float64, sky [][3]float64) float64 {
-	var seen, all [2]float64 // outside, inside
-	px, py, pz := g.place(p)
-	nx, ny, nz := g.size[0], g.size[1], g.size[2]
-	for _, d := range sky {
-		way, face := dot3(d, n), 0
-		from := 1.8 // cells: a flat surface does not hide itself: the diagonal of a cell is √3
-		if way < 0 {
-			way, face, from = -way, 1, -from
+// open returns the share of rays that leave the grid, on the side of a point of the surface where it is larger. First comes the side away from the
+// middle: rays through a body are the longest, and end where that side cannot be the larger one.
+func (g *grid) open(p []float64, n [3]float64, sky [][3]float64) (most float64) {
+	const from = 1.8 // cells: a flat surface does not hide itself: the diagonal of a cell is √3
+	x, y, z := g.place(p)
+	side := math.Copysign(1, n[0]*(x-float64(g.size[0])/2)+n[1]*(y-float64(g.size[1])/2)+n[2]*(z-float64(g.size[2])/2))
+	for _, side := range [2]float64{side, -side} {
+		all := 0.0
+		for _, d := range sky {
+			all += max(0, side*dot3(d, n))
 		}
-		all[face] += way
-		x, y, z := px+from*n[0], py+from*n[1], pz+from*n[2]
-		for {
-			i, j, k := int(x), int(y), int(z)
-			if i < 0 || i >= nx || j < 0 || j >= ny || k < 0 || k >= nz {
-				seen[face] += way
-				break
+		seen, off := all, side*from
+		for i := 0; i < len(sky) && seen > most*all; i++ {
+			if way := side * dot3(sky[i], n); way > 0 && g.stops(x+off*n[0], y+off*n[1], z+off*n[2], sky[i]) {
+				seen -= way
 			}
-			if g.full[(i*ny+j)*nz+k] {
-				break
-			}
-			x, y, z = x+d[0], y+d[1], z+d[2]
 		}
+		most = max(most, seen/max(all, 1e-300))
 	}
-	return math.Max(seen[0]/math.Max(all[0], 1e-300), seen[1]/math.Max(all[1], 1e-300))
+	return most
+}
+
+// stops reports whether a ray meets a full cell before it leaves the grid.
+func (g *grid) stops(x, y, z float64, d [3]float64) bool {
+	for {
+		i, j, k := int(x), int(y), int(z)
+		if i < 0 || i >= g.size[0] || j < 0 || j >= g.size[1] || k < 0 || k >= g.size[2] {
+			return false
+		}
+		if g.full[(i*g.size[1]+j)*g.size[2]+k] {
+			return true
+		}
+		x, y, z = x+d[0], y+d[1], z+d[2]
+	}
 }
 
 // light returns how bright a surface is whose unit normal, towards the reader, is n in the camera's frame, and which sees a share of the sky:

@@ -52,7 +52,7 @@ func newSolid(marks []mark, place func(p []float64) vg.Point, reach float64) *so
 			continue
 		}
 		normals := b.normalsAt(m.at)
-		longest = math.Max(longest, b.longest(m.at))
+		longest = max(longest, b.longest(m.at))
 		at := make([]vg.Point, len(m.at))
 		for i, p := range m.at {
 			at[i] = place(p)
@@ -141,21 +141,21 @@ func (b *buffer) facet(f *facet) {
 		if right < left {
 			left, right = right, left
 		}
-		for col := max(0, int(math.Ceil(left-0.5))); col < min(b.w, int(math.Ceil(right-0.5))); col++ {
-			px, py := float64(col)+0.5-x[0], level-y[0]
-			s, t := (px*vy-py*vx)/area, (ux*py-uy*px)/area
-			i := row*b.w + col
+		along, across := (level-y[0])*vx, ux*(level-y[0])
+		for col, end := max(0, int(math.Ceil(left-0.5))), min(b.w, int(math.Ceil(right-0.5))); col < end; col++ {
+			px, i := float64(col)+0.5-x[0], row*b.w+col
+			s, t := (px*vy-along)/area, (across-uy*px)/area
 			z := f.depth[0] + s*(f.depth[1]-f.depth[0]) + t*(f.depth[2]-f.depth[0])
 			if f.alpha == 1 && z <= b.depth[i] {
 				continue
 			}
-			under := 1 - f.alpha
+			under, colour := 1-f.alpha, &b.colour[i]
 			for k := range 3 {
 				v := f.ink[0][k] + s*(f.ink[1][k]-f.ink[0][k]) + t*(f.ink[2][k]-f.ink[0][k])
-				b.colour[i][k] = f.alpha*math.Max(0, math.Min(255, v)) + under*b.colour[i][k]
+				colour[k] = f.alpha*max(0, min(255, v)) + under*colour[k]
 			}
-			b.colour[i][3] = f.alpha + under*b.colour[i][3]
-			b.depth[i] = math.Max(b.depth[i], z)
+			colour[3] = f.alpha + under*colour[3]
+			b.depth[i] = max(b.depth[i], z)
 		}
 	}
 }
@@ -164,9 +164,9 @@ func (b *buffer) facet(f *facet) {
 func (b *buffer) outline(reach float64) {
 	near, far := math.Inf(-1), math.Inf(1)
 	for _, z := range b.depth {
-		near = math.Max(near, z)
+		near = max(near, z)
 		if !math.IsInf(z, -1) {
-			far = math.Min(far, z)
+			far = min(far, z)
 		}
 	}
 	jump, step := 0.02*reach, max(1, int(math.Round(outlineWidth*b.dot)))
@@ -177,12 +177,12 @@ func (b *buffer) outline(reach float64) {
 		x, y := i%b.w, i/b.w
 		level := func(i, j int) bool {
 			one, two := b.depth[i], b.depth[j]
-			return one >= z-jump-math.Max(0, two-z) && two >= z-jump-math.Max(0, one-z)
+			return one >= z-jump-max(0, two-z) && two >= z-jump-max(0, one-z)
 		}
 		inside := x >= step && x < b.w-step && y >= step && y < b.h-step
 		if !inside || !level(i-step, i+step) || !level(i-step*b.w, i+step*b.w) {
 			for k := range 3 {
-				b.colour[i][k] *= 0.8 - 0.4*(z-far)/math.Max(near-far, 1e-300)
+				b.colour[i][k] *= 0.8 - 0.4*(z-far)/max(near-far, 1e-300)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (s *solid) draw(c vg.Canvas) {
 				}
 			}
 			if sum[3] > 0 {
-				channel := func(k int) uint8 { return uint8(math.Round(math.Min(255, sum[k]/sum[3]))) }
+				channel := func(k int) uint8 { return uint8(math.Round(min(255, sum[k]/sum[3]))) }
 				out.SetNRGBA(x, y, color.NRGBA{channel(0), channel(1), channel(2), uint8(math.Round(255 * sum[3] / 4))})
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
+	"anatomy/geom/autodiff"
 	"anatomy/geom/linalg"
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
@@ -263,19 +264,20 @@ func Density[P geom.Point](on geom.Of[P], samples, points []P, bandwidth float64
 	try.Do(s.CheckAll("point", points))
 	try.Do(s.CheckRegular("point", points...))
 	out := try.Get(s.Call(operation{name: "Density"}, func(in []*Node) []*Node {
-		samples, h := in[0], in[2]
-		at := geom.At(s.M, in[1])
-		n, q, d := samples.Shape().Dim(0), in[1].Shape().Dim(0), s.M.Dim()
-		x := at.Coordinates(BroadcastToDims(ExpandAxes(samples, 1), n, q, samples.Shape().Dim(1)))
-		x = Sub(x, BroadcastPrefix(at.X, n))
-		m, centre := at.Manifold, at.X
-		g := geom.MetricMatrix(m, centre)
-		square := ReduceSum(Mul(Einsum("nqi,qij->nqj", x, g), x), -1)
-		terms := Exp(Div(square, MulScalar(Square(h), -2)))
-		terms = Where(LogicalAll(IsFinite(x), -1), terms, ZerosLike(terms)) // samples in the cut locus of y are far from it
-		values := linalg.NaNWhere(LogicalNot(LogicalAll(IsFinite(g), -1, -2)), ReduceSum(terms, 0))
+		samples, h := ExpandAxes(in[0], 1), in[2]
+		n, d := samples.Shape().Dim(0), s.M.Dim()
+		// One point at a time: what it has to do with the samples stays in the cache.
+		_, values := autodiff.Scan(in[1].Shape().Dim(0), func(_ *Node, _, point []*Node) (_, density []*Node) {
+			at := geom.At(s.M, ExpandAxes(point[0], 0))
+			x := Sub(at.Coordinates(samples), BroadcastPrefix(at.X, n))
+			g := geom.MetricMatrix(at.Manifold, at.X)
+			square := ReduceSum(Mul(Einsum("nqi,qij->nqj", x, g), x), -1)
+			terms := Exp(Div(square, MulScalar(Square(h), -2)))
+			terms = Where(LogicalAll(IsFinite(x), -1), terms, ZerosLike(terms)) // samples in the cut locus of y are far from it
+			return nil, []*Node{linalg.NaNWhere(LogicalNot(LogicalAll(IsFinite(g), -1, -2)), ReduceSum(terms, 0))}
+		}, nil, in[1:2])
 		norm := MulScalar(Pow(MulScalar(Square(h), 2*math.Pi), Scalar(h.Graph(), h.DType(), 0.5*float64(d))), float64(n))
-		return []*Node{Div(values, norm)}
+		return []*Node{Div(Squeeze(values[0], 1), norm)}
 	}, shape.FlatAll(samples), shape.FlatAll(points), bandwidth))
 	values := out.Vector(0)
 	for i, v := range values {

@@ -206,11 +206,11 @@ def what_went_wrong(cell, fact):
         return "output was lost: the cell prints, nothing arrived"
 
 
-def ran(*args, **options):
-    """The go command about this module, whatever workspace the folder lies in."""
+def ran(*args, program="go", **options):
+    """The go command about this module, or a program that calls it, whatever workspace the folder lies in."""
     # Flags that choose how go.mod is read or which it is are for the user's own modules; of a repository around the folder see setup.py.
     flags = re.sub(r"(^|\s)--?mod(file)?=\S*", "", os.environ.get("GOFLAGS", "")) + " -buildvcs=false"
-    return subprocess.run(["go", *map(str, args)], cwd=ROOT, env={**os.environ, "GOWORK": "off", "GOFLAGS": flags},
+    return subprocess.run([program, *map(str, args)], cwd=ROOT, env={**os.environ, "GOWORK": "off", "GOFLAGS": flags},
                           capture_output=True, text=True, encoding="utf-8", errors="replace", **options)
 
 
@@ -220,6 +220,13 @@ def go(*args):
     if done.returncode:
         raise Failure(f"`go {' '.join(map(str, args))}` failed:\n{done.stderr.strip()}")
     return done.stdout.strip()
+
+
+@functools.cache
+def maker(folder):
+    """What makes programs of notebooks, compiled once for a run, into its folder."""
+    go("build", "-C", ROOT / "kernels" / "jupyter" / "tools", "-o", folder / "program", "./program")
+    return folder / "program"
 
 
 def ask(*words, **answers):
@@ -310,7 +317,7 @@ async def execute_at_once(nb, path, timeout, folder, study):
             raise Failure("it holds commands other than %env NAME=value, or cells that may fail")
     file = folder / "program" / "main.go"
     file.parent.mkdir()
-    done = await asyncio.to_thread(ran, "run", "-C", ROOT / "kernels" / "jupyter" / "tools", "./program", ROOT, path, file)
+    done = await asyncio.to_thread(ran, ROOT, path, file, program=maker(folder.parent))
     if done.returncode:
         raise Failure(done.stderr.strip())
     whole = nbformat.v4.new_code_cell(file.read_text(encoding="utf-8"), metadata={"facts": {"shows": 0, "prints": False}})
