@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -18,8 +19,8 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-// large is a balanced tree of leaves that are circles of n landmarks, moved and stretched at random, with the width and the amplitude of the kernel as
-// unknowns.
+// large is a balanced tree of leaves that are circles of n landmarks, moved and stretched at random, with the width of the kernel, about two
+// distances of neighbours, and its amplitude as unknowns.
 func large(leaves, n int) (stochastic.Process[geom.Shape], *tree.Tree, Observations[geom.Shape], []Unknown) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	circle := func(deviation float64) (q geom.Shape) {
@@ -41,26 +42,38 @@ func large(leaves, n int) (stochastic.Process[geom.Shape], *tree.Tree, Observati
 	for range leaves {
 		seen.Leaves = append(seen.Leaves, circle(0.1))
 	}
-	p := expect.Must(landmarks.New(n, 2, kernels.Gaussian(1)).Kunita(circle(0), 0.3, 0.005))
+	p := expect.Must(landmarks.New(n, 2, kernels.Gaussian(1)).Kunita(circle(0), 12/float64(n), 0.005))
 	return p, expect.Must(tree.New(parent, length, nil)), seen, []Unknown{
-		Param(0, "width", LogNormal(0.3, 0.2)), Param(1, "amplitude", LogNormal(0.005, 0.5))}
+		Param(0, "width", LogNormal(12/float64(n), 0.2)), Param(1, "amplitude", LogNormal(0.005, 0.5))}
 }
 
-// The memory of four chains of 100 leaves with 40 landmarks and two unknowns, with guides that are made anew.
+// The memory that runs of four chains ask for, and the most that they have: where guides are made of eight visits, and where 400 draws are kept.
+// Each size wants a process of its own: -bench Memory/leaves=25/landmarks=60/unknowns=2 -benchtime 1x.
 func BenchmarkMemory(b *testing.B) {
-	p, t, seen, unknown := large(100, 40)
-	defer bench.Memory(b)()
-	for b.Loop() {
-		s := expect.Must(newSampler(p, t, []Observations[geom.Shape]{seen}, Options{Unknown: unknown, Chains: 4, Steps: 25}))
-		s.begin()
-		for range 3 {
-			var a visits
-			for range 3 {
-				s.move([]*stepSize{newStepSize(0.02)}, 1, 1)
-				s.look(&a)
+	for _, size := range [][3]int{{25, 20, 1}, {25, 60, 2}, {50, 60, 1}, {12, 118, 2}, {25, 118, 1}, {25, 118, 2}, {100, 118, 1}} {
+		b.Run(fmt.Sprintf("leaves=%d/landmarks=%d/unknowns=%d", size[0], size[1], size[2]), func(b *testing.B) {
+			p, t, seen, unknown := large(size[0], size[1])
+			defer bench.Memory(b)()
+			for b.Loop() {
+				s := expect.Must(newSampler(p, t, []Observations[geom.Shape]{seen}, Options{Unknown: unknown[:size[2]]}))
+				b.ReportMetric(s.memory()/1e6, "counted-MB")
+				s.origin()
+				s.guide(nil)
+				var seen visits
+				for range 8 {
+					s.look(&seen)
+				}
+				s.guide(seen)
+				s.learned, seen = nil, nil
+				step := []*stepSize{newStepSize(0.02)}
+				m, out := s.move(step, 1, 1), s.empty()
+				for range s.options.Draws {
+					s.record(out, m)
+				}
+				s.move(step, 1, 1)
+				runtime.KeepAlive(out)
 			}
-			s.guide(a)
-		}
+		})
 	}
 }
 

@@ -8,11 +8,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"anatomy/geom"
+	"anatomy/geom/engine"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
 	"anatomy/internal/lists"
@@ -30,10 +33,7 @@ func (s *sampler[P]) sample() (_ []*Posterior[P], err error) {
 	saved := time.Now()
 	if r == nil {
 		s.begin()
-		r = &run[P]{Of: s.identity(), Posteriors: s.empty(), Steps: make([]*stepSize, s.groups), Pace: 1}
-		for c := range r.Steps {
-			r.Steps[c] = newStepSize(0.02)
-		}
+		r = &run[P]{Of: s.identity(), Posteriors: s.empty(), Steps: lists.Make(s.groups, func(int) *stepSize { return newStepSize(0.02) }), Pace: 1}
 		saved = time.Time{} // where it cannot be saved that is said at once
 	}
 	var stopped error
@@ -110,6 +110,9 @@ func (s *sampler[P]) renew(r *run[P]) {
 	if r.Seen != nil {
 		s.learn(r.Logs, r.Scores)
 		s.guide(r.Seen)
+		if s.options.Save == "" { // nobody asks for them again
+			s.learned = nil
+		}
 	}
 	r.Seen, r.Logs, r.Scores, r.Angles = nil, nil, nil, nil
 	for _, step := range r.Steps {
@@ -119,13 +122,9 @@ func (s *sampler[P]) renew(r *run[P]) {
 
 // origin puts the chains where neither noise nor unknowns are off their middle.
 func (s *sampler[P]) origin() {
-	s.mean, s.scale = make([][]float64, s.groups), make([][][]float64, s.groups)
+	s.mean, s.scale = lists.Zeros(s.groups, s.columns()), make([][][]float64, s.groups)
 	for g := range s.mean {
-		s.scale[g] = make([][]float64, s.columns())
-		for j := range s.scale[g] {
-			s.scale[g][j] = make([]float64, s.columns())
-		}
-		s.mean[g] = make([]float64, s.columns())
+		s.scale[g] = lists.Zeros(s.columns(), s.columns())
 		for j, u := range s.options.Unknown {
 			centre, width := u.Prior.centre()
 			if u.kind == noise {
@@ -134,12 +133,9 @@ func (s *sampler[P]) origin() {
 			s.mean[g][j], s.scale[g][j][j] = centre, width
 		}
 	}
-	s.w = s.normal(0, s.options.Steps, s.total, len(s.order), s.k*s.d)
-	s.xi = s.normal(0, s.total, s.n*s.d)
-	s.y = make([][]float64, s.total)
-	for c := range s.y {
-		s.y[c] = make([]float64, s.columns())
-	}
+	s.w = s.drawn(0, zeros(s.options.Steps, s.total, len(s.order), s.k*s.d))
+	s.xi = s.drawn(0, zeros(s.total, s.n*s.d))
+	s.y = lists.Zeros(s.total, s.columns())
 }
 
 // begin puts the chains where they start and makes the first guides: towards what the guides themselves take for the mean.
@@ -152,7 +148,8 @@ func (s *sampler[P]) begin() {
 		s.look(&last)
 	}
 	s.guide(last)
-	s.w, s.xi = s.normal(startSize, s.w.Shape().Dimensions...), s.normal(1, s.xi.Shape().Dimensions...)
+	s.drawn(startSize, s.w)
+	s.drawn(1, s.xi)
 	for c := range s.y {
 		for j := range s.y[c] {
 			s.y[c][j] = 0.5 * s.rng.NormFloat64()
@@ -167,28 +164,36 @@ const startSize = 0.1
 // columns is the number of unknowns, but at least 1: one that nothing depends on.
 func (s *sampler[P]) columns() int { return max(1, len(s.options.Unknown)) }
 
-// normal are normal numbers of a standard deviation.
-func (s *sampler[P]) normal(deviation float64, dims ...int) *tensors.Tensor {
-	x := lists.Make(lists.Product(dims...), func(_ int) float64 { return deviation * s.rng.NormFloat64() })
-	return tensors.FromFlatDataAndDimensions(x, dims...)
+// zeros are those of a tensor where programs read it: so large ones are there once, and can be written again.
+func zeros(dims ...int) *tensors.Tensor {
+	return try.Get(tensors.FromShapeForBackend(try.Get(engine.Backend()), 0, shapes.Make(dtypes.Float64, dims...)))
+}
+
+// drawn is a tensor with normal numbers of a standard deviation in place of what it had.
+func (s *sampler[P]) drawn(deviation float64, x *tensors.Tensor) *tensors.Tensor {
+	tensors.MustMutableFlatData(x, func(x []float64) {
+		for i := range x {
+			x[i] = deviation * s.rng.NormFloat64()
+		}
+	})
+	return x
 }
 
 // revive begins chains anew that a change of the guides took to where nothing is finite.
 func (s *sampler[P]) revive(logs []float64) {
 	dims := s.w.Shape().Dimensions
+	size := dims[2] * dims[3]
 	for c, log := range logs {
 		if lists.Finite(log) {
 			continue
 		}
 		s.y[c] = make([]float64, s.columns())
-		fresh := s.normal(startSize, dims[0], 1, dims[2], dims[3])
 		tensors.MustMutableFlatData(s.w, func(w []float64) {
-			tensors.MustConstFlatData(fresh, func(x []float64) {
-				size := dims[2] * dims[3]
-				for k := range dims[0] {
-					copy(w[(k*dims[1]+c)*size:], x[k*size:(k+1)*size])
+			for k := range dims[0] {
+				for i := range size {
+					w[(k*dims[1]+c)*size+i] = startSize * s.rng.NormFloat64()
 				}
-			})
+			}
 		})
 	}
 }
@@ -205,7 +210,7 @@ const most, few = 80, 8
 
 // move is one trajectory of all chains, about a quarter of a turn of numbers that turn at a pace.
 func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) moved {
-	eps, logU, angles := make([]float64, s.total), make([]float64, s.total), make([]float64, s.total)
+	eps, logU := make([]float64, s.total), make([]float64, s.total)
 	sizes := lists.Each(steps, func(step *stepSize) float64 { return step.value() })
 	slices.Sort(sizes)
 	jitter := 0.9 + 0.2*s.rng.Float64()
@@ -213,17 +218,18 @@ func (s *sampler[P]) move(steps []*stepSize, limit int, pace float64) moved {
 		eps[c], logU[c] = steps[c*s.groups/s.total].value()*jitter, math.Log(s.rng.Float64())
 	}
 	turns := min(limit, max(1, int(math.Round(math.Pi/2/pace*(0.5+s.rng.Float64())/sizes[len(sizes)/2]))))
-	for c := range angles {
-		angles[c] = eps[c] * float64(turns)
+	angles := lists.Each(eps, func(x float64) float64 { return x * float64(turns) })
+	if s.momenta == nil {
+		s.momenta = []*tensors.Tensor{zeros(s.w.Shape().Dimensions...), zeros(s.total, s.columns()), zeros(s.xi.Shape().Dimensions...)}
 	}
-	p := s.columns()
-	momenta := []any{s.normal(1, s.w.Shape().Dimensions...), s.normal(1, s.total, p)}
-	if s.spread != nil {
-		momenta = append(momenta, s.normal(1, s.xi.Shape().Dimensions...))
+	args := s.state()
+	for _, x := range s.momenta[:len(args)] {
+		args = append(args, s.drawn(1, x))
 	}
-	args := append(append(s.state(), momenta...), eps, turns, logU)
-	out := try.Get(s.process.Space.Call(s.key("move"), s.trajectory, append(args, s.fixed...)...))
+	out := try.Get(s.process.Space.Call(s.key("move"), s.trajectory, append(append(args, eps, turns, logU), s.fixed...)...))
+	last := s.w
 	s.w, s.y = out[0], out.Matrix(1)
+	last.MustFinalizeAll() // Go does not know how large it is
 	out = out[2:]
 	if s.spread != nil {
 		s.xi, out = out[0], out[1:]

@@ -93,14 +93,14 @@ func (s *sampler[P]) chartedStep(x, before, after, h0, rate *Node, chains int, t
 // middles are centres among the points of visits: at each place the one that is closest to their mean; the start where there are no visits.
 func (s *sampler[P]) middles(seen visits) centres {
 	a, n, k := geom.PointDim(s.manifold), s.options.Steps, s.total/s.groups
-	// closest takes the points of the chains of a group, of which the visit number v of chain c is at offset(c) of part(v).
-	closest := func(part func(v int) []float64, offset func(c int) int, group int) []float64 {
+	// closest takes the points of the chains of a group, those of each visit at an offset of each chain.
+	closest := func(visited func(levels [][]float64) []float64, offset func(c int) int, group int) []float64 {
 		var points [][]float64
 		mean := make([]float64, a)
-		for v := range seen {
+		for _, levels := range seen {
 			for c := group * k; c < (group+1)*k; c++ {
-				at := offset(c)
-				points = append(points, part(v)[at:at+a])
+				at := offset(c) * s.wide
+				points = append(points, visited(levels)[at:at+a])
 				floats.Add(mean, points[len(points)-1])
 			}
 		}
@@ -116,15 +116,8 @@ func (s *sampler[P]) middles(seen visits) centres {
 		}
 		return best
 	}
-	nodes := func(v int) []float64 { return seen[v][len(s.levels)] }
-	all := 1 + len(s.order)
-	node := func(place int) func(c int) int {
-		return func(c int) int { return (c*all + place) * s.wide }
-	}
-	places := make(map[int]int, all) // of the nodes in the states of all
-	for v, i := range s.nodes() {
-		places[i] = v
-	}
+	nodes := func(levels [][]float64) []float64 { return levels[len(s.levels)] }
+	node := func(i int) func(c int) int { return func(c int) int { return c*(1+len(s.order)) + s.row[i] } }
 	var out centres
 	var flat []float64
 	for g := range s.groups {
@@ -136,15 +129,12 @@ func (s *sampler[P]) middles(seen visits) centres {
 		for step := range n + 1 {
 			for g := range s.groups {
 				for e, i := range level {
-					switch step {
-					case 0:
-						flat = append(flat, closest(nodes, node(places[s.parent(i)]), g)...)
-					case n:
-						flat = append(flat, closest(nodes, node(places[i]), g)...)
-					default:
-						path := func(v int) []float64 { return seen[v][l] }
-						flat = append(flat, closest(path, func(c int) int { return ((step*s.total+c)*len(level) + e) * s.wide }, g)...)
+					if step == n {
+						flat = append(flat, closest(nodes, node(i), g)...)
+						continue
 					}
+					path := func(levels [][]float64) []float64 { return levels[l] }
+					flat = append(flat, closest(path, func(c int) int { return (step*s.total+c)*len(level) + e }, g)...)
 				}
 			}
 		}
@@ -169,11 +159,7 @@ func (s *sampler[P]) charts() func(group, node int) (centre []float64, slope *ma
 		return []*Node{autodiff.Jacobian(at.Point, at.X)}
 	}, points)).Flat(0)
 	return func(group, i int) ([]float64, *mat.Dense) {
-		edges := 1
-		if s.depth[i] > 0 {
-			edges = len(s.levels[s.depth[i]-1])
-		}
-		at := first[s.depth[i]] + group*edges + s.place[i]
+		at := first[s.depth[i]] + group*s.width(s.depth[i]) + s.place[i]
 		return all[at*a : (at+1)*a], mat.NewDense(a, d, slopes[at*a*d:(at+1)*a*d])
 	}
 }

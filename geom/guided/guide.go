@@ -1,11 +1,10 @@
 package guided
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/floats"
@@ -18,25 +17,20 @@ import (
 	"anatomy/internal/lists"
 )
 
-// places are the y at which guides are made, P of them, as many as monomials: between them guides are polynomials in y of degree two.
+// monomials are those of degree two at most of p unknowns, as the places of their factors: messages are polynomials of y of these.
+func monomials(p int) [][]int { return append([][]int{nil}, products(p, 2)...) }
+
+// places are the y at which guides are made, one for each of the monomials: 0, e_j, −e_j for e_j², and e_i + e_j.
 func places(p int) [][]float64 {
-	place := func(at ...int) []float64 {
+	return lists.Each(monomials(p), func(factors []int) []float64 {
 		y := make([]float64, max(1, p))
-		for _, j := range at {
-			y[j] = 1
+		for k, j := range factors {
+			if y[j]++; k > 0 && factors[0] == j {
+				y[j] = -1
+			}
 		}
 		return y
-	}
-	out := [][]float64{place()}
-	for j := range p {
-		back := place()
-		back[j] = -1
-		out = append(out, place(j), back)
-		for i := range j {
-			out = append(out, place(i, j))
-		}
-	}
-	return out
+	})
 }
 
 // told are the terms of messages, [n, G, P, E, n, n] or packed, and [n, G, P, E, n, D], that were told to the steps; without the first axis to the
@@ -57,27 +51,23 @@ func (t told) tell(m message, at *mat.Dense, place, edges, i int) {
 	add(t.f, m.f.RawMatrix().Data)
 }
 
-// monomials is the inverse of the matrix of the powers of places: of values there it makes coefficients.
-func monomials(p int) *mat.Dense {
-	at := places(p)
+// coefficients is the matrix that makes those of the monomials of values at places.
+func coefficients(p int) *mat.Dense {
+	at, of := places(p), monomials(p)
 	v := mat.NewDense(len(at), len(at), nil)
-	for q, y := range at {
-		row := []float64{1}
-		for j := range p {
-			row = append(row, y[j])
-			for i := range j + 1 {
-				row = append(row, y[j]*y[i])
-			}
+	v.Apply(func(q, t int, _ float64) float64 {
+		value := 1.0
+		for _, j := range of[t] {
+			value *= at[q][j]
 		}
-		v.SetRow(q, row)
-	}
-	var inverse mat.Dense
-	try.Do(inverse.Inverse(v))
-	return &inverse
+		return value
+	}, v)
+	try.Do(v.Inverse(v))
+	return v
 }
 
 // visits are states that chains went through, [visit][level], each [n, C·E, wide, D], and on a geom.Charted manifold after those of the
-// levels those of the nodes, [C, V, wide, D]. They take less memory than what guides are made of.
+// levels those of the nodes, [C, V, wide, D].
 type visits [][][]float64
 
 // look adds the states before all steps of the chains as they are now.
@@ -92,38 +82,30 @@ func (s *sampler[P]) look(v *visits) {
 	*v = append(*v, lists.Make(len(out), out.Flat))
 }
 
-// visit returns what the auxiliary process is made of with the unknowns at a place, [p]: for each level the means over the chains of a
-// group, along their paths, of the point, [n, G, E, n, D], of rate·σσᵀ, [n, G, E, n, n], of the drift, [n, G, E, n, D], and for flat
+// visit returns what the auxiliary process is made of along the edges of a level, with the unknowns at a place, [p]: the means over the chains of
+// a group, along their paths, of the point, [n, G, E, n, D], of rate·σσᵀ, [n, G, E, n, n], of the drift, [n, G, E, n, D], and for flat
 // models of the drift's derivative. On a geom.Charted manifold they are those of chartedStep.
-func (s *sampler[P]) visit(in []*Node) []*Node {
-	place, mean, scale, h, paths, params := in[0], in[1], in[2], in[3], in[4:4+len(s.levels)], in[4+len(s.levels):]
-	var centres []*Node
-	if s.charted {
-		centres, params = params[:len(s.levels)], params[len(s.levels):]
-	}
-	c := paths[0].Shape().Dim(1) / len(s.levels[0])
-	theta, _, _ := s.unknowns(BroadcastPrefix(place, c), mean, scale, params)
-	var out []*Node
-	done := 0
-	for l, path := range paths {
-		e := len(s.levels[l])
+func (s *sampler[P]) visit(level int) func(in []*Node) []*Node {
+	return func(in []*Node) []*Node {
+		place, middle, scale, h, path, params := in[0], in[1], in[2], in[3], in[4], in[5:]
+		n, e := s.options.Steps, len(s.levels[level])
+		scanned := []*Node{path}
+		if s.charted {
+			scanned = append(scanned, SliceAxis(params[0], 0, AxisRange(0, n)), SliceAxis(params[0], 0, AxisRange(1)))
+			params = params[1:]
+		}
+		c := path.Shape().Dim(1) / e
+		theta, _, _ := s.unknowns(BroadcastPrefix(place, c), middle, scale, params)
 		rate := ScalarOne(path.Graph(), path.DType())
 		if theta.rate != nil {
-			rate = Reshape(BroadcastToDims(ExpandAxes(theta.rate, 1), c, e), c*e, 1, 1)
+			rate = Reshape(perEdge(theta.rate, e), c*e, 1, 1)
 		}
-		length := SliceAxis(h, 0, AxisRange(done, done+e))
-		length = Reshape(BroadcastPrefix(length, c), c*e, 1, 1)
-		done += e
+		length := Reshape(BroadcastPrefix(h, c), c*e, 1, 1)
 		mean := func(x *Node) *Node { // over the chains of a group
 			dims := x.Shape().Dimensions
 			return ReduceMean(Reshape(x, s.groups, c/s.groups, e, dims[1], dims[2]), 1)
 		}
-		scanned := []*Node{path}
-		if s.charted {
-			n := s.options.Steps
-			scanned = append(scanned, SliceAxis(centres[l], 0, AxisRange(0, n)), SliceAxis(centres[l], 0, AxisRange(1)))
-		}
-		_, means := autodiff.Scan(s.options.Steps, func(_ *Node, _, in []*Node) ([]*Node, []*Node) {
+		_, means := autodiff.Scan(n, func(_ *Node, _, in []*Node) ([]*Node, []*Node) {
 			x := in[0]
 			if s.charted {
 				return nil, s.chartedStep(x, in[1], in[2], length, rate, c, theta, e, mean)
@@ -150,23 +132,20 @@ func (s *sampler[P]) visit(in []*Node) []*Node {
 			}
 			return nil, out
 		}, nil, scanned)
-		out = append(out, means...)
+		return means
 	}
-	return out
 }
 
-// auxiliary are the means over visits of what visit returns.
-func (s *sampler[P]) auxiliary(seen visits, place []float64) [][]float64 {
-	var means [][]float64
-	for _, levels := range seen {
-		args := []any{place, s.mean, s.scale, s.lengths()}
-		for l, level := range s.levels {
-			args = append(args, tensors.FromFlatDataAndDimensions(levels[l], s.options.Steps, s.total*len(level), s.wide, s.d))
+// auxiliary are the means over visits of what visit returns; nil of none.
+func (s *sampler[P]) auxiliary(seen visits, place []float64, level int) (means [][]float64) {
+	edges := s.levels[level]
+	for _, paths := range seen {
+		path := tensors.FromFlatDataAndDimensions(paths[level], s.options.Steps, s.total*len(edges), s.wide, s.d)
+		args := []any{place, s.mean, s.scale, s.lengths(edges), path}
+		if s.charted {
+			args = append(args, s.centres.levels[level])
 		}
-		for _, c := range s.centres.levels {
-			args = append(args, c)
-		}
-		out := try.Get(s.process.Space.Call(s.key("visit"), s.visit, append(args, s.process.Params...)...))
+		out := try.Get(s.process.Space.Call(s.key(fmt.Sprint("visit ", level)), s.visit(level), append(args, s.process.Params...)...))
 		for i, x := range out {
 			if len(means) == i {
 				means = append(means, make([]float64, x.Size()))
@@ -182,73 +161,106 @@ func (s *sampler[P]) auxiliary(seen visits, place []float64) [][]float64 {
 // take the memory of the last ones.
 func (s *sampler[P]) guide(seen visits) {
 	all := places(len(s.options.Unknown))
-	at := monomials(len(s.options.Unknown))
+	at := coefficients(len(s.options.Unknown))
 	if s.told == nil {
-		zeros := func(dims ...int) *tensors.Tensor { return tensors.FromShape(shapes.Make(dtypes.Float64, dims...)) }
-		rows, columns := s.packedSize()
-		s.told = []told{{zeros(s.groups, len(all), 1, rows, columns), zeros(s.groups, len(all), 1, s.n, s.d)}}
-		for _, level := range s.levels {
-			dims := []int{s.options.Steps, s.groups, len(all), len(level)}
-			s.told = append(s.told, told{zeros(append(dims, rows, columns)...), zeros(append(dims, s.n, s.d)...)})
-		}
+		s.told = s.untold(len(all))
 	}
 	for _, t := range s.told {
 		tensors.MustMutableFlatData(t.b, func(x []float64) { clear(x) })
 		tensors.MustMutableFlatData(t.f, func(x []float64) { clear(x) })
 	}
-	inChart := func(_, _ int, m message) message { return m }
+	view := func(group, i int) message { return s.seen[group][i].message }
 	if s.charted {
 		s.centres = s.middles(seen)
 		charts := s.charts()
-		inChart = func(group, i int, m message) message {
+		view = func(group, i int) message {
 			centre, slope := charts(group, i)
-			return s.inChart(m, centre, slope)
+			return s.inChart(s.seen[group][i].message, centre, slope)
 		}
 	}
 	noise := make([][]float64, len(all))
 	for q, y := range all {
-		means := s.auxiliary(seen, y)
-		for group := range s.groups {
-			step, errors := func(i, k int) transition { return s.transition(means, group, i, k) }, s.data[group].Noise
+		noise[q] = lists.Make(s.groups, func(group int) float64 {
 			switch {
 			case seen == nil:
-				step, errors = func(int, int) transition { return transition{q: mat.NewDense(s.n, s.n, nil)} }, 1e6*s.data[group].Noise
+				return 1e6 * s.data[group].Noise
 			case s.noiseAt >= 0:
-				errors = math.Exp(s.logs(group, y)[s.noiseAt])
+				return math.Exp(s.logs(group, y)[s.noiseAt])
 			}
-			here := func(i int) []message {
-				if s.seen[group][i].b == nil {
-					return nil
-				}
-				return []message{inChart(group, i, s.seen[group][i].scaled(errors))}
+			return s.data[group].Noise
+		})
+		s.pull(seen, y, func(group, i int) []message {
+			if s.seen[group][i].b == nil {
+				return nil
 			}
-			root := s.pull(s.options.Steps, here, step, func(i, k int, m message) {
-				edges := len(s.levels[s.depth[i]-1])
-				s.told[s.depth[i]].tell(s.packed(m), at, q, edges, (k*s.groups+group)*edges+s.place[i])
-			})
-			s.told[0].tell(s.packed(root), at, q, 1, group)
-			noise[q] = append(noise[q], errors)
-		}
+			return []message{view(group, i).scaled(noise[q][group])}
+		}, func(group, i, k int, m message) {
+			edges := s.width(s.depth[i])
+			s.told[s.depth[i]].tell(s.packed(m), at, q, edges, (k*s.groups+group)*edges+s.place[i])
+		})
 	}
 	s.learned = seen
 	s.fixed = s.arguments(at, noise)
 }
 
+// untold are terms of messages, so many of each, before something is told to them.
+func (s *sampler[P]) untold(terms int) []told {
+	rows, columns := s.packedSize()
+	out := []told{{zeros(s.groups, terms, 1, rows, columns), zeros(s.groups, terms, 1, s.n, s.d)}}
+	for _, level := range s.levels {
+		dims := []int{s.options.Steps, s.groups, terms, len(level)}
+		out = append(out, told{zeros(append(dims, rows, columns)...), zeros(append(dims, s.n, s.d)...)})
+	}
+	return out
+}
+
+// pull takes messages from where something is seen to the root, through the steps of the auxiliary process of visits at a place, level by level. It
+// tells the message after each step k of the edge above each node, and that of the root, as soon as it is known, because all of them take too much
+// memory to be kept, and so do the means of all levels.
+func (s *sampler[P]) pull(visited visits, place []float64, seen func(group, node int) []message, tell func(group, node, k int, m message)) {
+	gathered := lists.Make(s.groups, func(int) [][]message { return make([][]message, len(s.stands)) })
+	join := func(group, i int) message {
+		all := append(gathered[group][i], seen(group, i)...)
+		if gathered[group][i] = nil; s.leaf[i] {
+			return all[0]
+		}
+		m, _ := fuse(all)
+		return m
+	}
+	for level, nodes := range slices.Backward(s.levels) {
+		means := s.auxiliary(visited, place, level)
+		for group, above := range gathered {
+			for _, i := range slices.Backward(nodes) {
+				m := join(group, i)
+				for k := s.options.Steps - 1; k >= 0; k-- {
+					if tell(group, i, k, m); means != nil {
+						var err error
+						m, err = m.back(s.transition(means, group, i, k))
+						try.Do(try.Name(err, "step %d of the edge above %s", k+1, s.tree.Label(i)))
+					}
+				}
+				above[s.parent(i)] = append(above[s.parent(i)], m)
+			}
+		}
+	}
+	for group := range gathered {
+		tell(group, 0, 0, join(group, 0))
+	}
+}
+
 // transition is step k of the auxiliary process on the edge above node i, made of means of visits.
 func (s *sampler[P]) transition(means [][]float64, group, i, k int) transition {
 	h := s.tree.Length[i] / float64(s.options.Steps)
-	level := s.depth[i] - 1
-	kinds := len(means) / len(s.levels)
 	read := func(of, columns int) *mat.Dense {
 		size := s.n * columns
-		at := ((k*s.groups+group)*len(s.levels[level]) + s.place[i]) * size
-		return mat.NewDense(s.n, columns, slices.Clone(means[level*kinds+of][at:at+size]))
+		at := ((k*s.groups+group)*s.width(s.depth[i]) + s.place[i]) * size
+		return mat.NewDense(s.n, columns, slices.Clone(means[of][at:at+size]))
 	}
 	t := transition{q: read(1, s.n)}
 	t.q.Scale(h, t.q)
-	if kinds > 2 {
+	if len(means) > 2 {
 		t.beta = read(2, s.d)
-		if kinds > 3 {
+		if len(means) > 3 {
 			t.phi = read(3, s.n)
 			var turned mat.Dense
 			turned.Mul(t.phi, read(0, s.d))

@@ -176,11 +176,6 @@ func estimate(name string, draws [][]float64) Estimate {
 	return Estimate{Name: name, Draws: draws, Mean: mean, Deviation: deviation, RHat: chains.RHat(draws), Bulk: chains.Bulk(draws), Tail: chains.Tail(draws)}
 }
 
-// empty is the estimate of u before the chains have draws.
-func (u Unknown) empty(chains int) Estimate {
-	return Estimate{Name: u.Name, Draws: make([][]float64, chains), Signed: u.Prior.family == normal}
-}
-
 // empty are posteriors without a draw.
 func (s *sampler[P]) empty() []*Posterior[P] {
 	k := s.options.Chains
@@ -194,7 +189,7 @@ func (s *sampler[P]) empty() []*Posterior[P] {
 			}
 		}
 		for _, u := range s.options.Unknown {
-			out[g].Unknown = append(out[g].Unknown, u.empty(k))
+			out[g].Unknown = append(out[g].Unknown, Estimate{Name: u.Name, Draws: make([][]float64, k), Signed: u.Prior.family == normal})
 		}
 	}
 	return out
@@ -202,15 +197,12 @@ func (s *sampler[P]) empty() []*Posterior[P] {
 
 // record adds where all chains are to the draws.
 func (s *sampler[P]) record(out []*Posterior[P], m moved) {
-	dim, size, at := geom.PointDim(s.process.Space.M), s.wide*s.d, make([]int, len(s.stands))
+	dim, size := geom.PointDim(s.process.Space.M), s.wide*s.d
 	logs := slices.Clone(m.log)
 	if len(s.options.Unknown) > 0 { // without ½‖y‖², since the scale of y changes
 		for c, y := range s.y {
 			logs[c] -= floats.Dot(y, y) / 2
 		}
-	}
-	for v, i := range s.nodes() {
-		at[i] = v
 	}
 	for c := range s.total {
 		post, chain := out[c/s.options.Chains], c%s.options.Chains
@@ -220,12 +212,12 @@ func (s *sampler[P]) record(out []*Posterior[P], m moved) {
 			post.Unknown[j].Draws[chain] = append(post.Unknown[j].Draws[chain], post.Unknown[j].number(m.u[c][j]))
 		}
 		for i, stands := range s.stands {
-			from := (c*(1+len(s.order)) + at[stands]) * size
-			state := slices.Clone(m.nodes[from : from+size])
-			post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.FromFlat(state[:dim:dim]))
+			from := (c*(1+len(s.order)) + s.row[stands]) * size
+			state := m.nodes[from : from+size]
+			post.Nodes[i][chain] = append(post.Nodes[i][chain], s.process.Space.FromFlat(state[:dim]))
 			var parts []P
 			for v := dim; v < size; v += dim {
-				parts = append(parts, s.process.Space.FromFlat(state[v:v+dim:v+dim]))
+				parts = append(parts, s.process.Space.FromFlat(state[v:v+dim]))
 			}
 			if parts != nil {
 				post.Parts[i][chain] = append(post.Parts[i][chain], parts)

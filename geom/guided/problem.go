@@ -54,13 +54,18 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 	return s, engine.Fits("the run", s.memory())
 }
 
-// memory is about how many bytes a run takes where it takes most: the messages twice, one matrix of the noise of each step as the guides are made of
-// them, and the noise of the chains for the trajectories, besides what programs take. The factors are measured: see TestMemory.
+// memory is about how many bytes a run takes where it takes most: programs; the messages; ten arrays as large as the noise of the chains, seven of them
+// in trajectories, which also take two matrices for each path; and in the warm-up eight visits and four times what visit returns of the widest
+// level, then the draws, as lists, with what is not collected yet. TestMemory compares it with measured runs.
 func (s *sampler[P]) memory() float64 {
+	const programs, number, drawn = 220e6, 8., 25. // bytes
 	rows, columns := s.packedSize()
-	steps := float64(s.options.Steps * len(s.order))
-	message := float64(len(places(len(s.options.Unknown))) * (rows*columns + s.n*s.d))
-	return 150e6 + 8*steps*(float64(s.groups)*(2*message+float64(s.n*s.n))+40*float64(s.total*s.k*s.d))
+	steps, edges, matrix, chains := float64(s.options.Steps), float64(len(s.order)), float64(s.n*s.n), float64(s.total)
+	messages := float64(s.groups*len(monomials(len(s.options.Unknown)))*(rows*columns+s.n*s.d)) * steps * edges
+	noise := chains * steps * edges * float64(s.k*s.d)
+	widest := float64(s.groups*len(slices.MaxFunc(s.levels, func(a, b []int) int { return len(a) - len(b) }))) * steps * matrix
+	draws := chains * float64(s.options.Draws*len(s.stands)*s.wide*s.d)
+	return programs + number*(messages+10*noise+2*chains*edges*matrix+max(8*noise+4*widest, 2*widest+drawn/number*draws))
 }
 
 // assign checks the unknowns of the options and their priors: no two are one number.

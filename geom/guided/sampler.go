@@ -39,7 +39,8 @@ type sampler[P geom.Point] struct {
 	centres centres       // of their charts
 	fixed   []any         // arguments of the compiled functions that change with the guides only
 	w, xi   *tensors.Tensor
-	y       [][]float64 // [C][p]
+	y       [][]float64       // [C][p]
+	momenta []*tensors.Tensor // of w, y and xi
 }
 
 // key of the compiled functions.
@@ -73,20 +74,17 @@ func (s *sampler[P]) logs(group int, y []float64) []float64 {
 // arguments are those of parse, for messages that are for observations with errors of noise, [place][G].
 func (s *sampler[P]) arguments(at *mat.Dense, noise [][]float64) []any {
 	g, d := s.groups, s.d
-	var begin, known []float64
-	sharp := make([][]float64, g)
-	for group := range g {
-		for _, row := range s.start {
-			begin = append(begin, row...)
-		}
-		known, sharp[group] = append(known, s.data[group].Noise), make([]float64, len(noise))
-		for p := range sharp[group] {
+	begin := slices.Concat(slices.Repeat(s.start, g)...)
+	known := lists.Each(s.data, func(o Observations[P]) float64 { return o.Noise })
+	sharp := lists.Zeros(g, len(noise))
+	for group, terms := range sharp {
+		for p := range terms {
 			for q := range noise {
-				sharp[group][p] += at.At(p, q) / noise[q][group]
+				terms[p] += at.At(p, q) / noise[q][group]
 			}
 		}
 	}
-	args := []any{s.lengths(), tensors.FromFlatDataAndDimensions(begin, g, s.wide, d), s.told[0].b, s.told[0].f, s.mean, s.scale, s.spread, known, sharp}
+	args := []any{s.lengths(s.order), tensors.FromFlatDataAndDimensions(begin, g, s.wide, d), s.told[0].b, s.told[0].f, s.mean, s.scale, s.spread, known, sharp}
 	for l := range s.levels {
 		args = append(args, s.parents(l), s.told[1+l].b, s.told[1+l].f)
 	}
@@ -102,24 +100,25 @@ func (s *sampler[P]) arguments(at *mat.Dense, noise [][]float64) []any {
 	return append(args, s.process.Params...)
 }
 
-// lengths are those of the steps of all edges on the tree, [E].
-func (s *sampler[P]) lengths() []float64 {
-	return lists.Each(s.order, func(i int) float64 { return s.tree.Length[i] / float64(s.options.Steps) })
+// lengths are those of the steps of the edges above nodes, on the tree.
+func (s *sampler[P]) lengths(nodes []int) []float64 {
+	return lists.Each(nodes, func(i int) float64 { return s.tree.Length[i] / float64(s.options.Steps) })
 }
 
 // views are what is seen at the nodes of a depth, as parse takes it.
 func (s *sampler[P]) views(depth int, level []int) []any {
-	mark, residual, count := make([][]float64, s.groups), make([][]float64, s.groups), make([][]float64, s.groups)
+	mark, residual, count := lists.Zeros(s.groups, len(level)), lists.Zeros(s.groups, len(level)), lists.Zeros(s.groups, len(level))
 	var b, f []float64
 	for group := range s.groups {
-		for _, i := range level {
-			o, m, is := s.seen[group][i], message{mat.NewDense(s.wide, s.wide, nil), mat.NewDense(s.wide, s.d, nil)}, 0.0
+		for e, i := range level {
+			o := s.seen[group][i]
+			residual[group][e], count[group][e] = o.residual, o.count
+			m := message{mat.NewDense(s.wide, s.wide, nil), mat.NewDense(s.wide, s.d, nil)}
 			if s.leaf[i] && !s.charted {
-				is = 1
+				mark[group][e] = 1
 			} else if o.b != nil {
 				m = o.message
 			}
-			mark[group], residual[group], count[group] = append(mark[group], is), append(residual[group], o.residual), append(count[group], o.count)
 			b, f = append(b, m.b.RawMatrix().Data...), append(f, m.f.RawMatrix().Data...)
 		}
 	}
@@ -195,14 +194,10 @@ func (s *sampler[P]) state() []any {
 
 // swept runs the sweep of the arguments state and fixed.
 func (s *sampler[P]) swept(in []*Node, keep bool) (log, nodes *Node, paths []*Node) {
-	var xi *Node
-	w, y := in[0], in[1]
-	if in = in[2:]; s.spread != nil {
-		xi, in = in[0], in[1:]
-	}
-	sweep, unknowns := s.parse(in)
-	theta, _, _ := unknowns(y)
-	return sweep.run(w, xi, theta, keep)
+	k := len(s.state())
+	sweep, unknowns := s.parse(in[k:])
+	theta, _, _ := unknowns(in[1])
+	return sweep.run(in[:k], theta, keep)
 }
 
 // chain are the numbers that move: the noise of the edges, [n, C, E, k·D], the unknowns, [C, p], and where the root is not known its noise,
@@ -229,14 +224,6 @@ func energy(log *Node, x, p chain) *Node {
 		e = Add(e, MulScalar(Add(ReduceSum(Square(x[j]), axes...), ReduceSum(Square(p[j]), axes...)), 0.5))
 	}
 	return e
-}
-
-// zeros are those of the shapes of nodes.
-func zeros(x []*Node) (out []*Node) {
-	for _, x := range x {
-		out = append(out, ZerosLike(x))
-	}
-	return out
 }
 
 // at is what is known of chains where they are: the logarithm of the density, [C], the nodes, the unknowns, and the slope of y.
@@ -282,19 +269,15 @@ func (s *sampler[P]) turned(x, p chain, eps, turns *Node, arguments []*Node) (en
 		for j := range x {
 			x[j] = Identity(x[j])
 		}
-		var xi *Node
-		if k == 3 {
-			xi = x[2]
-		}
 		theta, u, prior := unknowns(x[1])
-		log, nodes, _ := sweep.run(x[0], xi, theta, false)
+		log, nodes, _ := sweep.run(x, theta, false)
 		log = Add(Add(log, prior), MulScalar(ReduceSum(Square(x[1]), -1), 0.5))
 		g := chain(Gradient(ReduceAllSum(log), x...))
 		return at{log, nodes, u, g[1]}, g
 	}
 	// The first pass turns by the angle 0 and finds what holds at the start, so that XLA compiles one slope and not two: each takes seconds.
 	nodes := Zeros(eps.Graph(), shapes.Make(eps.DType(), eps.Shape().Dim(0), 1+len(s.order), s.wide, s.d))
-	none := zeros(at{eps, nodes, x[1], x[1]}.list())
+	none := lists.Each(at{eps, nodes, x[1], x[1]}.list(), ZerosLike)
 	final := autodiff.Repeat(AddScalar(turns, 1), func(i *Node, y []*Node) []*Node {
 		x, p, g, start := chain(slices.Clone(y[:k])), slices.Clone(y[k:2*k]), y[2*k:3*k], y[3*k+4:]
 		first := Equal(i, ZerosLike(i))
@@ -313,6 +296,6 @@ func (s *sampler[P]) turned(x, p chain, eps, turns *Node, arguments []*Node) (en
 			next = append(next, Where(first, v, start[j]))
 		}
 		return next
-	}, slices.Concat(x, p, zeros(x), none, none))
+	}, slices.Concat(x, p, lists.Each(x, ZerosLike), none, none))
 	return final[:k], final[k : 2*k], listed(final[3*k+4:]), listed(final[3*k:])
 }

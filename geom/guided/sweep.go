@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/guided/native"
 	"anatomy/geom/linalg"
+	"anatomy/internal/lists"
 )
 
 // sweep are the nodes of a guided process on a tree, for C chains. Data are of G groups, each of C/G chains: of one tree
@@ -50,18 +51,15 @@ type unknown struct {
 	powers *Node   // [C, P], what the terms of messages are multiplied with
 }
 
-// powers are the monomials up to degree two of y, [..., p], in [..., P], P = (p + 1)(p + 2)/2.
+// powers are the monomials of y, [..., p], in [..., P], P = (p + 1)(p + 2)/2.
 func powers(y *Node, p int) *Node {
-	one := OnesLike(SliceAxis(y, -1, AxisRange(0, 1)))
-	out := []*Node{one}
-	for j := range p {
-		a := SliceAxis(y, -1, AxisRange(j, j+1))
-		out = append(out, a)
-		for i := range j + 1 {
-			out = append(out, Mul(a, SliceAxis(y, -1, AxisRange(i, i+1))))
+	return Concatenate(lists.Each(monomials(p), func(factors []int) *Node {
+		value := OnesLike(SliceAxis(y, -1, AxisRange(0, 1)))
+		for _, j := range factors {
+			value = Mul(value, SliceAxis(y, -1, AxisRange(j, j+1)))
 		}
-	}
-	return Concatenate(out, -1)
+		return value
+	}), -1)
 }
 
 // combine makes [C, ...] of terms [G, P, ...].
@@ -72,13 +70,9 @@ func combine(powers, x *Node) *Node {
 	return Reshape(out, append([]int{c}, dims[2:]...)...)
 }
 
-// at are the messages for the paths of an edge, [C·E, n, n] and [C·E, n, D].
+// at are the messages for the paths of an edge, [C·E, n, n], or packed, and [C·E, n, D].
 func (t terms) at(powers *Node) (b, f *Node) {
-	b, f = merge(combine(powers, t.b)), merge(combine(powers, t.f))
-	if n := f.Shape().Dim(1); b.Shape().Dim(2) > n {
-		b = unpacked(b, n)
-	}
-	return b, f
+	return merge(combine(powers, t.b)), merge(combine(powers, t.f))
 }
 
 // unpacked are lower matrices, [N, n, n], that were packed.
@@ -124,7 +118,7 @@ func perEdge(x *Node, edges int) *Node {
 }
 
 // step draws x' from N(x, A), A = σσᵀ, times the message (B, f) of x', for η with the distribution N(0, A), and returns it with the
-// logarithms of the mean of the message over N(x, A) and of its value at x'. All are [C·E, ...].
+// logarithms of the mean of the message over N(x, A) and of its value at x'. All are [C·E, ...]; B may be packed.
 //
 //	u = f − Bx,  S = 1 + BABᵀ = PPᵀ,  y = P⁻¹u,  q = (P + 1)⁻¹Bη,  v = P⁻ᵀ(y − q),
 //	x' = x + η + ABᵀv,  log mean = −½‖y‖² − (D/2) log det S,  log value = −½‖v − q‖²,  v − q = f − Bx'.
@@ -134,6 +128,9 @@ func perEdge(x *Node, edges int) *Node {
 // Schauer, F. van der Meulen and H. van Zanten (2017). Nothing is subtracted that is large where errors are small, so that states may
 // be seen exactly. (The root of x's variance is that of A. Andrews, A square root formulation of the Kalman covariance equations, 1968.)
 func step(x, a, eta, b, f *Node) (next, mean, value *Node) {
+	if n := x.Shape().Dim(1); b.Shape().Dim(2) > n {
+		b = unpacked(b, n)
+	}
 	ba := linalg.MatMul(b, a)
 	s := linalg.MatMul(ba, linalg.T(b))
 	s = Add(MulScalar(Add(s, linalg.T(s)), 0.5), linalg.EyeLike(s))
@@ -146,7 +143,7 @@ func step(x, a, eta, b, f *Node) (next, mean, value *Node) {
 	return next, Sub(log(y), MulScalar(p.LogDet(), 0.5*float64(x.Shape().Dim(-1)))), log(Sub(v, q))
 }
 
-// stepFrom is step with η = Lξ, A = LLᵀ, for lower messages: in C where that is possible. There W = BL, lower too, stands for BA:
+// stepFrom is step with η = Lξ, A = LLᵀ, for packed messages: in C where that is possible. There W = BL, lower too, stands for BA:
 // S = 1 + WWᵀ and x' = x + L(ξ + Wᵀv).
 func stepFrom(x, a, xi, b, f *Node) (next, mean, value *Node) {
 	if x.Shape().Dim(2) > 3 || !engine.HasNative(native.Step, x) || x.DType() != dtypes.Float64 {
@@ -159,23 +156,23 @@ func stepFrom(x, a, xi, b, f *Node) (next, mean, value *Node) {
 	return out[0], out[1], out[2]
 }
 
-// run takes the noise of the edges, [n, C, E, k·D], and of the root, [C, n·D], nil where it is known, to the logarithm of the weight
+// run takes the noise x[0] of the edges, [n, C, E, k·D], and x[2] of the root, [C, n·D], where it is not known, to the logarithm of the weight
 // of each chain, [C], and to the states of the nodes in the order root, plan.order, [C, V, wide, D]. The weight is the density of the
 // observations by that of the guided states relative to those of the process. With watch it returns, for each level, the states before
 // the steps, [n, C·E, wide, D].
-func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, paths []*Node) {
-	c := w.Shape().Dim(1)
-	x := perChain(s.start, c)
-	log = ZerosLike(ReduceSum(x, -2, -1))
+func (s *sweep) run(x chain, theta unknown, watch bool) (log, nodes *Node, paths []*Node) {
+	c := x[0].Shape().Dim(1)
+	root := perChain(s.start, c)
+	log = ZerosLike(ReduceSum(root, -2, -1))
 	if s.free != nil {
-		x, log = s.begin(x, xi, theta)
+		root, log = s.begin(root, x[2], theta)
 	}
 	noise := theta.noise
 	if noise == nil {
 		noise = perChain(s.noise, c)
 	}
 	sharp := Mul(combine(theta.powers, s.sharp), noise)
-	above := ExpandAxes(x, 1)
+	above := ExpandAxes(root, 1)
 	if s.plan.inner[0] {
 		log = Add(log, s.seen[0].density(above, ExpandAxes(ZerosLike(log), 1), sharp, noise))
 	}
@@ -191,7 +188,7 @@ func (s *sweep) run(w, xi *Node, theta unknown, watch bool) (log, nodes *Node, p
 		h = Reshape(h, c*e, 1, 1)
 		params := theta.along(e, 1)
 		none := ReduceSum(ZerosLike(begin), -2, -1)
-		white := Reshape(SliceAxis(w, 2, AxisRange(done, done+e)), s.steps, c*e, s.k, s.d)
+		white := Reshape(SliceAxis(x[0], 2, AxisRange(done, done+e)), s.steps, c*e, s.k, s.d)
 		in := []*Node{white, s.told[l].b, s.told[l].f}
 		if s.charted {
 			in = append(in, s.centres[l])
@@ -237,7 +234,8 @@ func (s *sweep) begin(x, xi *Node, theta unknown) (state, log *Node) {
 	if s.charted {
 		b, f = s.heard(local, s.centred(s.centre, c), y, b, f)
 	}
-	next, mean, value := step(y, Mul(Reshape(Square(s.free), 1, 1, s.n), linalg.EyeLike(b)), Mul(Reshape(s.free, 1, s.n, 1), Reshape(xi, c, s.n, s.d)), b, f)
+	variance := Mul(Reshape(Square(s.free), 1, 1, s.n), BroadcastPrefix(linalg.Eye(y.Graph(), y.DType(), s.n), c))
+	next, mean, value := step(y, variance, Mul(Reshape(s.free, 1, s.n, 1), Reshape(xi, c, s.n, s.d)), b, f)
 	return s.leave(local, next), Sub(mean, value)
 }
 

@@ -172,11 +172,11 @@ static TARGET void VERSION(upper)(const vec *l, const vec *inverse, vec *b, int 
 static TARGET void VERSION(times)(vec *y, const vec *x, int sign, const vec *l, const vec *b, int np, int d) { AXES(timesIn, y, x, sign, l, b, np); }
 static TARGET void VERSION(transposed)(vec *y, const vec *x, int sign, const vec *l, const vec *b, int np, int d) { AXES(transposedIn, y, x, sign, l, b, np); }
 
-// Numbers of the items, rows of from columns of each, to rows of to; the lower triangles only where triangle is set.
-static TARGET void VERSION(gather)(vec *m, int np, int to, const Item *items, int operand, int n, int from, int triangle) {
+// Numbers of the items, rows of from columns of each, to rows of to: all of them, or of lower matrices the triangles.
+static TARGET void VERSION(gather)(vec *m, int np, int to, const Item *items, int operand, int n, int from, int part) {
 	memset(m, 0, (size_t)np * to * sizeof *m);
-	for (int i = 0; i < n; i++) for (int j = 0; j < (triangle ? i + 1 : from); j++)
-		for (int l = 0; l < LANES; l++) m[i * to + j][l] = items[l].in[operand][i * from + j];
+	for (int i = 0; i < n; i++) for (int j = 0; j < (part == all ? from : i + 1); j++)
+		for (int l = 0; l < LANES; l++) m[i * to + j][l] = items[l].in[operand][part == packedTriangle ? packed(n, i, j) : i * from + j];
 }
 
 // See stepFrom in geom/guided for the formulas: with A = LLᵀ and W = BL, S = 1 + WWᵀ = PPᵀ, u = f − Bx, y = P⁻¹u, q = (P + 1)⁻¹Wξ and
@@ -185,13 +185,13 @@ static TARGET void VERSION(steps)(const Item *items, int count, int n, int d, in
 	int np = (n + 3) / 4 * 4, nn = np * np, nd = np * d;
 	vec *B = (vec *)memory, *L = B + nn, *W = L + nn, *P = W + nn, *inverseL = P + nn, *inverseP = inverseL + np, *inverseQ = inverseP + np;
 	vec *x = inverseQ + np, *xi = x + nd, *y = xi + nd, *v = y + nd, *q = v + nd, *z = q + nd;
-	VERSION(gather)(x, np, d, items, 1, n, d, 0);
-	VERSION(gather)(L, np, np, items, 0, n, n, 1);
+	VERSION(gather)(x, np, d, items, 1, n, d, all);
+	VERSION(gather)(L, np, np, items, 0, n, n, lowerTriangle);
 	for (int i = n; i < np; i++) L[i * np + i] += 1;
 	VERSION(factor)(L, inverseL, np);
-	VERSION(gather)(B, np, np, items, 2, n, n, 1);
-	VERSION(gather)(y, np, d, items, 3, n, d, 0);
-	VERSION(gather)(xi, np, d, items, 4, n, d, 0);
+	VERSION(gather)(B, np, np, items, 2, n, n, packedTriangle);
+	VERSION(gather)(y, np, d, items, 3, n, d, all);
+	VERSION(gather)(xi, np, d, items, 4, n, d, all);
 	for (int i = 0; i < np; i += 4) for (int j = 0; j <= i; j += 4) {
 		vec t[4][4];
 		LOAD(t, NULL, 0, 4);
@@ -232,7 +232,7 @@ static TARGET void VERSION(steps)(const Item *items, int count, int n, int d, in
 	vec *nextBar = z + nd, *zBar = nextBar + nd, *g = zBar + nd, *h = g + nd, *u = h + nd, *PBar = u + nd, *WBar = PBar + nn, *LBar = WBar + nn;
 	vec meanBar, valueBar;
 	for (int l = 0; l < LANES; l++) meanBar[l] = *items[l].in[6], valueBar[l] = *items[l].in[7];
-	VERSION(gather)(nextBar, np, d, items, 5, n, d, 0);
+	VERSION(gather)(nextBar, np, d, items, 5, n, d, all);
 	VERSION(transposed)(zBar, NULL, 1, L, nextBar, np, d);
 	VERSION(times)(g, NULL, 1, W, zBar, np, d);
 	for (int i = 0; i < nd; i++) g[i] -= valueBar * (v[i] - q[i]); // of v
@@ -282,7 +282,8 @@ static TARGET void VERSION(steps)(const Item *items, int count, int n, int d, in
 		for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) {
 			double half = 0.5 * LBar[i * np + j][l];
 			items[l].out[0][i * n + j] = half, items[l].out[0][j * n + i] = half;
-			items[l].out[2][j * n + i] = 0, items[l].out[2][i * n + j] = BBar[i * np + j][l];
+			if (2 * i == n - 1) items[l].out[2][i * (n + 1) + j] = 0; // the middle row stands there twice
+			items[l].out[2][packed(n, i, j)] = BBar[i * np + j][l];
 		}
 		for (int i = 0; i < n * d; i++) items[l].out[1][i] = nextBar[i][l], items[l].out[3][i] = u[i][l], items[l].out[4][i] = zBar[i][l];
 	}

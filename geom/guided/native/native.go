@@ -16,6 +16,6 @@ import (
 )
 
 // Step is the name of the function in compiled programs; one that computes something else wants another name.
-const Step = "anatomy_guided_step_3"
+const Step = "anatomy_guided_step_4"
 
 func init() { engine.RegisterNative(Step, unsafe.Pointer(C.anatomyGuidedStep)) }

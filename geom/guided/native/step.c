@@ -8,6 +8,11 @@
 // One path of one edge: where its operands and results stand.
 typedef struct { const double *in[8]; double *out[5]; } Item;
 
+// Where row i and column j of the lower B of an item stand, and how many numbers it has: see model.packed in geom/guided.
+static int packed(int n, int i, int j) { return n == 1 ? 0 : 2 * i > n - 1 ? (n - 1 - i) * (n + 1) + j : i * (n + 1) + n - j; }
+static int packedSize(int n) { return n == 1 ? 1 : (n + 1) / 2 * (n + 1); }
+
+enum { all, lowerTriangle, packedTriangle }; // what is gathered of an operand
 enum { most = 8 }; // numbers in the longest vector
 
 #define LOOP "lanes.h"
@@ -22,7 +27,7 @@ static void unit(void *data, int i, double *memory) {
 	const Call *c = data;
 	const Buffers *in = &c->frame->in, *out = &c->frame->out;
 	int n = c->n, d = c->d, first = i * c->lanes, count = c->paths - first < c->lanes ? c->paths - first : c->lanes;
-	const int size[8] = {n * n, n * d, n * n, n * d, n * d, n * d, 1, 1}; // of A, x, B, f, ξ, and of x' and the logarithms
+	const int size[8] = {n * n, n * d, packedSize(n), n * d, n * d, n * d, 1, 1}; // of A, x, B, f, ξ, and of x' and the logarithms
 	int backwards = in->count == 8;
 	Item item[most];
 	for (int l = 0; l < c->lanes; l++) { // lanes without an item of their own repeat one
