@@ -132,6 +132,15 @@ func TestOrders(t *testing.T) {
 	}
 }
 
+// A search goes on from an expectation that is wrong, also where the residual is larger than expected.
+func TestExpectedWrongly(t *testing.T) {
+	s := each(func(_ int, x []float64) []float64 { return []float64{x[0] - 3} }, nil)
+	r := solve.NewRoot([]float64{0}, []float64{-3}, 1e-12)
+	r.Expect([]float64{0.5})
+	ok(t, s.Broyden(context.Background(), []*solve.Root{r}, 2))
+	found(t, "root", r)
+}
+
 // curved is A x + c sin(x) − b with a root at 1, 2, …; a is ill-conditioned.
 func curved(a mat.Matrix, c float64) solve.System {
 	d, _ := a.Dims()

@@ -37,6 +37,8 @@ type Root struct {
 	Done       bool      // the search has ended
 	Status     Status    // how it ended, if Done
 
+	expected bool // F is that of Expect
+
 	inverse Inverse   // of the Jacobian, as Broyden's method has learned it
 	step    []float64 // the next step is alpha·step
 	alpha   float64
@@ -126,9 +128,9 @@ func (s System) Improve(roots []*Root, guess [][]float64) error {
 }
 
 // Expect says that the equations have changed so that the residual at X is about f, which nothing has evaluated. A search that had ended is
-// open again unless the tolerance is met. What Broyden has learned of the Jacobian is kept.
+// open again unless the tolerance is met. What Broyden has learned of the Jacobian is kept; it takes its next step even if the residual is larger there.
 func (r *Root) Expect(f []float64) {
-	NotNil(r).stuck, r.step = false, nil
+	NotNil(r).stuck, r.step, r.expected = false, nil, true
 	r.F, r.Norm = f, floats.Norm(f, 2)
 	r.test()
 }
@@ -142,6 +144,7 @@ func (s System) Renew(roots []*Root) error {
 	}
 	for b, r := range roots {
 		r.Expect(f[b])
+		r.expected = false
 	}
 	return nil
 }
@@ -200,13 +203,15 @@ func (s System) Broyden(ctx context.Context, roots []*Root, maxIterations int) e
 			}
 			r.Iterations++
 			norm := floats.Norm(f[k], 2)
-			if !(norm < r.Norm) { // also where it is not a number
+			if !(norm < r.Norm || r.expected && norm < math.Inf(1)) { // also where it is not a number
 				r.alpha /= 4
 				r.stuck = r.alpha < 1e-2
 				continue
 			}
-			step := floats.ScaleTo(make([]float64, len(r.X)), r.alpha, r.step)
-			r.inverse.Learn(step, floats.SubTo(make([]float64, len(step)), now[k], values[b]))
+			if step := floats.ScaleTo(make([]float64, len(r.X)), r.alpha, r.step); !r.expected {
+				r.inverse.Learn(step, floats.SubTo(make([]float64, len(step)), now[k], values[b]))
+			}
+			r.expected = false
 			r.stuck = norm > 0.98*r.Norm && r.alpha < 1
 			r.X, r.F, r.Norm, values[b] = trial[k], f[k], norm, now[k]
 			r.test()

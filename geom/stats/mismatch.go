@@ -34,14 +34,13 @@ func (r *run) inexactMean(samples [][]float64, w []float64) *Mean[geom.Vec] {
 		easy = 0.3  // σ at the start, divided by the square root of the mean eigenvalue of the cometric
 		fall = 0.85 // the factor of σ at every step
 	)
-	sigma := math.Max(r.sigma, easy*math.Sqrt(floats.Sum(c.values)/float64(len(c.values))))
-	b := &balance{run: r, weights: w, blame: make([]float64, len(samples)), shots: newShots(r.Context(), space.With(geom.Integrator(ode.RK4, 5)), samples)}
-	b.finer, b.miss = space, missing*r.Tolerance
-	for i, x := range samples {
-		d := floats.Distance(x, y, 2)
-		b.spread += w[i] * d * d
+	sigma, miss := 0.0, r.Tolerance
+	if r.sigma > 0 {
+		miss *= missing
+		sigma = math.Max(r.sigma, easy*math.Sqrt(floats.Sum(c.values)/float64(len(c.values))))
 	}
-	b.spread = math.Sqrt(b.spread)
+	b := r.balance(samples, 5)
+	b.weights, b.spread, b.finer, b.miss = w, deviation(y, samples, w), space, miss
 	b.shots.tolerance = onTheWay * b.spread
 	b.from(y, sigma*sigma)
 	b.least = 1e-10 * b.standardError()
@@ -83,11 +82,23 @@ type balance struct {
 	point      []float64
 	weights    []float64
 	spread     float64 // √(Σ w_i |x_i − y|²)
+	unit       float64 // where shares are set, what the Tolerance is a share of: √(Σ w_i |x_i − x̄|²), with noise √(Σ w_i² |x_i − x̄|²)
 	miss       float64 // the tolerance of every |F_i| at the end, divided by the spread
 	least      float64 // a lower bound of standard errors, for samples that are all at one point
 	iterations int
 	lost       int       // how many times in a row momenta were not found
 	blame      []float64 // of each sample for what was not found
+}
+
+// balance is a search with few steps.
+func (r *run) balance(samples [][]float64, steps int) *balance {
+	s := newShots(r.Context(), r.space.With(geom.Integrator(ode.RK4, steps)), samples)
+	return &balance{run: r, shots: s, blame: make([]float64, len(samples))}
+}
+
+// deviation is √(Σ w_i |x_i − y|²).
+func deviation(y []float64, x [][]float64, w []float64) float64 {
+	return math.Sqrt(lists.Sum(len(x), func(i int) float64 { return w[i] * math.Pow(floats.Distance(x[i], y, 2), 2) }))
 }
 
 // patience is how many times in a row momenta of samples may not be found at the wanted σ before the search ends.
@@ -132,8 +143,12 @@ func (b *balance) standardError() float64 {
 	return math.Max(b.least, math.Sqrt(square))
 }
 
-// imbalance is the norm of Σ w_i p_i in standard errors.
+// imbalance is the norm of Σ w_i p_i in standard errors; where shares are set, the length of the step to the mean in the unit.
 func (b *balance) imbalance() float64 {
+	if b.share != nil {
+		_, length := b.step()
+		return length / b.unit
+	}
 	if _, norm := b.pull(); norm > 0 {
 		return norm / b.standardError()
 	}
@@ -233,7 +248,10 @@ func (b *balance) balanced() bool {
 func (b *balance) result(lost []int) *Mean[geom.Vec] {
 	squares, misses := b.distances()
 	_, norm := b.pull()
-	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, RelativeNoise: b.sigma, Gradient: 2 * norm, Imbalance: b.imbalance(), Unsettled: b.unsettled(), Starts: 1, Agreed: 1, Iterations: b.iterations}
+	m := &Mean[geom.Vec]{Point: b.point, Weights: b.weights, RelativeNoise: b.sigma, Gradient: 2 * norm, Starts: 1, Agreed: 1, Iterations: b.iterations}
+	if b.sigma > 0 {
+		m.Imbalance, m.Unsettled = b.imbalance(), b.unsettled()
+	}
 	var logs []*geodesic
 	for i, root := range b.roots {
 		v := b.cometric.sharp(root.X)

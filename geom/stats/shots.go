@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"anatomy/geom"
-	"anatomy/geom/engine"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
@@ -148,11 +147,20 @@ func (s *shots) newton() {
 	}
 }
 
-// call runs a graph function of (y, σ², x, rows…) for some of the samples, with the flow of the present space. It pads their number to one of
-// a few sizes, so that the function is compiled for these sizes only. That may be long after the first call with the same key, and by the function
-// of that call: it may use no field of shots, which change.
-func (s *shots) call(name string, fn func(space *geom.Space[geom.Vec], y, variance, x *graph.Node, rows []*graph.Node) []*graph.Node, which []int, rows ...[][]float64) engine.Values {
-	size := len(s.samples)
+// batch is how many geodesics one call integrates at most: more take as long each, and more memory.
+const batch = 64
+
+// call runs a graph function of (y, σ², x, rows…) for some of the samples, with the flow of the present space, and returns a row for each. It pads
+// their number to one of a few sizes, so that the function is compiled for these sizes only. That may be long after the first call with the same
+// key, and by the function of that call: it may use no field of shots, which change.
+func (s *shots) call(name string, fn func(space *geom.Space[geom.Vec], y, variance, x *graph.Node, rows []*graph.Node) *graph.Node, which []int, rows ...[][]float64) [][]float64 {
+	if len(which) > batch {
+		part := func(from, to int) [][]float64 {
+			return s.call(name, fn, which[from:to], lists.Each(rows, func(r [][]float64) [][]float64 { return r[from:to] })...)
+		}
+		return append(part(0, batch), part(batch, len(which))...)
+	}
+	size := min(batch, len(s.samples))
 	for size > 1 && (size+2)/3 >= len(which) {
 		size = (size + 2) / 3
 	}
@@ -167,41 +175,44 @@ func (s *shots) call(name string, fn func(space *geom.Space[geom.Vec], y, varian
 		args = append(args, padded)
 	}
 	space := s.space
-	return try.Get(space.Call(shooting(name, space), func(in []*graph.Node) []*graph.Node {
-		return fn(space, in[0], in[1], in[2], in[3:])
+	out := try.Get(space.Call(shooting(name, space), func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{fn(space, in[0], in[1], in[2], in[3:])}
 	}, args...))
+	return out.Matrix(0)[:len(which)]
 }
 
 // equations are F_i = 0 for some of the samples.
 func (s *shots) equations(which []int) solve.System {
-	rows := func(out engine.Values) ([][]float64, error) { return out.Matrix(0)[:len(which)], nil }
 	return solve.System{
 		Residual: func(p [][]float64) ([][]float64, error) {
-			return rows(s.call("transversality", func(space *geom.Space[geom.Vec], y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
+			return s.call("transversality", func(space *geom.Space[geom.Vec], y, variance, x *graph.Node, in []*graph.Node) *graph.Node {
 				q, r := space.FlowMap(y, in[0])
-				return []*graph.Node{graph.Sub(graph.Add(q, graph.Mul(variance, r)), x)}
-			}, which, p))
+				return graph.Sub(graph.Add(q, graph.Mul(variance, r)), x)
+			}, which, p), nil
 		},
 		Derivative: func(p, dp [][]float64) ([][]float64, error) {
-			return rows(s.call("derivative of transversality", func(space *geom.Space[geom.Vec], y, variance, _ *graph.Node, in []*graph.Node) []*graph.Node {
+			return s.call("derivative of transversality", func(space *geom.Space[geom.Vec], y, variance, _ *graph.Node, in []*graph.Node) *graph.Node {
 				dq, dr := space.FlowTangent(y, in[0], in[1])
-				return []*graph.Node{graph.Add(dq, graph.Mul(variance, dr))}
-			}, which, p, dp))
+				return graph.Add(dq, graph.Mul(variance, dr))
+			}, which, p, dp), nil
 		},
+		Some: func(some []int) solve.System { return s.equations(lists.Pick(which, some)) },
 		Precondition: func(f [][]float64) ([][]float64, error) {
 			return lists.Make(len(f), func(k int) []float64 { return s.cometric.solve(s.variance, f[k]) }), nil
 		},
 	}
 }
 
-// distances returns ‖p_i‖²_g* + |q_i(1) − x_i|²/σ² and |q_i(1) − x_i|² for all samples.
+// distances returns ‖p_i‖²_g* + |q_i(1) − x_i|²/σ² and |q_i(1) − x_i|² for all samples; the former is ‖p_i‖²_g* where σ is 0.
 func (s *shots) distances() (squares, misses []float64) {
-	all, p := make([]int, len(s.roots)), make([][]float64, len(s.roots))
-	for i, r := range s.roots {
-		all[i], p[i] = i, r.X
+	p := lists.Each(s.roots, func(r *solve.Root) []float64 { return r.X })
+	for _, row := range s.call("distances", distances, lists.Range(len(p)), p) {
+		if misses = append(misses, row[1]); s.variance > 0 {
+			row[0] += row[1] / s.variance
+		}
+		squares = append(squares, row[0])
 	}
-	out := s.call("distances", distances, all, p)
-	return out.Vector(0), out.Vector(1)
+	return squares, misses
 }
 
 // velocities returns the p_i♯ at the y_i.
@@ -210,13 +221,12 @@ func (s *shots) velocities() [][]float64 {
 	return musical(s.space, "sharp", s.y, p, geom.Covector, geom.Vector, geom.Sharp).Matrix(0)
 }
 
-// distances is the graph function of the method.
-func distances(space *geom.Space[geom.Vec], y, variance, x *graph.Node, in []*graph.Node) []*graph.Node {
+// distances is the graph function of the method: it returns ‖p_i‖²_g* and |q_i(1) − x_i|², [..., 2].
+func distances(space *geom.Space[geom.Vec], y, _, x *graph.Node, in []*graph.Node) *graph.Node {
 	p := in[0]
 	q, _ := space.FlowMap(y, p)
 	misses := graph.ReduceSum(graph.Square(graph.Sub(q, x)), -1)
-	squares := graph.ReduceSum(graph.Mul(p, geom.Sharp(space.M, y, p)), -1)
-	return []*graph.Node{graph.Add(squares, graph.Div(misses, variance)), misses}
+	return graph.Stack([]*graph.Node{graph.ReduceSum(graph.Mul(p, geom.Sharp(space.M, y, p)), -1), misses}, -1)
 }
 
 // approach searches for the momenta of some samples anew from p = 0, with σ² falling to its value from one for which the problem
