@@ -62,32 +62,32 @@ func TestStopsAnywhere(t *testing.T) {
 		stops   int
 		compute func(on space) (result, error)
 	}{
-		{"mean", cylinder, 5, func(on space) (result, error) { return mean(stats.FrechetMean(on, angles[:4])) }},
-		{"mean with mismatch", line, 10, func(on space) (result, error) { return mean(stats.FrechetMean(on, pairs, stats.RelativeNoise(0.1))) }},
-		{"regression", cylinder, 5, func(on space) (result, error) { return regression(stats.Regress(on, angles, along(times))) }},
-		{"regression with mismatch", line, 30, func(on space) (result, error) {
+		{"mean", cylinder, 3, func(on space) (result, error) { return mean(stats.FrechetMean(on, angles[:4])) }},
+		{"mean with mismatch", line, 6, func(on space) (result, error) { return mean(stats.FrechetMean(on, pairs, stats.RelativeNoise(0.1))) }},
+		{"regression", cylinder, 3, func(on space) (result, error) { return regression(stats.Regress(on, angles, along(times))) }},
+		{"regression with mismatch", line, 10, func(on space) (result, error) {
 			return regression(stats.Regress(on, pairs, along([]float64{0, 1, 2, 3, 4, 5}), stats.RelativeNoise(0.1)))
 		}},
-		{"distance of means", cylinder, 5, func(on space) (result, error) {
+		{"distance of means", cylinder, 3, func(on space) (result, error) {
 			return comparison(compare(on, [][][]float64{angles[:3], angles[6:9]}, stats.MeanDistance, 1, 1))
 		}},
-		{"tangent distance", cylinder, 5, func(on space) (result, error) {
+		{"tangent distance", cylinder, 3, func(on space) (result, error) {
 			return comparison(compare(on, [][][]float64{angles[:3], angles[6:9]}, stats.TangentMeanDistance, 1, 1))
 		}},
-		{"dispersion", cylinder, 5, func(on space) (result, error) {
+		{"dispersion", cylinder, 3, func(on space) (result, error) {
 			return comparison(compare(on, [][][]float64{angles[:3], angles[6:9]}, stats.Dispersion, 1, 1))
 		}},
-		{"dispersion with mismatch", line, 10, func(on space) (result, error) {
+		{"dispersion with mismatch", line, 6, func(on space) (result, error) {
 			return comparison(compare(on, [][][]float64{pairs[:3], pairs[3:]}, stats.Dispersion, 1, 1, stats.RelativeNoise(0.1)))
 		}},
-		{"covariate beside another", cylinder, 5, func(on space) (result, error) {
+		{"covariate beside another", cylinder, 3, func(on space) (result, error) {
 			test, err := stats.RegressionTest(on, append(slices.Clone(angles[:3]), angles[6:9]...), along([]float64{0, 0, 0, 1, 1, 1}), along([]float64{0, 1, 2, 0, 1, 2}), linear.Permutations{N: 1, Seed: 1})
 			if err != nil {
 				return result{}, err
 			}
 			return result{test.Status, append(test.Permuted, test.Statistic, test.P)}, nil
 		}},
-		{"growth", cylinder, 5, func(on space) (result, error) {
+		{"growth", cylinder, 3, func(on space) (result, error) {
 			g, err := stats.Grow(on, tracks)
 			if err != nil {
 				return result{}, err
