@@ -845,7 +845,7 @@ func TestColourBarLabels(t *testing.T) {
 	bar := func(lo, hi float64) *Figure {
 		return Fig(Density(square, [][3]int{{0, 1, 2}, {0, 2, 3}}, "density", []float64{lo, lo, hi, hi}))
 	}
-	for _, columns := range []int{1, 5, 9} {
+	for _, columns := range []int{1, 9} {
 		for _, ends := range [][2]float64{{0, 0.0099}, {0, 9.5e-4}, {0, 7.2e-5}, {0, 9.9}, {0, 4}, {0, 1.99}, {-0.0077, 0}, {0, 99999}, {-9.5e-4, 9.5e-4}, {12345, 12354}, {1e5, 9e5}, {0, 1e-300}} {
 			panels := make([]*Figure, columns)
 			for i := range panels {
