@@ -105,9 +105,9 @@
 //
 // Memory is that of the messages, which goes with leaves × steps × landmarks² × (p + 1)(p + 2)/2 for p unknowns, and that of the draws, which
 // goes with chains × draws × leaves × landmarks. Sample refuses a run for which there is not enough, by a count that TestMemory compares with
-// measured runs of 25 leaves. For 100 leaves with 118 landmarks it counts 3.9 GB, where 3.6 GB were
-// measured (BenchmarkMemory). For 425 leaves it counts 16 GB with one unknown and 20 GB with two, 8 GB of them for draws.
+// measured runs of 25 leaves. For 100 leaves with 118 landmarks it counts 3.9 GB, where 3.6 GB were measured (BenchmarkMemory). For 425 leaves it
+// counts 16 GB with one unknown and 20 GB with two, 8 GB of them for draws; this was not measured.
 // Time goes with leaves × steps: from 25 to 100 leaves of balanced trees with an exponent of 1.2, from 12 to 50 steps with 1.0. A gradient of four
 // chains of 100 leaves with 40 landmarks, 25 steps and two unknowns takes 1.9 processor seconds (BenchmarkGradient). It goes with landmarks³: one of
-// 25 leaves with 118 landmarks took 11 on a busy machine, so one of 425 leaves takes about 330, and a posterior of 6,000 gradients 550 hours.
+// 25 leaves with 118 landmarks took 11 on a busy machine, so one of 425 leaves would take about 330, and a posterior of 6,000 gradients 550 hours.
 package guided

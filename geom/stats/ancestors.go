@@ -46,9 +46,9 @@ func (a *Ancestry[P]) Err() error { return solve.NotNil(a).Status.Err(a) }
 //
 // In more than 8 dimensions and without closed forms, the root is found by balanced momenta, too, and the Tolerance is 1e-3 unless it is given. At
 // every other node it is a share of √(Σ w_i |x_i − x̄|²), or with RelativeNoise of the standard error √(Σ w_i² |x_i − x̄|²), where x̄ is the mean of
-// coordinates: so far may the mean be off, and so far by the steps of geodesics, of which there are 3 by ode.RK4 and more where that is too few. It
-// took 21 geodesics of 3 steps for each node and leaf, and 21 processor seconds, with 25 leaves of 118 landmarks on ellipsoids of half axes 0.8 to 1.5,
-// whose coordinates had the standard deviation 0.085, and a Gaussian kernel of width 0.25.
+// coordinates: the search may leave the mean that far off, and so may the steps of geodesics. These are 3 by ode.RK4, and more where that is too
+// few, up to those that Exp takes. With 25 leaves of 118 landmarks it took 21 geodesics of 3 steps for each node and leaf, and 21 processor seconds: the
+// landmarks lay on ellipsoids of half axes 0.8 to 1.5, their coordinates had the standard deviation 0.085, the Gaussian kernel the width 0.25.
 func Ancestors[P geom.Point](on geom.Of[P], t *tree.Tree, samples []P, p linear.Permutations, opts ...MeanOption) (_ *Ancestry[P], err error) {
 	s := on.Geometry()
 	r := newRun("ancestors", s, 0)
@@ -203,8 +203,8 @@ func (b *balance) discretisation() (float64, *geom.Space[geom.Vec]) {
 
 // AncestorsByGeodesics predicts points at all nodes of a tree by points on geodesics between two others. From the leaves up, a node is on the geodesic
 // from what one child says of it to what the next one does, nearer to the one with the smaller variance; from the root down, on that from there to its
-// parent. In flat space these are the predictions of tree.Tree.Prune. On a curved space they depend on the order of the children, but take a logarithm for
-// an edge where Ancestors takes some geodesics for every node and leaf. All samples must be known. Geodesics that are not found are errors, as are
+// parent. In flat space these are the predictions of tree.Tree.Prune. On a curved space they depend on the order of the children, but take one logarithm for
+// each edge, where Ancestors takes some geodesics for each node and leaf. All samples must be known. Geodesics that are not found are errors, as are
 // those of Prune.
 func AncestorsByGeodesics[P geom.Point](on geom.Of[P], t *tree.Tree, samples []P) (out []P, err error) {
 	defer try.Named(&err, "ancestors")

@@ -147,7 +147,7 @@ func (s *shots) newton() {
 	}
 }
 
-// batch is how many geodesics one call integrates at most: more take as long each, and more memory.
+// batch is how many geodesics one call integrates at most: larger calls are no faster for each geodesic, and take more memory.
 const batch = 64
 
 // call runs a graph function of (y, σ², x, rows…) for some of the samples, with the flow of the present space, and returns a row for each. It pads

@@ -355,7 +355,7 @@ func (d *Dataset) TangentShapes() (rows [][]float64, _ shape.Shape, err error) {
 	return rows, mean, nil
 }
 
-// recent are the last two alignments by alignedOnce: a report fits many models to the same specimens, with and without those that it flags.
+// recent are the last two alignments that alignedOnce made: a report fits many models to all specimens, and to those that it does not flag.
 var recent struct {
 	sync.Mutex
 	of []alignedShapes
@@ -366,7 +366,7 @@ type alignedShapes struct {
 	*Alignment
 }
 
-// alignedOnce is procrustes with KeepSize of shapes that stay as they are, and so does what it returns. It does not align equal shapes again.
+// alignedOnce is procrustes with KeepSize. It returns the same Alignment again for equal shapes, so callers change neither the shapes nor the result.
 func alignedOnce(shapes []shape.Shape, what func(i int) string) (*Alignment, error) {
 	recent.Lock()
 	defer recent.Unlock()

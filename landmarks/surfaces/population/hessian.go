@@ -226,8 +226,7 @@ func (o *dataHessian) posterior(weights []float64, ridge float64) *mat.SymDense 
 // factorPosterior is the factor of posterior.
 func (o *dataHessian) factorPosterior(weights []float64) *mat.Cholesky {
 	factor := &mat.Cholesky{}
-	if !factor.Factorize(o.posterior(weights, 1e-6*o.kernel.At(0, 0))) {
-		text.Refuse("give Noise, or take a wider kernel of the norm", "the second derivatives by a momentum are not positive definite")
-	}
+	text.RefuseIf(!factor.Factorize(o.posterior(weights, 1e-6*o.kernel.At(0, 0))), "give Noise, or take a wider kernel of the norm",
+		"the second derivatives by a momentum are not positive definite")
 	return factor
 }

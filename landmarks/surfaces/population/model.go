@@ -178,9 +178,8 @@ func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option)
 func (m Model) Assess(template []*mesh.Mesh, controls [][]float64, momenta []geom.Shape, subjects [][]*mesh.Mesh) (_ *Atlas, err error) {
 	defer try.Named(&err, "assess")
 	m.check(template, controls, subjects)
-	if len(momenta) != len(subjects) || m.estimatesNoise() {
-		text.Refuse("give one for each, and Noise", "%d momenta of %d subjects, with the noise %s", len(momenta), len(subjects), map[bool]string{true: "open", false: "given"}[m.estimatesNoise()])
-	}
+	text.RefuseIf(len(momenta) != len(subjects) || m.estimatesNoise(), "give one for each, and Noise",
+		"%d momenta of %d subjects, with the noise %s", len(momenta), len(subjects), map[bool]string{true: "open", false: "given"}[m.estimatesNoise()])
 	f := newFit(m, template, controls, subjects, identity(len(subjects)))
 	defer f.free()
 	a := &Atlas{Noise: f.sigma, Reach: 1, Status: geom.IterationLimit}

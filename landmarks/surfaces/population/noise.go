@@ -115,9 +115,8 @@ func (f *fit) estimateNoise(e *evaluation, a *Atlas) {
 			continue
 		}
 		free := (n-1)*a.Parts[k] - following*(a.Parts[k]-left[k])
-		if free < share*n*a.Parts[k] {
-			text.Refuse("give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects", "%s cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f", f.Label("the noise", k), n*a.Parts[k], free)
-		}
+		text.RefuseIf(free < share*n*a.Parts[k], "give Noise, or take a wider kernel of the deformations, a narrower one of the norm, or more subjects",
+			"%s cannot be estimated: of %.0f independent parts of the residuals, template and deformations leave %.0f", f.Label("the noise", k), n*a.Parts[k], free)
 		// Rounding bounds σ from below, as where all subjects are the template.
 		a.Noise[k] = math.Sqrt(math.Max(mismatch, 1e-8*f.squares[k]) / free)
 	}

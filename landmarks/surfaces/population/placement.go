@@ -130,9 +130,8 @@ func (p *Placement) String() string {
 func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given []geom.Shape, opts ...solve.Option) (_ *Placement, err error) {
 	defer try.Named(&err, "placement")
 	var templates []int
-	if len(given) != len(subjects) {
-		text.Refuse("give nil for subjects without landmarks", "landmarks of %d subjects for %d subjects", len(given), len(subjects))
-	}
+	text.RefuseIf(len(given) != len(subjects), "give nil for subjects without landmarks",
+		"landmarks of %d subjects for %d subjects", len(given), len(subjects))
 	for i, marks := range given {
 		if marks == nil {
 			continue

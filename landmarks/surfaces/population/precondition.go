@@ -45,9 +45,8 @@ func ridged(a mat.Symmetric, ridge float64) *mat.SymDense {
 // factorKernel is the factor of a kernel matrix of the control points plus ridge·1.
 func factorKernel(k mat.Symmetric, ridge float64) *mat.Cholesky {
 	factor := &mat.Cholesky{}
-	if !factor.Factorize(ridged(k, ridge)) {
-		text.Refuse("take fewer control points, or a narrower kernel", "the kernel matrix of the control points is not positive definite")
-	}
+	text.RefuseIf(!factor.Factorize(ridged(k, ridge)), "take fewer control points, or a narrower kernel",
+		"the kernel matrix of the control points is not positive definite")
 	return factor
 }
 

@@ -167,9 +167,8 @@ func (r *Rounds) fitOf(i int, now *AtlasRound) *fit {
 // out from, and nil if From is −1. It is an error if these do not belong together, if the atlas has ended, or if the context of the space ends.
 func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error) {
 	defer try.Named(&err, "round %d, subject %d", now.Number, i)
-	if now.Atlas != nil || i < 0 || i >= len(r.subjects) || (before == nil) != (now.From < 0) {
-		text.Refuse("match the round that Reduce returned last, with its parts", "the atlas has ended, there is no such subject, or this is not its part of the round to set out from")
-	}
+	text.RefuseIf(now.Atlas != nil || i < 0 || i >= len(r.subjects) || (before == nil) != (now.From < 0), "match the round that Reduce returned last, with its parts",
+		"the atlas has ended, there is no such subject, or this is not its part of the round to set out from")
 	f := r.fitOf(i, now)
 	part := &Part{Round: now.Number, Subject: i, Scale: 1, Square: f.squares}
 	p := make([]float64, f.Space.Manifold.Dim())
@@ -226,9 +225,8 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error
 func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64) {
 	f := r.fit
 	for i := range r.subjects {
-		if i >= len(parts) || parts[i] == nil || parts[i].Round != now.Number || parts[i].Subject != i {
-			text.Refuse("match it first", "there is no part of subject %d in round %d", i, now.Number)
-		}
+		text.RefuseIf(i >= len(parts) || parts[i] == nil || parts[i].Round != now.Number || parts[i].Subject != i, "match it first",
+			"there is no part of subject %d in round %d", i, now.Number)
 	}
 	out := &Outcome{Infinite: slices.ContainsFunc(parts, func(p *Part) bool { return p.Infinite })}
 	if now.Last != nil {

@@ -61,9 +61,8 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 	f.frozen = from.frozen
 	x := f.begin(from)
 	first := f.at(x)
-	if math.IsNaN(first.value) || math.IsInf(first.value, 0) {
-		text.Refuse("see whether coordinates and kernels are in one unit", "the objective at the start is %g", first.value)
-	}
+	text.RefuseIf(math.IsNaN(first.value) || math.IsInf(first.value, 0), "see whether coordinates and kernels are in one unit",
+		"the objective at the start is %g", first.value)
 	begin := time.Now()
 	f.evaluate(x) // the first one compiled it
 	f.evaluations--

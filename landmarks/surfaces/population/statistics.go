@@ -128,9 +128,8 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Differenc
 	names, members := try.Get2(linear.Cells(n, nil, groups))
 	text.RefuseIf(len(names) != 2, "give subjects of two groups", "%d groups", len(names))
 	count := len(members[0])
-	if count < 2 || n-count < 2 || n < d+2 {
-		text.Refuse("give at least 2 subjects in each, and more than coordinates in all", "groups of %d and %d, where %d are needed in all", count, n-count, d+2)
-	}
+	text.RefuseIf(count < 2 || n-count < 2 || n < d+2, "give at least 2 subjects in each, and more than coordinates in all",
+		"groups of %d and %d, where %d are needed in all", count, n-count, d+2)
 	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
 	deformed := make([]geom.Shape, n)
 	for i, s := range a.Deformed {
