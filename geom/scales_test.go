@@ -1,6 +1,7 @@
 package geom_test
 
 import (
+	"anatomy/geom/geomtest"
 	"fmt"
 	"math"
 	"slices"
@@ -141,6 +142,9 @@ func TestTransportOfFarFactors(t *testing.T) {
 
 // Lengths are those of vectors of length 1, in proportion, down to the smallest numbers; so are curvatures.
 func TestTinyAndHugeVectors(t *testing.T) {
+	if !geomtest.In(t, geomtest.Quick) {
+		return
+	}
 	for _, c := range []struct {
 		m    geom.Manifold
 		x, v []float64

@@ -21,7 +21,7 @@ import (
 	"anatomy/landmarks"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Plain) }
 
 // Spaces with other integrators share what is compiled, and each has its own.
 func TestIntegratorsOverOneSpace(t *testing.T) {

@@ -319,24 +319,30 @@ func TestPlain(t *testing.T) {
 	at := func(g *graph.Graph, start ...int32) []*graph.Node {
 		return lists.Each(start, func(i int32) *graph.Node { return graph.Const(g, i) })
 	}
+	thrice := func(x *graph.Node, body func(x, y *graph.Node) (a, b *graph.Node)) []*graph.Node {
+		state := []*graph.Node{graph.Const(x.Graph(), int32(0)), x, x}
+		record := func(build func(in []*graph.Node) []*graph.Node) *Body {
+			return Record(x.Graph(), func() (in, out []*graph.Node) { in = lists.Each(state, Input); return in, build(in) })
+		}
+		return While(record(func(in []*graph.Node) []*graph.Node {
+			return []*graph.Node{graph.LessThan(in[0], graph.Const(x.Graph(), int32(3)))}
+		}),
+			record(func(in []*graph.Node) []*graph.Node {
+				a, b := body(in[1], in[2])
+				return []*graph.Node{graph.AddScalar(in[0], 1), a, b}
+			}), state)
+	}
 	for name, fn := range map[string]func(x *graph.Node) *graph.Node{
 		"a window is read": func(x *graph.Node) *graph.Node { return graph.DynamicSlice(x, at(x.Graph(), 0, 1, 2), []int{2, 2, 2}) },
 		"a window is written": func(x *graph.Node) *graph.Node {
 			update := graph.IotaFull(x.Graph(), shapes.Make(dtypes.Float64, 2, 2, 2))
 			return graph.DynamicUpdateSlice(x, graph.Neg(update), at(x.Graph(), 0, 1, 2))
 		},
+		"the first result of a loop": func(x *graph.Node) *graph.Node {
+			return thrice(x, func(x, _ *graph.Node) (a, b *graph.Node) { return graph.Add(x, x), x })[1]
+		},
 		"results that are one value": func(x *graph.Node) *graph.Node {
-			state := []*graph.Node{graph.Const(x.Graph(), int32(0)), x, x}
-			record := func(build func(in []*graph.Node) []*graph.Node) *Body {
-				return Record(x.Graph(), func() (in, out []*graph.Node) { in = lists.Each(state, Input); return in, build(in) })
-			}
-			out := While(record(func(in []*graph.Node) []*graph.Node {
-				return []*graph.Node{graph.LessThan(in[0], graph.Const(x.Graph(), int32(3)))}
-			}),
-				record(func(in []*graph.Node) []*graph.Node {
-					sum := graph.Add(in[1], in[2])
-					return []*graph.Node{graph.AddScalar(in[0], 1), sum, sum}
-				}), state)
+			out := thrice(x, func(x, y *graph.Node) (a, b *graph.Node) { s := graph.Add(x, y); return s, s })
 			return graph.Sub(out[1], graph.MulScalar(out[2], 0.5))
 		},
 	} {

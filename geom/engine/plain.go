@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	_ "github.com/gomlx/compute/gobackend" // GOMLX_BACKEND=go
@@ -79,16 +77,13 @@ func (f *function) BroadcastInDim(x value, shape shapes.Shape, axes []int) (valu
 	return f.Identity(y)
 }
 
-// apart copies results that stand twice among the outputs, of which that back end gives away the first.
-func (f *function) apart(outputs []value) (err error) {
-	for i, v := range outputs {
-		if f.b.plain && slices.Contains(outputs[:i], v) {
-			if outputs[i], err = f.Identity(v); err != nil {
-				return err
-			}
-		}
+// last makes results the last values of a function and each a value of its own, since that back end gives a result away at its first place and
+// has no room for those of a loop that stand behind the function's own.
+func (f *function) last(outputs []value) (err error) {
+	for i := 0; i < len(outputs) && f.b.plain && err == nil; i++ {
+		outputs[i], err = f.Identity(outputs[i])
 	}
-	return nil
+	return err
 }
 
 // vector is a list of scalars as one value, and their numbers.

@@ -147,7 +147,7 @@ func (f *function) Return(outputs []value, shardings []*compute.ShardingSpec) er
 	if f.native != "" {
 		return f.callNative(outputs)
 	}
-	if err := f.apart(outputs); err != nil {
+	if err := f.last(outputs); err != nil {
 		return err
 	}
 	if err := f.Function.Return(outputs, shardings); err != nil {

@@ -19,7 +19,7 @@ import (
 	"anatomy/landmarks"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 // stereographic is S² in one chart, by its metric alone.
 func stereographic() geom.Metric {

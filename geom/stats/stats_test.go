@@ -25,7 +25,7 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 func converged(t *testing.T, what string, s geom.Status) {
 	t.Helper()

@@ -24,7 +24,7 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 var (
 	sphere = geom.On(manifold.Sphere(2))
