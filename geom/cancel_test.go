@@ -17,9 +17,6 @@ import (
 // have found without the stop: on the torus, whose first geodesic is not the shortest, and in more than 8 dimensions, where curves
 // are relaxed before Newton's method. On the torus, where a search is long, every third look at the context is the last one.
 func TestStoppedLog(t *testing.T) {
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	const u = 3.1
 	circle := func(turned, stretched float64) (x []float64) {
 		for i := range 5 {

@@ -1,7 +1,6 @@
 package geom_test
 
 import (
-	"anatomy/geom/geomtest"
 	"fmt"
 	"math"
 	"testing"
@@ -97,9 +96,6 @@ func TestConjugateRefuses(t *testing.T) {
 // shorter, and over a hill that it is shorter to go round (3.62725 by minimising the energy of 200 chords). The second pair on the
 // torus has a geodesic of length 2.56, without conjugate points and shorter than straight lines of charts, that is not the shortest.
 func TestLogIsShortest(t *testing.T) {
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	const u = 3.1
 	onTorus := func(u, v float64) []float64 { // degrees
 		u, v = u*math.Pi/180, v*math.Pi/180
@@ -140,9 +136,6 @@ func TestLogIsShortest(t *testing.T) {
 // Where the chart centred at the end hardly reaches the start, the end of the geodesic is as close as elsewhere, and the residual is
 // what is left.
 func TestLogToTheAntipode(t *testing.T) {
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	sphere, ellipsoid := struct{ geom.Charted }{manifold.Sphere(2)}, manifold.Ellipsoid(1, 1, 3)
 	for _, c := range []struct {
 		name string

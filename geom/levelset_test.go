@@ -97,9 +97,6 @@ func TestLogOfALevelSetBeyondItsCharts(t *testing.T) {
 // Lengths are those of the chart of an ellipsoid, from guesses, too.
 func TestLogOfALevelSetIsThatOfItsChart(t *testing.T) {
 	t.Parallel()
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	axes := []float64{0.5, 1, 2}
 	x, y := [][]float64{}, [][]float64{}
 	random := rand.New(rand.NewPCG(102, 5))

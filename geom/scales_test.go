@@ -1,7 +1,6 @@
 package geom_test
 
 import (
-	"anatomy/geom/geomtest"
 	"fmt"
 	"math"
 	"slices"
@@ -142,9 +141,6 @@ func TestTransportOfFarFactors(t *testing.T) {
 
 // Lengths are those of vectors of length 1, in proportion, down to the smallest numbers; so are curvatures.
 func TestTinyAndHugeVectors(t *testing.T) {
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	for _, c := range []struct {
 		m    geom.Manifold
 		x, v []float64

@@ -1,7 +1,6 @@
 package geom_test
 
 import (
-	"anatomy/geom/geomtest"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -65,9 +64,6 @@ func around(axes, z, v []float64, n int) []float64 {
 // steps for all, as a given Integrator has it, neither holds.
 func TestLogsOfAFlatEllipsoid(t *testing.T) {
 	t.Parallel()
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	axes := []float64{0.3, 1, 1}
 	r := rand.New(rand.NewPCG(7, 40))
 	var x, y [][]float64
@@ -154,9 +150,6 @@ func TestStepsOfExp(t *testing.T) {
 // are too few.
 func TestStepsInTheHalfPlane(t *testing.T) {
 	t.Parallel()
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	s := geom.On(halfPlane())
 	r := rand.New(rand.NewPCG(9, 40))
 	var x, y [][]float64

@@ -50,9 +50,6 @@ func TestDistribution(t *testing.T) {
 // the height l² (w − sin w)/2w² (R. Montgomery, A tour of subriemannian geometries, 2002, section 1.3). Up the axis it is √(4π z).
 func TestHeisenbergDistance(t *testing.T) {
 	t.Parallel()
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	space := geom.On(manifold.Heisenberg(), geom.Integrator(ode.RK4, 400))
 	var starts, ends [][]float64
 	var want []float64
@@ -74,9 +71,6 @@ func TestHeisenbergDistance(t *testing.T) {
 // returns the geodesic of the other pair.
 func TestHeisenbergBesideTheAxis(t *testing.T) {
 	t.Parallel()
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	origin := []float64{0, 0, 0}
 	ends := [][]float64{{-0.0059, -0.0161, -1.115}, {0.8, 0.3, 0.1}, {-0.0021, -0.0027, 1.086}}
 	gs, err := geom.On(manifold.Heisenberg()).LogAll([][]float64{origin, origin, origin}, ends)
@@ -97,9 +91,6 @@ func TestHeisenbergBesideTheAxis(t *testing.T) {
 // the area φ/2 (U. Boscain and F. Rossi, Invariant Carnot–Carathéodory metrics on S³, 2008).
 func TestHopfDistance(t *testing.T) {
 	t.Parallel()
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	const phi = 0.8
 	space := geom.On(hopf(), geom.Integrator(ode.RK4, 400))
 	g := expect.Must(space.Log([]float64{1, 0, 0, 0}, []float64{math.Cos(phi), 0, 0, math.Sin(phi)}))

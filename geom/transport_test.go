@@ -1,7 +1,6 @@
 package geom_test
 
 import (
-	"anatomy/geom/geomtest"
 	"fmt"
 	"math"
 	"testing"
@@ -75,9 +74,6 @@ func TestTransportAlongFewSamples(t *testing.T) {
 
 // Around a geodesic triangle of the sphere a vector turns by the area.
 func TestTransportAroundTriangle(t *testing.T) {
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	s := geom.On(tiltedSphere(), geom.Integrator(ode.RK4, 60))
 	corners := [][]float64{{0.1, 0.1}, {0.9, 0.2}, {0.3, 1.1}}
 	v := []float64{0.5, 0.3}

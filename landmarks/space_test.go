@@ -20,7 +20,10 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
+func TestMain(m *testing.M) {
+	geomtest.Main(m, geomtest.Quick,
+		TestJetsGeometry, TestGeometry, TestConditionalGeometry)
+}
 
 func callosa(options ...geom.Option) (m *landmarks.Space, atlas, colin [][]float64) {
 	cc := morpho.CorpusCallosum()

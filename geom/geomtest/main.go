@@ -7,8 +7,11 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"anatomy/internal/lists"
 )
 
 // Full is the variable of the environment with which Count is full; `make calibrate` sets it.
@@ -46,19 +49,54 @@ var Quick = func() Way {
 // way is that of this process; empty where the environment or a benchmark, which times what users run, chooses the back end or XLA's flags.
 var way Way
 
-// Main runs the tests of a package in a way.
-func Main(m *testing.M, w Way) {
+// Main runs the tests of a package in a way, Plain or Quick, and then the others, in a process of their own, in the other one of these two.
+func Main(m *testing.M, w Way, others ...func(t *testing.T)) {
 	flag.Parse()
-	if os.Getenv("XLA_FLAGS")+os.Getenv("GOMLX_BACKEND") == "" && flag.Lookup("test.bench").Value.String() == "" {
-		if w == Plain && os.Getenv(Full) != "" {
-			w = Quick
-		}
-		name, value, _ := strings.Cut(string(w), "=")
-		os.Setenv(name, value)
-		way = w
+	option := func(name string) flag.Value { return flag.Lookup("test." + name).Value }
+	if os.Getenv("XLA_FLAGS")+os.Getenv("GOMLX_BACKEND") != "" || option("bench").String() != "" {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	other := Plain
+	if w == Plain {
+		other = Quick
+	}
+	if os.Getenv(Full) != "" {
+		w, other = Quick, Quick
+	}
+	variable, value, _ := strings.Cut(string(w), "=")
+	os.Setenv(variable, value)
+	way = w
+	chosen, err := regexp.Compile(strings.Split(option("run").String(), "/")[0])
+	if err != nil || option("list").String() != "" {
+		os.Exit(m.Run()) // which says what is wrong
+	}
+	names := slices.DeleteFunc(named(others), func(name string) bool { return !chosen.MatchString(name) })
+	if skip := option("skip"); len(names) > 0 && skip.String() == "" {
+		skip.Set(exactly(names))
+	} else {
+		names = nil
+	}
+	status := m.Run()
+	if len(names) > 0 {
+		args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool { return strings.HasPrefix(a, "-test.testlogfile") })
+		c := exec.Command(os.Args[0], append(args, "-test.run="+exactly(names))...)
+		c.Env, c.Stdout, c.Stderr = append(os.Environ(), other.environment()...), os.Stdout, os.Stderr
+		if c.Run() != nil {
+			status = 1
+		}
+	}
+	os.Exit(status)
 }
+
+// named are the names of tests, so that none is lost with its name.
+func named(tests []func(t *testing.T)) []string {
+	return lists.Each(tests, func(test func(t *testing.T)) string {
+		name := runtime.FuncForPC(reflect.ValueOf(test).Pointer()).Name()
+		return name[strings.LastIndex(name, ".")+1:]
+	})
+}
+
+func exactly(names []string) string { return "^(" + strings.Join(names, "|") + ")$" }
 
 // In runs a test again in a process that computes in another way than those of its package, and fails if it does not pass there. It is no subtest.
 // It says whether the test should go on here, as it does in that process:
@@ -78,26 +116,20 @@ func In(t *testing.T, w Way) bool {
 // environment is what makes another process compute in a way.
 func (w Way) environment() []string { return []string{"GOMLX_BACKEND=", "XLA_FLAGS=", string(w)} }
 
-// Portable runs tests of its package again in a process without C functions, which is what a GPU runs, and fails if one does not pass there. Tests
-// are given as functions, so that none is lost with its name.
+// Portable runs tests of its package again in a process without C functions, which is what a GPU runs, and fails if one does not pass there.
 func Portable(t *testing.T, tests ...func(t *testing.T)) {
 	t.Helper()
 	env := []string{"ANATOMY_NATIVE=off"}
 	if way != "" {
 		env = append(env, Quick.environment()...)
 	}
-	var names []string
-	for _, test := range tests {
-		name := runtime.FuncForPC(reflect.ValueOf(test).Pointer()).Name()
-		names = append(names, name[strings.LastIndex(name, ".")+1:])
-	}
-	again(t, env, names...)
+	again(t, env, named(tests)...)
 }
 
 // again runs tests in a process with other variables of the environment, and fails if one does not pass there.
 func again(t *testing.T, env []string, names ...string) {
 	t.Helper()
-	c := exec.Command(os.Args[0], "-test.run", "^("+strings.Join(names, "|")+")$", "-test.v")
+	c := exec.Command(os.Args[0], "-test.run", exactly(names), "-test.v")
 	c.Env = append(os.Environ(), env...)
 	out, err := c.CombinedOutput()
 	t.Logf("%s", out)

@@ -93,9 +93,6 @@ func combined(a float64, x []float64, b float64, y []float64) []float64 {
 // that is about the error of RK4 with 300 steps on the longest of the geodesics.
 func TestEllipsoidAgainstGeographiclib(t *testing.T) {
 	t.Parallel()
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	for f, rows := range geographic {
 		s := geom.On(manifold.Ellipsoid(1, 1, 1-f), geom.Integrator(ode.RK4, 300))
 		var starts, velocities, ends [][]float64

@@ -93,9 +93,6 @@ func TestTorusHalfATurnAroundTheTube(t *testing.T) {
 // from either end: 2.675276 and 2.445005 are the shortest of 360 geodesics drawn from the first two points.
 func TestLogOnAThinTorus(t *testing.T) {
 	t.Parallel()
-	if !geomtest.In(t, geomtest.Quick) {
-		return
-	}
 	s := geom.On(manifold.Torus(1, 0.3))
 	project := func(z ...float64) []float64 {
 		z, _, err := s.Project(z)
