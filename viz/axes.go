@@ -212,17 +212,15 @@ func (f *frame) draw(c draw.Canvas) {
 				length /= 2
 			}
 			at := f.place([]float64{t.Value, t.Value})
-			if k == 0 {
-				at.Y = corner.Y - length
-				lines = append(lines, stamp{at: []vg.Point{{X: at.X, Y: corner.Y}, at}, stroke: black})
-				sty.XAlign, sty.YAlign = text.XCenter, text.YTop
-				c.FillText(sty, vg.Point{X: at.X, Y: at.Y - tickSpace}, t.Label)
-			} else {
-				at.X = corner.X - length
-				lines = append(lines, stamp{at: []vg.Point{{X: corner.X, Y: at.Y}, at}, stroke: black})
+			foot, out := vg.Point{X: at.X, Y: corner.Y}, vg.Point{Y: -1}
+			sty.XAlign, sty.YAlign = text.XCenter, text.YTop
+			if k == 1 {
+				foot, out = vg.Point{X: corner.X, Y: at.Y}, vg.Point{X: -1}
 				sty.XAlign, sty.YAlign = text.XRight, text.YCenter
-				c.FillText(sty, vg.Point{X: at.X - tickSpace, Y: at.Y}, t.Label)
 			}
+			tip := foot.Add(out.Scale(length))
+			lines = append(lines, stamp{at: []vg.Point{foot, tip}, stroke: black})
+			c.FillText(sty, tip.Add(out.Scale(tickSpace)), t.Label)
 		}
 	}
 	ink(c.Canvas, lines)

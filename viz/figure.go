@@ -220,11 +220,7 @@ func (s *scene) complete() (err error) {
 			return fmt.Errorf("%s has %d coordinates, %s has %d: one figure is either flat or in space", m.layer.name, d, s.marks[0].layer.name, dim)
 		}
 		if s.inSpace {
-			seen := make([][]float64, len(m.at))
-			for k, p := range m.at {
-				seen[k] = s.camera.view(p)
-			}
-			s.marks[i].at = seen
+			s.marks[i].at = lists.Each(m.at, s.camera.view)
 		}
 		for k, p := range s.marks[i].at {
 			q := []float64{p[0], p[1]}

@@ -22,7 +22,7 @@ func TestLayerOfOnesOwn(t *testing.T) {
 		return newLayer(traits{name: "Spikes", takes: "ColorBy Scale", factorOf: "m", items: len(at)}, func(c *canvas) {
 			for i := range drawn {
 				p := at[i%len(at)]
-				c.line([][]float64{p, {p[0], p[1] + c.scale()}}, false, c.stroke(i, 1))
+				c.line([][]float64{p, {p[0], p[1] + c.layer.scale}}, false, c.stroke(i, 1))
 			}
 		})
 	}

@@ -92,7 +92,7 @@ func (l *Layer) key(label string) key {
 		stroke := c.stroke(0, 1.2)
 		stroke.Width = math.Min(stroke.Width, 3)
 		if kind == arrowMark {
-			c.arrow([]float64{0, 0.5}, []float64{1, 0.5}, stroke)
+			c.add(mark{kind: arrowMark, at: [][]float64{{0, 0.5}, {1, 0.5}}, stroke: stroke})
 		} else {
 			c.line([][]float64{{0, 0.5}, {1, 0.5}}, false, stroke)
 		}
@@ -170,6 +170,14 @@ func (a legend) height(width vg.Length) vg.Length {
 	}
 	_, rows := inRows(a.keys, width)
 	return height + rows
+}
+
+// foot returns what the legend takes at the foot of a sheet of the given width, 0 if it says nothing.
+func (a legend) foot(width vg.Length) vg.Length {
+	if height := a.height(width); height > 0 {
+		return rim + height
+	}
+	return 0
 }
 
 // draw draws the legend from the upper edge of a strip downwards.

@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"anatomy/internal/lists"
 )
 
 // Panels are figures side by side in rows, whatever Figure.Size says. Panels in one row are as wide as makes them equally high, between 0.8 and
@@ -63,17 +65,14 @@ type motion interface {
 
 func (s *sheet) draw(c draw.Canvas) {
 	for _, p := range s.panels {
-		own := c
-		own.Rectangle = vg.Rectangle{Min: c.Min.Add(p.at.Min), Max: c.Min.Add(p.at.Max)}
-		p.scene.draw(own)
+		p.scene.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: p.at.Add(c.Min)})
 	}
-	foot := s.foot()
-	s.legend.draw(c, vg.Rectangle{Min: c.Min.Add(foot.Min), Max: c.Min.Add(foot.Max)})
+	s.legend.draw(c, s.foot().Add(c.Min))
 }
 
 // foot is where the legend stands that all panels share.
 func (s *sheet) foot() vg.Rectangle {
-	return vg.Rectangle{Max: vg.Point{X: s.size.X, Y: rim + s.legend.height(s.size.X)}}
+	return vg.Rectangle{Max: vg.Point{X: s.size.X, Y: s.legend.foot(s.size.X)}}
 }
 
 func (l *Layer) sheet() (*sheet, error) { return Fig(l).sheet() }
@@ -145,23 +144,23 @@ func (l *layout) gather() {
 	}
 }
 
-// foot is the height of the legend that all scenes share.
-func (l *layout) foot() vg.Length {
-	if height := l.legend.height(l.width); height > 0 {
-		return rim + height
-	}
-	return 0
-}
-
+// withTurntable returns the sheet, with a turntable if there is something to turn that is not too large.
 func (l *layout) withTurntable() (*sheet, error) {
 	s, err := l.sheet()
-	if err != nil {
-		return nil, err
+	turned, turns, facets := *l, false, 0
+	turned.scenes = lists.Each(l.scenes, func(s *scene) *scene {
+		own := *s
+		if s.inSpace {
+			own.turning(sphere(s))
+			turns, facets = true, facets+s.facets()
+		}
+		return &own
+	})
+	if err != nil || !turns || facets > maxFacets {
+		return s, err
 	}
-	t, err := l.turnable()
-	if t != nil {
-		s.extra = t
-	}
+	turning, err := turned.sheet()
+	s.extra = &turntable{sheet: turning}
 	return s, err
 }
 
@@ -172,36 +171,32 @@ func (l *layout) sheet() (*sheet, error) {
 		alike(l.scenes, mean)
 	}
 	widths := l.widths(mean)
-	var heights []vg.Length // of the rows
-	for i, s := range l.scenes {
-		if i%l.columns == 0 {
-			heights = append(heights, 0)
+	rows := slices.Collect(slices.Chunk(l.scenes, l.columns))
+	heights := lists.Each(rows, func(row []*scene) (tallest vg.Length) {
+		for column, s := range row {
+			tallest = max(tallest, s.naturalHeight(widths[column]))
 		}
-		row := &heights[len(heights)-1]
-		*row = max(*row, s.naturalHeight(widths[i%l.columns]))
-	}
-	out := &sheet{size: vg.Point{X: l.width, Y: gap*vg.Length(len(heights)-1) + l.foot()}, legend: l.legend}
+		return tallest
+	})
+	out := &sheet{size: vg.Point{X: l.width, Y: gap*vg.Length(len(heights)-1) + l.legend.foot(l.width)}, legend: l.legend}
 	for _, h := range heights {
 		out.size.Y += h
 	}
-	top, left := out.size.Y, vg.Length(0)
-	for i, s := range l.scenes {
-		row, column := i/l.columns, i%l.columns
-		width := widths[column]
-		if column == 0 {
-			left = 0
-		}
-		if column == 0 && row > 0 {
-			top -= heights[row-1] + gap
-		}
-		if err := s.checkRoom(vg.Point{X: width, Y: heights[row]}); err != nil {
-			if len(l.scenes) > 1 {
-				err = fmt.Errorf("figure %d: %w", i, err)
+	corner := vg.Point{Y: out.size.Y} // the upper left one of the next panel
+	for r, row := range rows {
+		for column, s := range row {
+			page := vg.Point{X: widths[column], Y: heights[r]}
+			if err := s.checkRoom(page); err != nil {
+				if len(l.scenes) > 1 {
+					err = fmt.Errorf("figure %d: %w", len(out.panels), err)
+				}
+				return nil, err
 			}
-			return nil, err
+			low := vg.Point{X: corner.X, Y: corner.Y - page.Y}
+			out.panels = append(out.panels, panel{s, vg.Rectangle{Min: low, Max: vg.Point{X: low.X + page.X, Y: corner.Y}}})
+			corner.X += page.X + gap
 		}
-		out.panels = append(out.panels, panel{s, vg.Rectangle{Min: vg.Point{X: left, Y: top - heights[row]}, Max: vg.Point{X: left + width, Y: top}}})
-		left += width + gap
+		corner = vg.Point{Y: corner.Y - heights[r] - gap}
 	}
 	if l.shared && !l.scenes[0].chart || l.bodies() {
 		oneScale(out.panels)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"anatomy/geom/shape"
+	"anatomy/internal/lists"
 )
 
 // Play shows a shape that moves: path[k] is the shape at time k/(n−1), such as the path of a geodesic. The layers lie
@@ -16,10 +17,7 @@ import (
 //
 //	viz.Show(viz.Play(geodesic.Path, viz.Outline(target).Color(viz.Grey).Label("target")))
 func Play(path []shape.Shape, layers ...*Layer) *Figure {
-	frames := make([]*Layer, len(path))
-	for k, q := range path {
-		frames[k] = Outline(q)
-	}
+	frames := lists.Each(path, func(q shape.Shape) *Layer { return Outline(q) })
 	if len(frames) > 0 && slices.ContainsFunc(layers, func(l *Layer) bool { return l != nil && l.label != "" }) {
 		frames[0].Label("moving shape")
 	}
@@ -113,21 +111,24 @@ func (f *Figure) play(n int) (*sheet, error) {
 	return s, nil
 }
 
-// playTimes returns the times at which n frames are shown: of many only some, at equal distances where that can be.
-func playTimes(n int) []float64 {
-	count := 26
-	if n <= 51 {
-		count = n
-	}
-	for c := 31; c > 15 && n > 31; c-- {
-		if (n-1)%(c-1) == 0 {
-			count = c
-			break
+// evenly returns how many of n frames are shown: of numbers from most to least the largest with which they are at equal distances, or else the
+// usual one.
+func evenly(n, most, least, usual int) int {
+	for count := min(n, most); count >= least; count-- {
+		if (n-1)%(count-1) == 0 {
+			return count
 		}
 	}
-	times := make([]float64, count)
-	for k := range times {
-		times[k] = math.Round(float64(k*(n-1))/math.Max(1, float64(count-1))) / math.Max(1, float64(n-1))
+	return min(n, usual)
+}
+
+// playTimes returns the times at which n frames are shown: of many only some, at equal distances where that can be.
+func playTimes(n int) []float64 {
+	usual := 26
+	if n <= 51 {
+		usual = n
 	}
-	return times
+	count := evenly(n, 31, 16, usual)
+	last := math.Max(1, float64(n-1))
+	return lists.Make(count, func(k int) float64 { return math.Round(float64(k*(n-1))/math.Max(1, float64(count-1))) / last })
 }

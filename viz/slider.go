@@ -87,13 +87,7 @@ func (s *slider) sheet() (*sheet, error) {
 
 // onPaper sets some frames at equal distances side by side: as many as divide the way from the first to the last evenly.
 func onPaper(frames []*scene, texts []string) (*sheet, error) {
-	last, count := len(frames)-1, min(6, len(frames))
-	for _, n := range []int{6, 5, 4, 3} {
-		if last > 0 && last%(n-1) == 0 {
-			count = n
-			break
-		}
-	}
+	last, count := len(frames)-1, evenly(len(frames), 6, 3, 6)
 	tiles := &layout{scenes: make([]*scene, count), columns: min(3, count), width: 17 * cm, shared: true}
 	for i := range tiles.scenes {
 		k := i * last / max(1, count-1)
@@ -136,11 +130,7 @@ func moments(quantity string, values []float64) []string {
 	if m := withUnit.FindStringSubmatch(quantity); m != nil {
 		quantity, unit = m[1], " "+m[2]
 	}
-	texts := apart(values...)
-	for i, text := range texts {
-		texts[i] = quantity + " = " + text + unit
-	}
-	return texts
+	return lists.Each(apart(values...), func(text string) string { return quantity + " = " + text + unit })
 }
 
 // An animation is the frames of a slider, laid out.
