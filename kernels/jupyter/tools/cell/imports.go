@@ -220,15 +220,11 @@ func add(src []byte, find func(name string) string) []byte {
 	if file == nil || !file.Name.End().IsValid() {
 		return src
 	}
-	missing := map[string]string{}
-	unresolved := map[*ast.Ident]bool{}
-	for _, id := range file.Unresolved {
-		unresolved[id] = true
-	}
+	missing := map[string]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
-			if id, ok := s.X.(*ast.Ident); ok && unresolved[id] {
-				missing[id.Name] = ""
+			if id, ok := s.X.(*ast.Ident); ok && slices.Contains(file.Unresolved, id) {
+				missing[id.Name] = true
 			}
 		}
 		return true
