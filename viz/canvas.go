@@ -188,11 +188,6 @@ func (b *box) add(p []float64) {
 	}
 }
 
-func (b *box) join(c box) {
-	b.add(c.lo[:])
-	b.add(c.hi[:])
-}
-
 func (b box) size(k int) float64 { return b.hi[k] - b.lo[k] }
 
 // radius returns half the longest side.

@@ -57,18 +57,11 @@ func checkDrag(path []shape.Shape, momentum [][]float64, sigma float64) (err err
 	checkShapes("time", path, true)
 	checkPoints("momentum", momentum)
 	n, dim := len(path[0]), len(path[0][0])
-	switch {
-	case len(path) < 2:
-		return fmt.Errorf("a path of one shape: give those from start to end")
-	case dim != 2:
-		return fmt.Errorf("shapes of %d coordinates: give shapes in the plane", dim)
-	case len(momentum) != n || len(momentum[0]) != dim:
-		return fmt.Errorf("%d×%d landmarks and %d×%d momenta: they must have one size", n, dim, len(momentum), len(momentum[0]))
-	case n > mostDragged:
-		return fmt.Errorf("%d landmarks: give at most %d, the page computes with them as the reader drags", n, mostDragged)
-	case !(sigma > 0) || math.IsInf(sigma, 0):
-		return fmt.Errorf("a kernel of width %v: give a positive number", sigma)
-	}
+	try.FailIf(len(path) < 2, "a path of one shape: give those from start to end")
+	try.FailIf(dim != 2, "shapes of %d coordinates: give shapes in the plane", dim)
+	try.FailIf(len(momentum) != n || len(momentum[0]) != dim, "%d×%d landmarks and %d×%d momenta: they must have one size", n, dim, len(momentum), len(momentum[0]))
+	try.FailIf(n > mostDragged, "%d landmarks: give at most %d, the page computes with them as the reader drags", n, mostDragged)
+	try.FailIf(!(sigma > 0) || math.IsInf(sigma, 0), "a kernel of width %v: give a positive number", sigma)
 	return nil
 }
 
@@ -88,30 +81,19 @@ type draggable struct {
 }
 
 // dragged lays the figure out as wide as a page, with a margin into which a reader can drag.
-func (f *Figure) dragged() (*sheet, error) {
-	own, zoom := *f, 1.0
+func (f *Figure) dragged() (out *sheet, err error) {
+	defer try.Catch(&err)
+	own := *f
 	own.bare = true
-	if own.width == 0 {
-		own.width, zoom = pageWidth, pageZoom
-	}
-	s, err := own.scene()
-	if err != nil {
-		return nil, err
-	}
+	s := try.Get(own.scene())
 	s.outside = true
 	for _, l := range f.drag.lattice() {
 		for _, p := range l {
 			s.bounds.add(p)
 		}
 	}
-	width := vg.Length(own.width) * cm
-	if high := s.naturalHeight(width); f.width == 0 && high > pageHeight*cm {
-		width *= pageHeight * cm / high
-	}
-	out, err := (&layout{scenes: []*scene{s}, columns: 1, width: width}).sheet()
-	if err != nil {
-		return nil, err
-	}
+	width, zoom := s.paged()
+	out = try.Get((&layout{scenes: []*scene{s}, columns: 1, width: width}).sheet())
 	out.extra = &draggable{f.drag, out.alt(), out, zoom}
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
@@ -77,22 +78,19 @@ func (s *sheet) foot() vg.Rectangle {
 
 func (l *Layer) sheet() (*sheet, error) { return Fig(l).sheet() }
 
-func (f *Figure) sheet() (*sheet, error) {
-	if n, err := f.frames(); err != nil {
-		return nil, err
-	} else if n > 0 {
+func (f *Figure) sheet() (_ *sheet, err error) {
+	defer try.Catch(&err)
+	if n := try.Get(f.frames()); n > 0 {
 		return f.play(n)
 	}
 	if f.drag != nil {
 		return f.dragged()
 	}
 	s, err := f.scene()
-	if err != nil {
-		if f.title != "" {
-			err = fmt.Errorf("figure %q: %w", f.title, err)
-		}
-		return nil, err
+	if f.title != "" {
+		err = try.Name(err, "figure %q", f.title)
 	}
+	try.Do(err)
 	width := 8.5 * cm
 	if f.width > 0 {
 		width = vg.Length(f.width) * cm
@@ -100,21 +98,15 @@ func (f *Figure) sheet() (*sheet, error) {
 	return (&layout{scenes: []*scene{s}, columns: 1, width: width}).withTurntable()
 }
 
-func (p *Panels) sheet() (*sheet, error) {
-	if len(p.figures) == 0 || p.columns < 1 {
-		return nil, fmt.Errorf("panels: %d figures in %d columns: give at least one of each", len(p.figures), p.columns)
-	}
-	if !(p.width >= 2 && p.width <= 100) {
-		return nil, fmt.Errorf("panels: Width(%v): give 2 to 100 cm", p.width)
-	}
+func (p *Panels) sheet() (_ *sheet, err error) {
+	defer try.Catch(&err)
+	try.FailIf(len(p.figures) == 0 || p.columns < 1, "panels: %d figures in %d columns: give at least one of each", len(p.figures), p.columns)
+	try.FailIf(!(p.width >= 2 && p.width <= 100), "panels: Width(%v): give 2 to 100 cm", p.width)
 	var same func(int, *Layer) any
 	if p.shared {
 		same = func(_ int, l *Layer) any { return l.label }
 	}
-	scenes, err := scenes(p.figures, func(i int) string { return fmt.Sprintf("figure %d", i) }, same)
-	if err != nil {
-		return nil, err
-	}
+	scenes := scenes(p.figures, func(i int) string { return fmt.Sprintf("figure %d", i) }, same)
 	l := &layout{scenes: scenes, columns: p.columns, width: vg.Length(p.width) * cm, shared: p.shared}
 	l.gather()
 	l.enlarge()
@@ -298,23 +290,19 @@ func alike(scenes []*scene, width vg.Length) {
 	}
 }
 
-// scenes checks figures. Where same is given they have one range, and layers of vectors for which it returns the same have
+// scenes checks figures, and ends with what is wrong with one. Where same is given they have one range, and layers of vectors for which it returns the same have
 // one factor, the least that one of them needs. Errors begin with the name of the figure.
-func scenes(figures []*Figure, name func(i int) string, same func(i int, l *Layer) any) ([]*scene, error) {
+func scenes(figures []*Figure, name func(i int) string, same func(i int, l *Layer) any) []*scene {
 	all := make([]*scene, len(figures))
 	union, colours := emptyBox(), ranges{}
 	for i, f := range figures {
-		if f == nil {
-			return nil, fmt.Errorf("%s: no figure", name(i))
-		}
+		try.FailIf(f == nil, "%s: no figure", name(i))
 		colours.add(f)
 	}
 	factors := map[any]float64{}
 	for i, f := range figures {
 		s, err := f.record(colours)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name(i), err)
-		}
+		try.Do(try.Name(err, "%s", name(i)))
 		all[i] = s
 		for k, l := range s.layers {
 			if _, longest := l.vectors(); longest > 0 && same != nil {
@@ -331,18 +319,17 @@ func scenes(figures []*Figure, name func(i int) string, same func(i int, l *Laye
 				l.scale = factors[same(k, l)]
 			}
 		}
-		if err := s.complete(); err != nil {
-			return nil, fmt.Errorf("%s: %w", name(i), err)
-		}
-		if first := all[0]; same != nil && (s.chart != first.chart || s.inSpace != first.inSpace || s.logX != first.logX || s.logY != first.logY) {
-			return nil, fmt.Errorf("%s: shared axes need panels of one kind: all shapes, all in space or all charts with like axes", name(i))
-		}
-		union.join(s.bounds)
+		try.Do(try.Name(s.complete(), "%s", name(i)))
+		first := all[0]
+		try.FailIf(same != nil && (s.chart != first.chart || s.inSpace != first.inSpace || s.logX != first.logX || s.logY != first.logY),
+			"%s: shared axes need panels of one kind: all shapes, all in space or all charts with like axes", name(i))
+		union.add(s.bounds.lo[:])
+		union.add(s.bounds.hi[:])
 	}
 	if same != nil {
 		for _, s := range all {
 			s.bounds = union
 		}
 	}
-	return all, nil
+	return all
 }

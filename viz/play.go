@@ -5,7 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/plot/vg"
+
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 )
 
@@ -87,26 +90,27 @@ const (
 	sliderZoom = 12.0 / pageWidth
 )
 
+// paged returns the width of the figure: its own, or that of a page or less, so that it is no higher than one; and the zoom at which it is shown.
+func (s *scene) paged() (width vg.Length, zoom float64) {
+	if s.width > 0 {
+		return vg.Length(s.width) * cm, 1
+	}
+	width = pageWidth * cm
+	if high := s.naturalHeight(width); high > pageHeight*cm {
+		width *= pageHeight * cm / high
+	}
+	return width, pageZoom
+}
+
 // play lays a figure with n frames out.
-func (f *Figure) play(n int) (*sheet, error) {
-	own := *f
-	f = &own
-	times := playTimes(n)
-	zoom := 1.0
-	if f.width == 0 {
-		f.width, zoom = pageWidth, pageZoom
-		s, err := f.scene()
-		if err != nil {
-			return nil, fmt.Errorf("at t = 1: %w", err)
-		}
-		if high := float64(s.naturalHeight(pageWidth*cm) / cm); high > pageHeight {
-			f.width *= pageHeight / high
-		}
-	}
-	s, err := (&slider{"t", times, func(k int) *Figure { return f.moment(times[k]) }}).sheet()
-	if err != nil {
-		return nil, err
-	}
+func (f *Figure) play(n int) (_ *sheet, err error) {
+	defer try.Catch(&err)
+	own, times := *f, playTimes(n)
+	last, err := f.scene()
+	try.Do(try.Name(err, "at t = 1"))
+	width, zoom := last.paged()
+	own.width = float64(width / cm)
+	s := try.Get((&slider{"t", times, func(k int) *Figure { return own.moment(times[k]) }}).sheet())
 	s.extra.(*animation).plays, s.extra.(*animation).zoom = true, zoom
 	return s, nil
 }

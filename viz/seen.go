@@ -47,8 +47,8 @@ func (s *scene) seen(l *Layer) []string {
 	if colour := colourNames[ownColour(l)]; colour != "" && !l.byValue && !l.colourless {
 		said = append(said, colour)
 	}
-	detail := ""
-	if l.detail != nil {
+	detail := s.differs(l)
+	if detail == "" && l.detail != nil {
 		detail = l.detail(s, l)
 	}
 	if l.byValue && (detail == "" || l.solid()) {
@@ -69,13 +69,9 @@ func ownColour(l *Layer) color.NRGBA {
 }
 
 // points returns those of the marks of a kind, by mark.
-func (c *canvas) points(kind markKind) (all []shape.Shape) {
-	for _, m := range c.marks {
-		if m.kind == kind {
-			all = append(all, m.at)
-		}
-	}
-	return all
+func (c *canvas) points(kind markKind) []shape.Shape {
+	all := lists.Filter(c.marks, func(m mark) bool { return m.kind == kind })
+	return lists.Each(all, func(m mark) shape.Shape { return m.at })
 }
 
 // onPicture returns where a point of the data is between the left and the right end of the picture, and between the lower and the upper.
@@ -163,11 +159,8 @@ func (s *scene) ends(l *Layer) string {
 	return ""
 }
 
-// cloud says how points differ from a shape, or where they lie.
+// cloud says where points lie.
 func (s *scene) cloud(l *Layer) string {
-	if differs := s.differs(l); differs != "" {
-		return differs
-	}
 	points := l.drawn.centres()
 	switch len(points) {
 	case 0:
@@ -252,11 +245,8 @@ func offShape(shape [][]float64, closed bool, p []float64) float64 {
 	return near
 }
 
-// spread says how an outline differs from a shape, or how far several outlines are from the first of them.
+// spread says how far several outlines are from the first of them.
 func (s *scene) spread(l *Layer) string {
-	if differs := s.differs(l); differs != "" {
-		return differs
-	}
 	shapes := l.drawn.points(lineMark)
 	far, at := 0.0, []float64(nil)
 	count := 0

@@ -75,63 +75,37 @@ func sphere(scenes ...*scene) (middle []float64, _ float64) {
 const maxMoving = 4000000
 
 // turned returns the animation as a turntable whose marks move, from a first frame, or nil if its frames are seen from several sides, or
-// have other marks, another title, unit or legend from one to the next.
+// have other marks, another title, unit or legend from one to the next. What is drawn in the plane before all that moves stands still.
 func (a *animation) turned(first int) *turntable {
-	scenes := a.scenes()
-	points, one := 0, scenes[0]
+	scenes, page := a.scenes(), a.frames[first].panels[0].at
+	one, own, points := scenes[0], *scenes[first], 0
+	marks := one.traces(page, 0)
+	if own.still = len(marks); one.inSpace {
+		own.still = 0
+	}
 	for _, s := range scenes {
 		if s.inSpace != one.inSpace || s.camera != one.camera || s.title != one.title || s.unit != one.unit || !s.legend.alike(one.legend) {
 			return nil
 		}
-		if !s.inSpace {
-			continue
-		}
-		if !slices.EqualFunc(s.marks, one.marks, func(m, n mark) bool {
-			return m.kind == n.kind && len(m.at) == len(n.at) && m.closed == n.closed && m.text == n.text && (m.body == nil || slices.Equal(m.body.triangles, n.body.triangles))
-		}) {
+		all := s.traces(page, 0)
+		if !slices.EqualFunc(all, marks, trace.like) {
 			return nil
 		}
-		for _, m := range s.marks {
-			points += len(m.at)
+		for i, t := range all {
+			points += len(t.at)
+			if i < own.still && !reflect.DeepEqual(t, marks[i]) {
+				own.still = i
+			}
 		}
 	}
-	own, page := *scenes[first], a.frames[first].panels[0].at
 	if one.inSpace {
 		own.turning(sphere(scenes...))
 		page.Max.Y = own.naturalHeight(page.Max.X)
-	} else if own.still, points = a.still(); points == 0 {
-		return nil
 	}
-	if one.facets() > maxFacets || points > maxMoving {
+	if points == 0 || points > maxMoving || one.facets() > maxFacets {
 		return nil
 	}
 	return &turntable{sheet: &sheet{size: page.Max, panels: []panel{{&own, page}}}, frames: a, first: first}
-}
-
-// still returns how many stamps come before the first that is not the same in all frames of an animation in the plane, and how many points the
-// others have in all of them: none, if from frame to frame they are others.
-func (a *animation) still() (count, points int) {
-	same := func(s, t stamp) bool {
-		return s.text == t.text && s.closed == t.closed && s.name == t.name && len(s.at) == len(t.at)
-	}
-	var one []stamp
-	for k, f := range a.frames {
-		p := f.panels[0]
-		all := p.scene.stamps(p.frame())
-		if k == 0 {
-			one, count = all, len(all)
-		}
-		if !slices.EqualFunc(one, all, same) {
-			return 0, 0
-		}
-		for i := range all {
-			if i < count && !reflect.DeepEqual(one[i], all[i]) {
-				count = i
-			}
-			points += len(all[i].at)
-		}
-	}
-	return count, points
 }
 
 // scenes are those of the frames.
@@ -301,6 +275,12 @@ type trace struct {
 	look turnStyle
 	at   [][]float64 // in the camera's frame; of a stamp in points of the page
 	body *body
+}
+
+// like reports whether another place and other colours make one trace of the other.
+func (t trace) like(u trace) bool {
+	return t.look.Kind == u.look.Kind && t.look.Closed == u.look.Closed && t.look.Text == u.look.Text && len(t.at) == len(u.at) &&
+		(t.body == nil || slices.Equal(t.body.triangles, u.body.triangles))
 }
 
 // markKinds are the names of marks in space for turn.js.
