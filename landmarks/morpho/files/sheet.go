@@ -329,7 +329,7 @@ func ReadTable(path string) (t *Table, err error) {
 	if spreadsheet(path) {
 		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
 	}
-	in := try.Get(Reading{}.readFile(path, new(input.Budget), true, func(in *source) {
+	in := try.Get(Reading{}.readFile(onDisk(path), new(input.Budget), true, func(in *source) {
 		if strings.EqualFold(filepath.Ext(path), ".xlsx") {
 			t = sheetOf(in, in.sheets()[0].rows).table()
 		} else {
