@@ -134,7 +134,7 @@ func (l labels) called(d *Dataset) string {
 // around, those from another landmark or the other way round, too.
 func bestLabels(x, mean [][]float64, around bool) (_ labels, err error) {
 	defer try.Catch(&err)
-	pre := try.Get(preshapes([]shape.Shape{x, mean}, shapeNumber))
+	pre := unnamed.preshapes([]shape.Shape{x, mean})
 	n, dim := pre[0].points.Dims()
 	best := labels{distance: math.Inf(1)}
 	other := mat.NewDense(n, dim, nil)

@@ -137,7 +137,7 @@ func Inspect(d *Dataset) (_ *Inspection, err error) {
 func inspect(d *Dataset, errors []float64) (in *Inspection, err error) {
 	defer try.Named(&err, "%s", d.Name)
 	shapes := d.Shapes()
-	in = &Inspection{Data: d, Mean: try.Get(coreMean(shapes, d.specimen)), work: orderings}
+	in = &Inspection{Data: d, Mean: try.Get(d.coreMean(shapes)), work: orderings}
 	distances, without := make([]float64, len(shapes)), make([]float64, len(shapes)) // with and without errors
 	deviations := make([][]float64, len(in.Mean))                                    // [n][N], squared
 	in.aligned = make([]shape.Shape, len(shapes))
@@ -415,9 +415,9 @@ func (in *Inspection) exchanged(x [][]float64, pairs [][2]int) [][2]int {
 
 // coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all, until it
 // rests. There are 20 turns at most, and none after so many steps as turning says.
-func coreMean(shapes []shape.Shape, what func(i int) string) (_ [][]float64, err error) {
+func (d *Dataset) coreMean(shapes []shape.Shape) (_ [][]float64, err error) {
 	defer try.Catch(&err)
-	try.Get2(commonExtent(shapes, what))
+	d.check(shapes, false)
 	half := shapes
 	var mean [][]float64
 	for turn, steps := 0, 0; turn < 20 && steps < turning; turn++ {
