@@ -330,29 +330,21 @@ func clipped(name string) string {
 	return name
 }
 
-// Kind is what the values of a column are.
-type Kind int
-
-const (
-	Categories Kind = iota
-	Numbers
-)
-
 // fewValues are the distinct whole numbers, at most, by which people number categories.
 const fewValues = 10
 
 // Variable is what a column of the data set is taken for.
 type Variable struct {
-	Name   string
-	Kind   Kind
-	Doubt  bool     // the values are few whole numbers, which may be either
-	Values []string // the distinct ones in the order of the specimens
+	Name       string
+	Categories bool     // and not numbers
+	Doubt      bool     // the values are few whole numbers, which may be either
+	Values     []string // the distinct ones in the order of the specimens
 }
 
 // String says what the column is taken for, and how to ask for the other kind.
 func (r *Variable) String() string {
 	what, other, ask := "numbers", "categories", "factor"
-	if r.Kind == Categories {
+	if r.Categories {
 		what, other, ask = "categories", "numbers", "number"
 	}
 	return fmt.Sprintf("%s has the values %s and is taken for %s; %s(%s) takes it for %s", r.Name, text.Listed(r.Values), what, ask, r.Name, other)
@@ -363,7 +355,7 @@ func (r *Variable) String() string {
 func (d *Dataset) Variable(name string) (_ *Variable, err error) {
 	defer try.Catch(&err)
 	column := try.Get(d.Column(name))
-	r := &Variable{Name: name, Kind: Numbers, Doubt: true}
+	r := &Variable{Name: name, Doubt: true}
 	var cells, names []string
 	numbers := 0
 	for i, value := range column {
@@ -383,13 +375,13 @@ func (d *Dataset) Variable(name string) (_ *Variable, err error) {
 	case len(r.Values) == 1 && len(column) > 1 && r.Values[0] != "":
 		return nil, text.Advise("leave it out of the model", "%s is %s in all specimens, so that it explains nothing", name, text.Clip(r.Values[0]))
 	case name == "group":
-		r.Kind = Categories
+		r.Categories = true
 	case 2*numbers > len(column) && cells != nil:
 		return nil, text.Advise(fmt.Sprintf("correct the cells, or leave the specimens out (--without %s); factor(%s) takes all values for categories",
 			quoted(strings.Join(names, "; ")), name),
 			"most values of %s are numbers, but %s", name, text.Listed(cells))
 	case cells != nil:
-		r.Kind = Categories
+		r.Categories = true
 	}
 	return r, nil
 }

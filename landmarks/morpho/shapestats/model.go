@@ -385,7 +385,7 @@ func (p *parser) name() string {
 		p.take(term, &p.numbers)
 		return term.Name()
 	}
-	if p.asked[name] == "number" || p.asked[name] == "" && p.kind(name) == morpho.Numbers {
+	if p.asked[name] == "number" || p.asked[name] == "" && !p.categories(name) {
 		p.take(linear.Covariate(name), &p.numbers)
 	} else {
 		try.Get(p.data.Column(name))
@@ -410,13 +410,13 @@ func (p *parser) column(word string) string {
 	return name
 }
 
-// kind is what a column is taken for, with a word of doubt.
-func (p *parser) kind(name string) morpho.Kind {
+// categories says whether a column is taken for categories, with a word of doubt.
+func (p *parser) categories(name string) bool {
 	r := try.Get(p.data.Variable(name))
 	if r.Doubt && !slices.Contains(p.doubts, r.String()) {
 		p.doubts = append(p.doubts, r.String())
 	}
-	return r.Kind
+	return r.Categories
 }
 
 func (p *parser) take(term linear.Term, list *[]string) {
