@@ -160,8 +160,8 @@ func (d *Dataset) misplacedTogether(known map[string][]place) (out []place) {
 			whole = append(whole, s.Points)
 		}
 	}
-	mean, err := unnamed.coreMean(whole)
-	if err != nil || len(whole) < 3 {
+	var mean shape.Shape
+	if try.Run(func() { mean = unnamed.coreMean(whole) }) != nil || len(whole) < 3 {
 		return nil // Inspect says why
 	}
 	squares := make([][]float64, len(mean))

@@ -200,7 +200,9 @@ func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 	}
 	out := *d
 	out.Specimens = slices.Clone(d.Specimens)
+	most := 0
 	for i, s := range d.Specimens {
+		most = max(most, len(s.Points))
 		for _, l := range landmarks {
 			if l < 0 || l >= len(s.Points) {
 				panic(fmt.Errorf("%s: %w", d.Name, text.Advise(fmt.Sprintf("it has %d, in Go counted from 0", len(s.Points)),
@@ -208,10 +210,6 @@ func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 			}
 		}
 		out.Specimens[i].Points = dropped(s.Points, landmarks)
-	}
-	most := 0
-	for _, s := range d.Specimens {
-		most = max(most, len(s.Points))
 	}
 	out.Labels, out.Curves = dropped(lists.Make(most, d.Landmark), landmarks), nil
 	out.dropChains(landmarks)

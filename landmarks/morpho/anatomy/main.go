@@ -327,9 +327,7 @@ func align() *cobra.Command {
 			options = append(options, morpho.KeepSize())
 		}
 		a := try.Get(morpho.Procrustes(d.Shapes(), options...))
-		if a.Status != solve.Converged {
-			try.Fail("the alignment: %s", a.Status)
-		}
+		try.FailIf(a.Status != solve.Converged, "the alignment: %s", a.Status)
 		if format == "json" {
 			try.Do(json.NewEncoder(c.OutOrStdout()).Encode(struct {
 				Specimens  []string    `json:"specimens"`
