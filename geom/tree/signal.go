@@ -128,11 +128,8 @@ func (r *Rates) String() string {
 //
 // It has the errors of Prune, and is one if a value is missing, or a group has fewer than two species or does not vary.
 func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p linear.Permutations) (*Rates, error) {
-	if err := t.CheckLengths(); err != nil {
+	if _, err := t.measured(values); err != nil {
 		return nil, err
-	}
-	if l := len(t.Leaves()); len(values) != l {
-		return nil, fmt.Errorf("values of %d leaves, but the tree has %d", len(values), l)
 	}
 	names, members, err := linear.Cells(len(values), data, groups)
 	if err != nil {
