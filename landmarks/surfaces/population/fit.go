@@ -19,8 +19,7 @@ import (
 const callMemory = 1 << 30
 
 // fit is the objective of a Model for given subjects. Subject i has the momentum Σ_k design_ik m_k with coefficients m_k: those of
-// an atlas are the momenta themselves. The variables are the vertices of the template, one object after the other, the coefficients
-// and, if they are free, the control points.
+// an atlas are the momenta themselves. The variables are the vertices of the template, one object after the other, and the coefficients.
 type fit struct {
 	Model
 	sigma    []float64 // of every object
@@ -35,13 +34,13 @@ type fit struct {
 	functions
 	metric // of momenta
 
-	scale       []float64 // of the preconditioner: of each object, of the momenta, of the control points
+	scale       []float64 // of the preconditioner: of each object, of the momenta
 	squares     []float64 // Σ_i ‖S_io‖² of every object
 	evaluations int
 	last        *evaluation
 	hessian     *dataHessian // the last
 	out         []*mat.Dense // where landmarks are placed, see outwards
-	frozen      bool         // template and control points stay
+	frozen      bool         // the template stays
 	on          *geom.Task   // whose parts the searches are; nil: they run on the space
 	stiff       *stiffness   // of the steps of a hypertemplate, once it is known
 	response    *response    // of the momenta, once it is known
@@ -50,7 +49,7 @@ type fit struct {
 // functions are the compiled ones of a fit.
 type functions struct {
 	dataTerms    *engine.Func // (q, p, z, precision, subjects) → ‖φ_i(T_o) − S_io‖², φ_i(z), and the gradients of their weighted sum
-	energy       *engine.Func // (q, p) → ½ pᵀ K p, K p, and the sum of the derivatives by q
+	energy       *engine.Func // (q, p) → ½ pᵀ K p, K p
 	smooth       *engine.Func // (z, g) → the smoothing kernels' sums over g
 	kernelSums   *engine.Func // (x, y, p) → Σ_j K(x_i, y_j) p_j
 	dataGradient *engine.Func // (z, u) → the gradient of ½‖T + u − T‖² by u, at z = T
@@ -104,7 +103,7 @@ func compileFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [
 
 // noScales are those of a preconditioner before they are known: of a hypertemplate no vertex moves for itself.
 func (m Model) noScales() []float64 {
-	scale := slices.Repeat([]float64{1}, len(m.Objects)+2)
+	scale := slices.Repeat([]float64{1}, len(m.Objects)+1)
 	if m.Hypertemplate {
 		clear(scale[:len(m.Objects)])
 	}
@@ -117,8 +116,8 @@ func (f *fit) compile() functions {
 		engine.Compile(f.dataTermsGraph, engine.Name("atlas")),
 		engine.Compile(func(in []*Node) []*Node {
 			q, p := in[0], in[1]
-			v, force := f.Space.Manifold.Hamilton(BroadcastPrefix(q, p.Shape().Dim(0)), p)
-			return []*Node{MulScalar(ReduceSum(Mul(p, v), -1), 0.5), v, ReduceSum(force, 0)}
+			v, _ := f.Space.Manifold.Hamilton(BroadcastPrefix(q, p.Shape().Dim(0)), p)
+			return []*Node{MulScalar(ReduceSum(Mul(p, v), -1), 0.5), v}
 		}, engine.Name("atlas energy")),
 		engine.Compile(func(in []*Node) []*Node {
 			var smooth []*Node
@@ -140,14 +139,10 @@ func (f *fit) compile() functions {
 func (f *fit) dataTermsGraph(in []*Node) []*Node {
 	q, p, z, precision, subjects := in[0], in[1], in[2], in[3], in[4:]
 	batch := p.Shape().Dim(0)
-	qs, zs := BroadcastPrefix(q, batch), BroadcastPrefix(z, batch)
-	end := f.Space.TransformOnGraph(qs, p, zs)
+	zs := BroadcastPrefix(z, batch)
+	end := f.Space.TransformOnGraph(BroadcastPrefix(q, batch), p, zs)
 	all := f.mismatches(end, subjects)
-	by := []*Node{p, zs}
-	if f.Free {
-		by = append(by, qs)
-	}
-	return append([]*Node{all, end}, Gradient(ReduceAllSum(Mul(all, BroadcastPrefix(precision, batch))), by...)...)
+	return append([]*Node{all, end}, Gradient(ReduceAllSum(Mul(all, BroadcastPrefix(precision, batch))), p, zs)...)
 }
 
 // mismatches are ‖T_o − S_io‖² of subjects i and objects o, for the measures of a chunk and vertices of all of them, [size, n, D].
@@ -273,30 +268,14 @@ func (f *fit) measure(x *Node, o int) (c, b *Node) {
 	return f.Objects[o].Norm.Measure(f.rows(x, o), Const(x.Graph(), cells))
 }
 
-// split returns the vertices, the coefficients and the control points that x holds.
-func (f *fit) split(x []float64) (vertices []float64, coefficients [][]float64, controls []float64) {
-	n, k := f.ends[len(f.ends)-1]*f.Space.Manifold.D, f.Space.Manifold.Dim()
-	vertices, x = x[:n], x[n:]
-	for range f.design[0] {
-		coefficients = append(coefficients, x[:k])
-		x = x[k:]
-	}
-	if !f.Free {
-		x = shape.Flat(f.controls)
-	}
-	return vertices, coefficients, x
+// split returns the vertices and the coefficients that x holds.
+func (f *fit) split(x []float64) (vertices []float64, coefficients [][]float64) {
+	n := f.vertices()
+	return x[:n], slices.Collect(slices.Chunk(x[n:], f.Space.Manifold.Dim()))
 }
 
-// blocks are the ranges of the vertices, the coefficients and the control points in the variables.
-func (f *fit) blocks() [3][2]int {
-	n, k := f.ends[len(f.ends)-1]*f.Space.Manifold.D, f.Space.Manifold.Dim()
-	m := n + len(f.design[0])*k
-	end := m
-	if f.Free {
-		end += k
-	}
-	return [3][2]int{{0, n}, {n, m}, {m, end}}
-}
+// vertices is how many numbers the vertices of the template have, which are the first variables.
+func (f *fit) vertices() int { return f.ends[len(f.ends)-1] * f.Space.Manifold.D }
 
 // momentum is that of subject i.
 func (f *fit) momentum(i int, coefficients [][]float64) []float64 {
@@ -323,11 +302,10 @@ func (f *fit) precision() []float64 {
 func (f *fit) evaluate(x []float64) *evaluation {
 	f.evaluations++
 	d := f.Space.Manifold.D
-	vertices, coefficients, controls := f.split(x)
+	vertices, coefficients := f.split(x)
 	e := &evaluation{x: x, gradient: make([]float64, len(x)), mismatch: make([][]float64, len(f.design)), pulls: make([][]float64, len(f.design)), deformed: make([][][]float64, len(f.design))}
-	n, k := len(vertices), len(controls)
+	n, k := len(vertices), f.Space.Manifold.Dim()
 	precision := f.precision()
-	atControls := make([]float64, k)
 	z := engine.Unflatten(vertices, d)
 	for _, c := range f.chunks {
 		p := make([][]float64, c.size)
@@ -336,7 +314,7 @@ func (f *fit) evaluate(x []float64) *evaluation {
 				p[b] = f.momentum(c.subjects[b], coefficients)
 			}
 		}
-		out := try.Get(f.dataTerms.Call(append([]any{controls, p, z, precision}, c.measures...)...))
+		out := try.Get(f.dataTerms.Call(append([]any{shape.Flat(f.controls), p, z, precision}, c.measures...)...))
 		mismatch, end, byMomentum, byVertex := out.Matrix(0), out.Array3(1), out.Matrix(2), out.Flat(3)
 		for b, i := range c.subjects {
 			e.mismatch[i], e.deformed[i] = mismatch[b], end[b]
@@ -346,20 +324,13 @@ func (f *fit) evaluate(x []float64) *evaluation {
 			for l, w := range f.design[i] {
 				floats.AddScaled(e.gradient[n+l*k:n+(l+1)*k], w, byMomentum[b])
 			}
-			if f.Free {
-				floats.Add(atControls, out.Matrix(4)[b])
-			}
 		}
 	}
-	out := try.Get(f.energy.Call(controls, coefficients))
+	out := try.Get(f.energy.Call(shape.Flat(f.controls), coefficients))
 	e.energy, e.motion = out.Vector(0), out.Matrix(1)
 	e.value += floats.Sum(e.energy)
 	for l, v := range e.motion {
 		floats.Add(e.gradient[n+l*k:n+(l+1)*k], v)
-	}
-	if f.Free {
-		floats.Sub(atControls, out.Vector(2))
-		copy(e.gradient[len(x)-k:], atControls)
 	}
 	return e
 }

@@ -149,7 +149,7 @@ func (f *fit) resistances(e *evaluation) [][]*mat.SymDense {
 						moved[b] = append(moved[b], y)
 					}
 				}
-				pulls := engine.Unflatten(try.Get(f.endPulls.Call(append([]any{moved, f.precision()}, c.measures...)...)).Flat(0), len(e.x[:f.blocks()[0][1]]))
+				pulls := engine.Unflatten(try.Get(f.endPulls.Call(append([]any{moved, f.precision()}, c.measures...)...)).Flat(0), f.vertices())
 				for b, i := range c.subjects {
 					if sums[i] == nil {
 						sums[i] = make([]float64, d*len(pulls[b]))
@@ -246,13 +246,13 @@ func (f *fit) byField(g []float64) []float64 {
 
 // solveStiff takes a gradient to a step by the stiffness.
 func (f *fit) solveStiff(g []float64) []float64 {
-	at, size, s := f.blocks(), f.Space.Manifold.Dim(), f.stiff
+	n, size, s := f.vertices(), f.Space.Manifold.Dim(), f.stiff
 	solve := func(factor *mat.Cholesky, x *mat.VecDense) {
 		to := mat.NewDense(size, 1, x.RawVector().Data)
 		solveTo(factor, to, to)
 	}
-	byField := mat.NewVecDense(size, slices.Clone(f.byField(g[:at[0][1]])))
-	coefficients := mat.NewDense(len(s.coefficients), size, slices.Clone(g[at[1][0]:at[1][1]]))
+	byField := mat.NewVecDense(size, slices.Clone(f.byField(g[:n])))
+	coefficients := mat.NewDense(len(s.coefficients), size, slices.Clone(g[n:]))
 	var product mat.VecDense
 	for k, e := range s.coefficients {
 		row := mat.NewVecDense(size, coefficients.RawRowView(k))
@@ -268,7 +268,5 @@ func (f *fit) solveStiff(g []float64) []float64 {
 		row.SubVec(row, &product)
 	}
 	moved := try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, engine.Unflatten(byField.RawVector().Data, f.Space.Manifold.D)))
-	step := slices.Concat(moved.Flat(0), coefficients.RawMatrix().Data, g[at[2][0]:])
-	floats.Scale(f.scale[len(f.scale)-1], step[at[2][0]:])
-	return step
+	return slices.Concat(moved.Flat(0), coefficients.RawMatrix().Data)
 }

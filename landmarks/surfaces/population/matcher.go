@@ -40,7 +40,6 @@ type matched struct {
 
 // newMatcher takes the matrices of outwards, or nil for second derivatives that include displacements along the cells.
 func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, out []*mat.Dense) *matcher {
-	m.Free = false
 	c := &matcher{pose: newSimilarity(template, true), vertices: mesh.Vertices(template)}
 	c.fit = compileFit(m, template, controls, subjects, identity(len(subjects)))
 	c.terms = engine.Compile(c.termsGraph, engine.Name("match"))

@@ -89,7 +89,6 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 	defer try.Catch(&err)
 	solve.NotNil(a)
 	text.RefuseIf(len(subjects) != len(modes.Scores), "give those of the modes", "%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
-	m.Free = false
 	m.check(a.Template, a.Controls, subjects)
 	f := newFit(m, a.Template, a.Controls, subjects, identity(len(subjects)))
 	defer f.free()

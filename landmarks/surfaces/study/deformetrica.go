@@ -266,7 +266,9 @@ func (s *settings) steps(points float64) int {
 
 // search chooses what is estimated, and the smoothing of the gradient of the template by the width of the deformations.
 func (s *Study) search(options *settings, width float64) {
-	s.Model.Free = !options.on(true, "freeze-control-points", "freeze-cp")
+	if !options.on(true, "freeze-control-points", "freeze-cp") {
+		s.note("freeze-control-points Off is passed over: the control points stay where they are")
+	}
 	try.FailIf(options.on(false, "freeze-template") && s.Kind != Registration,
 		"%s: freeze-template is On: take a Registration of every subject", options.file)
 	if !options.on(true, "use-sobolev-gradient") {
