@@ -54,7 +54,7 @@ func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []
 // reachMarks sets reach.
 func (c *carrier) reachMarks() {
 	n, d := len(c.controls), c.Space.Manifold.D
-	out := mat.NewDense(len(c.marks), n, try.Get(c.kernelSums.Call(c.marks, c.controls, identity(n))).Flat(0))
+	out := mat.NewDense(len(c.marks), n, try.Get(c.kernelSums.Call(c.marks, c.controls, lists.Identity(n))).Flat(0))
 	c.reach = mat.NewDense(n*d+c.pose.size(), len(c.marks)*d, nil)
 	for l, y := range c.marks {
 		for i := range n {
@@ -209,5 +209,5 @@ func inTangent(covariance mat.Matrix, tangents [][]float64) [][]float64 {
 	var projection, out mat.Dense
 	projection.Mul(t.T(), t)
 	out.Product(&projection, covariance, &projection)
-	return rows(&out)
+	return dense.List(&out)
 }

@@ -18,6 +18,7 @@ import (
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/surfaces/attachment"
@@ -188,7 +189,7 @@ func TestGradient(t *testing.T) {
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	m, template, controls, subjects := small(false)
-	one := newFit(m, template, controls, subjects, identity(3))
+	one := newFit(m, template, controls, subjects, lists.Identity(3))
 	defer one.free()
 	copies := m
 	copies.Objects = []Object{m.Objects[0], m.Objects[0]}
@@ -199,7 +200,7 @@ func TestCopies(t *testing.T) {
 	for _, s := range subjects {
 		both = append(both, []*mesh.Mesh{s[0], s[0]})
 	}
-	two := newFit(copies, []*mesh.Mesh{template[0], template[0]}, controls, both, identity(3))
+	two := newFit(copies, []*mesh.Mesh{template[0], template[0]}, controls, both, lists.Identity(3))
 	defer two.free()
 	x := somewhere(one)
 	n := one.vertices()

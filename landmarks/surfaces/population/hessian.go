@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -45,7 +46,7 @@ func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessia
 	momenta, rows := n*d, len(vertices)
 	size := momenta + len(others)
 	z, batch := engine.Unflatten(vertices, d), f.perCall
-	reach := try.Get(f.kernelSums.Call(z, f.controls, identity(n))).Flat(0) // [vertices, n]
+	reach := try.Get(f.kernelSums.Call(z, f.controls, lists.Identity(n))).Flat(0) // [vertices, n]
 	random := rand.New(rand.NewPCG(2, 1))
 	jacobian := mat.NewDense(rows, size+probes, nil) // J, and the random displacements
 	for v := range rows / d {
@@ -133,7 +134,7 @@ func outwards(template []*mesh.Mesh) (all []*mat.Dense) {
 			sizes[v] = 0
 		}
 		for v, square := range squares {
-			root := dense.Rows(identity(d))
+			root := dense.Rows(lists.Identity(d))
 			if sizes[v] > 0 {
 				square.ScaleSym(1/sizes[v], square)
 				roots, axes := eigen(square)

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -112,7 +113,7 @@ func (f *fit) kernelMatrix(others int) *mat.SymDense {
 // held returns H = Jᵀ S J for the blocks of S.
 func (f *fit) held(blocks []*mat.SymDense) *mat.SymDense {
 	d, n := f.Space.Manifold.D, len(f.controls)
-	j := mat.NewDense(len(blocks), n, try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, identity(n))).Flat(0))
+	j := mat.NewDense(len(blocks), n, try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, lists.Identity(n))).Flat(0))
 	h := mat.NewSymDense(n*d, nil)
 	var weighted, product mat.Dense
 	for a := range d {

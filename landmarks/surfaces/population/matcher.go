@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -41,7 +42,7 @@ type matched struct {
 // newMatcher takes the matrices of outwards, or nil for second derivatives that include displacements along the cells.
 func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, out []*mat.Dense) *matcher {
 	c := &matcher{pose: newSimilarity(template, true), vertices: mesh.Vertices(template)}
-	c.fit = compileFit(m, template, controls, subjects, identity(len(subjects)))
+	c.fit = compileFit(m, template, controls, subjects, lists.Identity(len(subjects)))
 	c.terms = engine.Compile(c.termsGraph, engine.Name("match"))
 	c.measureSubjects(subjects, 1)
 	z := shape.Flat(c.vertices)

@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/internal/text"
@@ -147,7 +148,7 @@ type Atlas struct {
 func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	defer try.Named(&err, "atlas")
 	text.RefuseIf(len(subjects) < 2, "give two or more: one is matched by landmarks.Space.MatchFrom", "%d subjects", len(subjects))
-	return m.estimate("atlas", start{template: template, controls: controls, flowing: true}, subjects, identity(len(subjects)), opts), nil
+	return m.estimate("atlas", start{template: template, controls: controls, flowing: true}, subjects, lists.Identity(len(subjects)), opts), nil
 }
 
 // Continue goes on from where an atlas of the same subjects ended, because it was cancelled (see geom.Context) or for a smaller tolerance. The atlas
@@ -160,7 +161,7 @@ func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option)
 	text.RefuseIf(len(a.Noise) != len(m.Objects), "give the model of the atlas", "the atlas has %d objects, the model %d", len(a.Noise), len(m.Objects))
 	noise := floats.ScaleTo(make([]float64, len(a.Noise)), 1/cmp.Or(a.Reach, 1), a.Noise)
 	from := start{template: a.Template, controls: a.Controls, coefficients: a.Momenta, noise: noise, flowing: a.Flowing}
-	out := m.estimate("continue", from, subjects, identity(len(subjects)), opts)
+	out := m.estimate("continue", from, subjects, lists.Identity(len(subjects)), opts)
 	out.Before = a.Before
 	if m.estimatesNoise() && out.Parts == nil { // cancelled before it was estimated anew
 		out.Noise, out.Reach, out.Parts = a.Noise, cmp.Or(a.Reach, 1), a.Parts
@@ -179,7 +180,7 @@ func (m Model) Assess(template []*mesh.Mesh, controls [][]float64, momenta []geo
 	m.check(template, controls, subjects)
 	text.RefuseIf(len(momenta) != len(subjects) || m.estimatesNoise(), "give one for each, and Noise",
 		"%d momenta of %d subjects, with the noise %s", len(momenta), len(subjects), map[bool]string{true: "open", false: "given"}[m.estimatesNoise()])
-	f := newFit(m, template, controls, subjects, identity(len(subjects)))
+	f := newFit(m, template, controls, subjects, lists.Identity(len(subjects)))
 	defer f.free()
 	a := &Atlas{Noise: f.sigma, Reach: 1, Status: geom.IterationLimit}
 	a.Before = f.evaluate(f.begin(start{template: template, controls: controls})).mismatch
@@ -188,16 +189,6 @@ func (m Model) Assess(template []*mesh.Mesh, controls [][]float64, momenta []geo
 		a.Status = geom.Converged
 	}
 	return a, nil
-}
-
-// identity is the design of an atlas of n subjects.
-func identity(n int) [][]float64 {
-	design := make([][]float64, n)
-	for i := range design {
-		design[i] = make([]float64, n)
-		design[i][i] = 1
-	}
-	return design
 }
 
 // Regress returns the template T at the mean t̄ of times and the momenta p_i = (t_i − t̄) p of its path, as an atlas: they minimise

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/pool"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
@@ -88,7 +89,7 @@ func (s similarity) at(theta []float64) *Aligned {
 	})
 	var turn mat.Dense
 	turn.Exp(w)
-	a.Rotation = rows(&turn)
+	a.Rotation = dense.List(&turn)
 	return a
 }
 

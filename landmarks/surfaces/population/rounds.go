@@ -13,6 +13,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -99,7 +100,7 @@ func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]
 	text.RefuseIf(len(subjects) < 2, "give two or more", "%d subjects", len(subjects))
 	limits := try.Get(solve.Limits{Tolerance: 0.03, MaxIterations: 300}.With(opts...))
 	m.check(template, controls, subjects)
-	f := compileFit(m, template, controls, subjects, identity(len(subjects)))
+	f := compileFit(m, template, controls, subjects, lists.Identity(len(subjects)))
 	return &Rounds{model: m, fit: f, subjects: subjects, limits: limits, own: map[int]*fit{}}, nil
 }
 
@@ -135,7 +136,7 @@ func (r *Rounds) fitOf(i int, now *AtlasRound) *fit {
 	if f == nil {
 		own := *r.fit
 		own.measureSubjects(r.subjects, 1, i)
-		own.design, own.chunks[0].subjects, own.frozen = identity(1), []int{0}, true
+		own.design, own.chunks[0].subjects, own.frozen = lists.Identity(1), []int{0}, true
 		f = &own
 		r.own[i] = f
 	}

@@ -217,7 +217,7 @@ func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*
 	defer try.Named(&err, name)
 	m.Hypertemplate = false
 	text.RefuseIf(m.estimatesNoise(), "give Noise", "the noise of one subject cannot be estimated")
-	a := m.estimate(name, start{template: template, controls: controls, frozen: true}, [][]*mesh.Mesh{subject}, identity(1), opts)
+	a := m.estimate(name, start{template: template, controls: controls, frozen: true}, [][]*mesh.Mesh{subject}, lists.Identity(1), opts)
 	a.countFolds(a.Deformed[0], template)
 	return a, nil
 }

@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -90,7 +91,7 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 	solve.NotNil(a)
 	text.RefuseIf(len(subjects) != len(modes.Scores), "give those of the modes", "%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
 	m.check(a.Template, a.Controls, subjects)
-	f := newFit(m, a.Template, a.Controls, subjects, identity(len(subjects)))
+	f := newFit(m, a.Template, a.Controls, subjects, lists.Identity(len(subjects)))
 	defer f.free()
 	f.sigma = a.Noise
 	for k := range len(modes.Modes) + 1 {

@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
@@ -162,11 +163,7 @@ func (s *Study) doubtful(p *population.Placement) (out []population.PlacementFai
 
 // still is no motion.
 func still(d int) *population.Aligned {
-	a := &population.Aligned{Scale: 1, Centre: make([]float64, d), Shift: make([]float64, d), Rotation: lists.Zeros(d, d)}
-	for i := range d {
-		a.Rotation[i][i] = 1
-	}
-	return a
+	return &population.Aligned{Scale: 1, Centre: make([]float64, d), Shift: make([]float64, d), Rotation: lists.Identity(d)}
 }
 
 // motion is where a subject was moved so far.
@@ -191,14 +188,11 @@ func (s *Study) move(i int, a *population.Aligned) {
 
 // back moves a landmark from where its subject was aligned.
 func back(a *population.Aligned, mark *population.PlacedLandmark) {
-	d := len(mark.Point)
-	turn := mat.NewDense(d, d, slices.Concat(a.Rotation...))
+	turn := dense.Rows(a.Rotation)
 	var covariance mat.Dense
-	covariance.Product(turn.T(), mat.NewDense(d, d, slices.Concat(mark.Covariance...)), turn)
+	covariance.Product(turn.T(), dense.Rows(mark.Covariance), turn)
 	covariance.Scale(1/(a.Scale*a.Scale), &covariance)
-	for i := range d {
-		mark.Covariance[i] = mat.Row(nil, i, &covariance)
-	}
+	mark.Covariance = dense.List(&covariance)
 	mark.Point, mark.Gap = a.Back(mark.Point), mark.Gap/a.Scale
 }
 
