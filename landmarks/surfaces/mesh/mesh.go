@@ -176,13 +176,11 @@ const (
 
 // CheckAlike returns an error if two meshes, neither of them empty, cannot be compared, as one is a curve and the other a surface, or one
 // in the plane and the other in space. The error calls them by names.
-func CheckAlike(one string, a *Mesh, other string, b *Mesh) error {
-	if d, e := len(a.Vertices[0]), len(b.Vertices[0]); d != e {
-		return text.Advise("give both two or both three coordinates", "%s is in R^%d, %s in R^%d", one, d, other, e)
-	}
-	if a.order() != b.order() {
-		return text.Advise("give an object either as curves or as surfaces", "%s has %s, %s %s", one, a.kind(), other, b.kind())
-	}
+func CheckAlike(one string, a *Mesh, other string, b *Mesh) (err error) {
+	defer try.Catch(&err)
+	d, e := len(a.Vertices[0]), len(b.Vertices[0])
+	text.RefuseIf(d != e, "give both two or both three coordinates", "%s is in R^%d, %s in R^%d", one, d, other, e)
+	text.RefuseIf(a.order() != b.order(), "give an object either as curves or as surfaces", "%s has %s, %s %s", one, a.kind(), other, b.kind())
 	return nil
 }
 
@@ -193,12 +191,10 @@ func (m *Mesh) Validate() (err error) {
 	defer try.Catch(&err)
 	try.Do(m.wellFormed())
 	text.RefuseIf(len(m.degenerate()) == len(m.Cells), again, "all %s are degenerate: they have no size", text.Counted(len(m.Cells), m.kind()))
-	if twice := m.duplicateCells(); len(twice) > 0 {
-		if share := m.share(twice); share > maxTwice {
-			return text.Advise("remove them by Mesh.Clean", "%s with %s of the size count twice, the first %s",
-				text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
-		}
-	}
+	twice := m.duplicateCells()
+	share := m.share(twice)
+	text.RefuseIf(share > maxTwice, "remove them by Mesh.Clean", "%s with %s of the size count twice, the first %s",
+		text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
 	return nil
 }
 
