@@ -30,9 +30,6 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		try.FailIf(*x.number < 1, "%d %s, want at least 1", *x.number, x.name)
 	}
 	try.Do(t.CheckLengths())
-	for i, length := range t.Length {
-		try.FailIf(!(length >= 0) || math.IsInf(length, 1), "the edge above %s has length %g, want a finite number from 0", t.Label(i), length)
-	}
 	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data,
 		source: rand.NewPCG(o.Seed, 0), groups: len(data), total: len(data) * o.Chains, noiseAt: -1}
 	s.rng = rand.New(s.source)
@@ -97,9 +94,8 @@ func number(param any) bool {
 
 // free checks the priors of the root's state and makes a row of them.
 func (s *sampler[P]) free() {
-	if n := len(s.options.RootParts); n != 0 && n != len(s.process.Parts) {
-		try.Fail("priors of %d parts of the root, want one for each of the %d parts of the process", n, len(s.process.Parts))
-	}
+	n := len(s.options.RootParts)
+	try.FailIf(n != 0 && n != len(s.process.Parts), "priors of %d parts of the root, want one for each of the %d parts of the process", n, len(s.process.Parts))
 	for j, x := range append([]float64{s.options.Root}, s.options.RootParts...) {
 		try.FailIf(!(x >= 0) || math.IsInf(x, 1), "prior of the root with the standard deviation %g, want a finite number from 0", x)
 		rows := s.process.Space.M.Dim() / s.d
