@@ -12,7 +12,6 @@ import (
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
 	"anatomy/internal/lists"
-	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -226,8 +225,5 @@ func (o *dataHessian) posterior(weights []float64, ridge float64) *mat.SymDense 
 
 // factorPosterior is the factor of posterior.
 func (o *dataHessian) factorPosterior(weights []float64) *mat.Cholesky {
-	factor := &mat.Cholesky{}
-	text.RefuseIf(!factor.Factorize(o.posterior(weights, 1e-6*o.kernel.At(0, 0))), "give Noise, or take a wider kernel of the norm",
-		"the second derivatives by a momentum are not positive definite")
-	return factor
+	return factored(o.posterior(weights, 1e-6*o.kernel.At(0, 0)), "give Noise, or take a wider kernel of the norm", "the matrix of the second derivatives by a momentum")
 }

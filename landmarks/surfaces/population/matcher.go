@@ -55,12 +55,7 @@ func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects 
 	c.out = out
 	c.hessian = c.dataHessianAt(z, motions...)
 	if m.estimatesNoise() {
-		noise := c.initialNoise(z)
-		for o, object := range m.Objects {
-			if object.Noise == 0 {
-				c.sigma[o] = noise[o]
-			}
-		}
+		c.sigma = c.initialNoise(z)
 	}
 	c.ends, c.status = make([]*matched, len(subjects)), make([]geom.Status, len(subjects))
 	for range subjects {
@@ -147,9 +142,7 @@ func (c *matcher) matchOne(call engine.Caller, task *geom.Task, k int, opts []so
 		},
 		FirstStep: 1,
 	}, c.x[k], limits(0.01), opts)
-	if end.Status == geom.Cancelled {
-		try.Fail("the search was stopped")
-	}
+	try.FailIf(end.Status == geom.Cancelled, "the search was stopped")
 	c.x[k], c.status[k], c.ends[k] = end.X, end.Status, c.evaluate(call, k, end.X)
 }
 

@@ -44,9 +44,13 @@ func ridged(a mat.Symmetric, ridge float64) *mat.SymDense {
 
 // factorKernel is the factor of a kernel matrix of the control points plus ridge·1.
 func factorKernel(k mat.Symmetric, ridge float64) *mat.Cholesky {
+	return factored(ridged(k, ridge), "take fewer control points, or a narrower kernel", "the kernel matrix of the control points")
+}
+
+// factored is the factor of a matrix, which an error calls by a name.
+func factored(a mat.Symmetric, do, name string) *mat.Cholesky {
 	factor := &mat.Cholesky{}
-	text.RefuseIf(!factor.Factorize(ridged(k, ridge)), "take fewer control points, or a narrower kernel",
-		"the kernel matrix of the control points is not positive definite")
+	text.RefuseIf(!factor.Factorize(a), do, "%s is not positive definite", name)
 	return factor
 }
 

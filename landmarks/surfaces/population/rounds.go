@@ -1,7 +1,6 @@
 package population
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -114,10 +113,7 @@ func (r *Rounds) First() (_ *AtlasRound, err error) {
 	first := &AtlasRound{From: -1, Template: start, Sigma: slices.Clone(r.fit.sigma)}
 	stage := annealing{}
 	if r.model.estimatesNoise() {
-		guess := r.fit.initialNoise(shape.Flat(start))
-		for o, object := range r.model.Objects {
-			first.Sigma[o] = cmp.Or(object.Noise, guess[o])
-		}
+		first.Sigma = r.fit.initialNoise(shape.Flat(start))
 		stage = annealing{Loose: true, Rough: 0.3}
 		first.Estimate = &NoiseEstimate{annealing: stage, Noise: first.Sigma, Reach: 1}
 	}

@@ -1,7 +1,6 @@
 package population
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -67,19 +66,15 @@ func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) (_ 
 }
 
 // Mode returns At along mode k, counted from 0, for each number of standard deviations of its scores.
-func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) ([][]*mesh.Mesh, error) {
+func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) (out [][]*mesh.Mesh, err error) {
+	defer try.Catch(&err)
 	solve.NotNil(a)
-	if k < 0 || k >= len(modes.Modes) {
-		return nil, text.Advise("count modes from 0", "mode %d of %d", k, len(modes.Modes))
-	}
-	var out [][]*mesh.Mesh
+	text.RefuseIf(k < 0 || k >= len(modes.Modes), "count modes from 0", "mode %d of %d", k, len(modes.Modes))
 	for _, c := range deviations {
 		scores := make([]float64, k+1)
 		scores[k] = c * math.Sqrt(modes.Variances[k])
 		shape, err := a.At(m, modes, scores...)
-		if err != nil {
-			return nil, fmt.Errorf("mode %d at %g standard deviations: %w", k, c, err)
-		}
+		try.Do(try.Name(err, "mode %d at %g standard deviations", k, c))
 		out = append(out, shape)
 	}
 	return out, nil
