@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 )
 
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	geomtest.Main(m)
 }
 
 // Written as for a GPU, 25 programs and searches agree with those that call C functions, and float32 is within its tolerance of float64.

@@ -58,14 +58,12 @@ func (s *Study) ReadLandmarks(path string) (err error) {
 		try.Do(try.Name(try.Run(func() { checkOn(of[stem(name)], s.Subjects[i]) }), "%s", name))
 		order = append(order, i)
 	}
-	if order == nil {
-		left := ""
-		if s.LeftOut != nil {
-			left = "; left out: " + strings.Join(s.LeftOut, "; ")
-		}
-		return text.Advise("give a file of landmarks the name of a mesh, such as skull.mrk.json beside skull.ply", "%s: no landmarks of a subject%s", path,
-			left)
+	left := ""
+	if s.LeftOut != nil {
+		left = "; left out: " + strings.Join(s.LeftOut, "; ")
 	}
+	text.RefuseIf(order == nil, "give a file of landmarks the name of a mesh, such as skull.mrk.json beside skull.ply",
+		"%s: no landmarks of a subject%s", path, left)
 	names, subjects := s.Names, s.Subjects
 	s.Names, s.Subjects, s.Landmarks = nil, nil, nil
 	for _, i := range append(order, bare...) {
@@ -90,9 +88,8 @@ func checkOn(marks [][]float64, shape []*mesh.Mesh) {
 		far = math.Max(far, m.Spacing())
 	}
 	for l, x := range marks {
-		if d := len(shape[0].Vertices[0]); len(x) != d {
-			text.Refuse("give both two or both three coordinates", "landmark %d has %d coordinates, the mesh %d", l, len(x), d)
-		}
+		d := len(shape[0].Vertices[0])
+		text.RefuseIf(len(x) != d, "give both two or both three coordinates", "landmark %d has %d coordinates, the mesh %d", l, len(x), d)
 		text.RefuseIf(floats.HasNaN(x), "digitise it, or leave it out of all templates", "landmark %d is missing", l)
 		least := math.Inf(1)
 		for _, locator := range locators {
@@ -107,10 +104,9 @@ func checkOn(marks [][]float64, shape []*mesh.Mesh) {
 // Place places the landmarks of the subjects that have some on the others: see population.Model.Landmarks, with the noise estimated.
 // Points and covariances are in the coordinates of the files. Subjects that Start found mirrored, or in a pose that is ambiguous, or could
 // not align, are among the Failures.
-func (s *Study) Place(opts ...solve.Option) (*population.Placement, error) {
-	if s.Model.Space == nil {
-		return nil, text.Advise("call Start, which chooses one", "the study has no model")
-	}
+func (s *Study) Place(opts ...solve.Option) (_ *population.Placement, err error) {
+	defer try.Catch(&err)
+	text.RefuseIf(s.Model.Space == nil, "call Start, which chooses one", "the study has no model")
 	m := s.Model
 	m.Objects = slices.Clone(m.Objects)
 	for o := range m.Objects {
