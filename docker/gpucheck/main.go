@@ -128,14 +128,11 @@ func start(backend string, options ...string) (_ *run, err error) {
 			name, _, _ := strings.Cut(s, "=")
 			return slices.Contains([]string{"GOMLX_BACKEND", "ANATOMY_DEVICE", "ANATOMY_NATIVE"}, name)
 		})
-		switch backend {
-		case "cpu", "cuda":
-			cmd.Env = append(cmd.Env, "ANATOMY_DEVICE="+backend)
-		case "portable":
-			cmd.Env = append(cmd.Env, "ANATOMY_DEVICE=cpu", "ANATOMY_NATIVE=off")
-		default:
-			cmd.Env = append(cmd.Env, "GOMLX_BACKEND="+backend)
+		known := map[string][]string{"cpu": {"ANATOMY_DEVICE=cpu"}, "cuda": {"ANATOMY_DEVICE=cuda"}, "portable": {"ANATOMY_DEVICE=cpu", "ANATOMY_NATIVE=off"}}
+		if known[backend] == nil {
+			known[backend] = []string{"GOMLX_BACKEND=" + backend}
 		}
+		cmd.Env = append(cmd.Env, known[backend]...)
 		out, err = cmd.Output()
 		try.Do(try.Name(err, "its process ended"))
 	}

@@ -83,12 +83,15 @@ func permuteLeaves(values [][]float64, observed []float64, p linear.Permutations
 
 // checkSignal returns the leaves of a tree whose values may be permuted among them.
 func (t *Tree) checkSignal(values [][]float64) ([]int, error) {
-	leaves := t.Leaves()
-	if len(leaves) < 3 {
-		return nil, fmt.Errorf("tree: the signal of %d leaves says nothing: at least 3 are needed", len(leaves))
+	leaves, err := t.measured(values)
+	if err == nil && len(leaves) < 3 {
+		err = fmt.Errorf("tree: the signal of %d leaves says nothing: at least 3 are needed", len(leaves))
+	}
+	if err != nil {
+		return nil, err
 	}
 	for a, row := range values {
-		if j := slices.IndexFunc(row, math.IsNaN); j >= 0 && a < len(leaves) {
+		if j := slices.IndexFunc(row, math.IsNaN); j >= 0 {
 			return nil, fmt.Errorf("tree: leaf %s: value %d is missing, and permutations need all", t.Label(leaves[a]), j)
 		}
 	}

@@ -220,7 +220,7 @@ func align(c *command) func() {
 // checksum is that of a study's model, template and control points.
 func checksum(s *study.Study) string {
 	m := s.Model
-	text := fmt.Append(nil, m.Space, m.Space.Method().Name, m.Space.Steps(), m.Objects, m.Hypertemplate, s.Controls, mesh.Vertices(s.Template))
+	text := fmt.Append(nil, m.Space, m.Space.Method().Name, m.Space.Steps(), m.Objects, m.Free, m.Hypertemplate, s.Controls, mesh.Vertices(s.Template))
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 

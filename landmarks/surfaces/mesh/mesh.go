@@ -60,11 +60,8 @@ func cloneRows[T any](rows [][]T) [][]T {
 }
 
 // Vertices returns the vertices of meshes, one mesh after the other.
-func Vertices(meshes []*Mesh) (x [][]float64) {
-	for _, m := range meshes {
-		x = append(x, m.Vertices...)
-	}
-	return x
+func Vertices(meshes []*Mesh) [][]float64 {
+	return slices.Concat(lists.Each(meshes, func(m *Mesh) [][]float64 { return m.Vertices })...)
 }
 
 // WithVertices returns meshes with the same cells and other vertices, which stand one mesh after the other as those of Vertices. Nothing is copied.
@@ -200,11 +197,7 @@ func (m *Mesh) Validate() (err error) {
 
 // share is that of the size of the mesh which these cells have.
 func (m *Mesh) share(cells []int) float64 {
-	sum := 0.0
-	for _, i := range cells {
-		sum += m.size(i)
-	}
-	return sum / m.Size()
+	return lists.Sum(len(cells), func(k int) float64 { return m.size(cells[k]) }) / m.Size()
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.*g %%", 2+int(share+0.005), 100*share) }

@@ -196,6 +196,22 @@ func TestRegressionRecovers(t *testing.T) {
 	}
 }
 
+// Free control points lower the objective below that of fixed ones.
+func TestFreeControls(t *testing.T) {
+	t.Parallel()
+	k := generator()
+	controls := mesh.Curve(expect.Must(morpho.Resample(k.template.Vertices, 8, true)), true).Vertices
+	m := k.model
+	m.Space = landmarks.New(8, 2, kernels.Gaussian(0.5), geom.Integrator(ode.Heun, 6))
+	fixed := expect.Must(m.Atlas(k.start(3, 40), controls, k.subjects, solve.Tolerance(0.05)))
+	m.Free = true
+	free := expect.Must(m.Atlas(k.start(3, 40), controls, k.subjects, solve.Tolerance(0.05)))
+	t.Logf("fixed %g, free %g; %s", fixed.Objective, free.Objective, free)
+	if free.Status != geom.Converged || free.Objective > 0.95*fixed.Objective {
+		t.Errorf("objective %g with fixed control points, %g with free ones, %s", fixed.Objective, free.Objective, free.Status)
+	}
+}
+
 // The atlas of one shape, twice, is this shape.
 func TestOneShape(t *testing.T) {
 	t.Parallel()

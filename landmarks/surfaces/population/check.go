@@ -89,10 +89,7 @@ func (o Object) checkUnits(template *mesh.Mesh, name string, s *mesh.Mesh) {
 // vertices they do not move, or move all alike.
 func (f *fit) checkReach() {
 	const none, all = 1e-3, 0.98
-	ones := make([][]float64, len(f.controls))
-	for i := range ones {
-		ones[i] = slices.Repeat([]float64{1}, f.Space.Manifold.D)
-	}
+	ones := slices.Repeat([][]float64{slices.Repeat([]float64{1}, f.Space.Manifold.D)}, len(f.controls))
 	out := try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, ones))
 	least, beyond, count := math.Inf(1), 0, f.ends[len(f.ends)-1]
 	for _, row := range out.Matrix(0) {

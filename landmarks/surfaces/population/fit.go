@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -19,7 +20,8 @@ import (
 const callMemory = 1 << 30
 
 // fit is the objective of a Model for given subjects. Subject i has the momentum Σ_k design_ik m_k with coefficients m_k: those of
-// an atlas are the momenta themselves. The variables are the vertices of the template, one object after the other, and the coefficients.
+// an atlas are the momenta themselves. The variables are the vertices of the template, one object after the other, the coefficients
+// and, if they are free, the control points.
 type fit struct {
 	Model
 	sigma    []float64 // of every object
@@ -34,13 +36,13 @@ type fit struct {
 	functions
 	metric // of momenta
 
-	scale       []float64 // of the preconditioner: of each object, of the momenta
+	scale       []float64 // of the preconditioner: of each object, of the momenta, of the control points
 	squares     []float64 // Σ_i ‖S_io‖² of every object
 	evaluations int
 	last        *evaluation
 	hessian     *dataHessian // the last
 	out         []*mat.Dense // where landmarks are placed, see outwards
-	frozen      bool         // the template stays
+	frozen      bool         // template and control points stay
 	on          *geom.Task   // whose parts the searches are; nil: they run on the space
 	stiff       *stiffness   // of the steps of a hypertemplate, once it is known
 	response    *response    // of the momenta, once it is known
@@ -49,7 +51,7 @@ type fit struct {
 // functions are the compiled ones of a fit.
 type functions struct {
 	dataTerms    *engine.Func // (q, p, z, precision, subjects) → ‖φ_i(T_o) − S_io‖², φ_i(z), and the gradients of their weighted sum
-	energy       *engine.Func // (q, p) → ½ pᵀ K p, K p
+	energy       *engine.Func // (q, p) → ½ pᵀ K p, K p, and the sum of the derivatives by q
 	smooth       *engine.Func // (z, g) → the smoothing kernels' sums over g
 	kernelSums   *engine.Func // (x, y, p) → Σ_j K(x_i, y_j) p_j
 	dataGradient *engine.Func // (z, u) → the gradient of ½‖T + u − T‖² by u, at z = T
@@ -103,7 +105,7 @@ func compileFit(m Model, template []*mesh.Mesh, controls [][]float64, subjects [
 
 // noScales are those of a preconditioner before they are known: of a hypertemplate no vertex moves for itself.
 func (m Model) noScales() []float64 {
-	scale := slices.Repeat([]float64{1}, len(m.Objects)+1)
+	scale := slices.Repeat([]float64{1}, len(m.Objects)+2)
 	if m.Hypertemplate {
 		clear(scale[:len(m.Objects)])
 	}
@@ -116,8 +118,8 @@ func (f *fit) compile() functions {
 		engine.Compile(f.dataTermsGraph, engine.Name("atlas")),
 		engine.Compile(func(in []*Node) []*Node {
 			q, p := in[0], in[1]
-			v, _ := f.Space.Manifold.Hamilton(BroadcastPrefix(q, p.Shape().Dim(0)), p)
-			return []*Node{MulScalar(ReduceSum(Mul(p, v), -1), 0.5), v}
+			v, force := f.Space.Manifold.Hamilton(BroadcastPrefix(q, p.Shape().Dim(0)), p)
+			return []*Node{MulScalar(ReduceSum(Mul(p, v), -1), 0.5), v, ReduceSum(force, 0)}
 		}, engine.Name("atlas energy")),
 		engine.Compile(func(in []*Node) []*Node {
 			var smooth []*Node
@@ -139,10 +141,14 @@ func (f *fit) compile() functions {
 func (f *fit) dataTermsGraph(in []*Node) []*Node {
 	q, p, z, precision, subjects := in[0], in[1], in[2], in[3], in[4:]
 	batch := p.Shape().Dim(0)
-	zs := BroadcastPrefix(z, batch)
-	end := f.Space.TransformOnGraph(BroadcastPrefix(q, batch), p, zs)
+	qs, zs := BroadcastPrefix(q, batch), BroadcastPrefix(z, batch)
+	end := f.Space.TransformOnGraph(qs, p, zs)
 	all := f.mismatches(end, subjects)
-	return append([]*Node{all, end}, Gradient(ReduceAllSum(Mul(all, BroadcastPrefix(precision, batch))), p, zs)...)
+	by := []*Node{p, zs}
+	if f.Free {
+		by = append(by, qs)
+	}
+	return append([]*Node{all, end}, Gradient(ReduceAllSum(Mul(all, BroadcastPrefix(precision, batch))), by...)...)
 }
 
 // mismatches are ‖T_o − S_io‖² of subjects i and objects o, for the measures of a chunk and vertices of all of them, [size, n, D].
@@ -197,9 +203,7 @@ func (f *fit) shareOut(subjects [][]*mesh.Mesh) {
 func (f *fit) measureSubjects(subjects [][]*mesh.Mesh, size int, some ...int) {
 	f.squares, f.chunks = make([]float64, len(f.Objects)), nil
 	if some == nil {
-		for i := range subjects {
-			some = append(some, i)
-		}
+		some = lists.Range(len(subjects))
 	}
 	for c := range slices.Chunk(some, size) {
 		f.chunks = append(f.chunks, chunk{subjects: c, size: size})
@@ -244,11 +248,7 @@ func (f *fit) measureSubjects(subjects [][]*mesh.Mesh, size int, some ...int) {
 
 // spacing is the least of those of the objects of the template.
 func (f *fit) spacing() float64 {
-	least := math.Inf(1)
-	for _, t := range f.start {
-		least = math.Min(least, t.Spacing())
-	}
-	return least
+	return floats.Min(lists.Each(f.start, (*mesh.Mesh).Spacing))
 }
 
 // rows are those of an object among all vertices, [..., n, D].
@@ -268,22 +268,34 @@ func (f *fit) measure(x *Node, o int) (c, b *Node) {
 	return f.Objects[o].Norm.Measure(f.rows(x, o), Const(x.Graph(), cells))
 }
 
-// split returns the vertices and the coefficients that x holds.
-func (f *fit) split(x []float64) (vertices []float64, coefficients [][]float64) {
-	n := f.vertices()
-	return x[:n], slices.Collect(slices.Chunk(x[n:], f.Space.Manifold.Dim()))
+// split returns the vertices, the coefficients and the control points that x holds.
+func (f *fit) split(x []float64) (vertices []float64, coefficients [][]float64, controls []float64) {
+	n, k := f.ends[len(f.ends)-1]*f.Space.Manifold.D, f.Space.Manifold.Dim()
+	vertices, x = x[:n], x[n:]
+	for range f.design[0] {
+		coefficients = append(coefficients, x[:k])
+		x = x[k:]
+	}
+	if !f.Free {
+		x = shape.Flat(f.controls)
+	}
+	return vertices, coefficients, x
 }
 
-// vertices is how many numbers the vertices of the template have, which are the first variables.
-func (f *fit) vertices() int { return f.ends[len(f.ends)-1] * f.Space.Manifold.D }
+// blocks are the ranges of the vertices, the coefficients and the control points in the variables.
+func (f *fit) blocks() [3][2]int {
+	n, k := f.ends[len(f.ends)-1]*f.Space.Manifold.D, f.Space.Manifold.Dim()
+	m := n + len(f.design[0])*k
+	end := m
+	if f.Free {
+		end += k
+	}
+	return [3][2]int{{0, n}, {n, m}, {m, end}}
+}
 
 // momentum is that of subject i.
 func (f *fit) momentum(i int, coefficients [][]float64) []float64 {
-	p := make([]float64, len(coefficients[0]))
-	for k, w := range f.design[i] {
-		floats.AddScaled(p, w, coefficients[k])
-	}
-	return p
+	return lists.Combine(f.design[i], coefficients)
 }
 
 // separate says whether every subject has a momentum of its own, as in an atlas. The columns of a regression are centred, and fewer.
@@ -291,21 +303,18 @@ func (f *fit) separate() bool { return len(f.design[0]) == len(f.design) }
 
 // precision is 1/2σ² of every object.
 func (f *fit) precision() []float64 {
-	out := make([]float64, len(f.sigma))
-	for o, sigma := range f.sigma {
-		out[o] = 1 / (2 * sigma * sigma)
-	}
-	return out
+	return lists.Each(f.sigma, func(sigma float64) float64 { return 1 / (2 * sigma * sigma) })
 }
 
 // evaluate computes the objective and its gradient at x.
 func (f *fit) evaluate(x []float64) *evaluation {
 	f.evaluations++
 	d := f.Space.Manifold.D
-	vertices, coefficients := f.split(x)
+	vertices, coefficients, controls := f.split(x)
 	e := &evaluation{x: x, gradient: make([]float64, len(x)), mismatch: make([][]float64, len(f.design)), pulls: make([][]float64, len(f.design)), deformed: make([][][]float64, len(f.design))}
-	n, k := len(vertices), f.Space.Manifold.Dim()
+	n, k := len(vertices), len(controls)
 	precision := f.precision()
+	atControls := make([]float64, k)
 	z := engine.Unflatten(vertices, d)
 	for _, c := range f.chunks {
 		p := make([][]float64, c.size)
@@ -314,7 +323,7 @@ func (f *fit) evaluate(x []float64) *evaluation {
 				p[b] = f.momentum(c.subjects[b], coefficients)
 			}
 		}
-		out := try.Get(f.dataTerms.Call(append([]any{shape.Flat(f.controls), p, z, precision}, c.measures...)...))
+		out := try.Get(f.dataTerms.Call(append([]any{controls, p, z, precision}, c.measures...)...))
 		mismatch, end, byMomentum, byVertex := out.Matrix(0), out.Array3(1), out.Matrix(2), out.Flat(3)
 		for b, i := range c.subjects {
 			e.mismatch[i], e.deformed[i] = mismatch[b], end[b]
@@ -324,13 +333,20 @@ func (f *fit) evaluate(x []float64) *evaluation {
 			for l, w := range f.design[i] {
 				floats.AddScaled(e.gradient[n+l*k:n+(l+1)*k], w, byMomentum[b])
 			}
+			if f.Free {
+				floats.Add(atControls, out.Matrix(4)[b])
+			}
 		}
 	}
-	out := try.Get(f.energy.Call(shape.Flat(f.controls), coefficients))
+	out := try.Get(f.energy.Call(controls, coefficients))
 	e.energy, e.motion = out.Vector(0), out.Matrix(1)
 	e.value += floats.Sum(e.energy)
 	for l, v := range e.motion {
 		floats.Add(e.gradient[n+l*k:n+(l+1)*k], v)
+	}
+	if f.Free {
+		floats.Sub(atControls, out.Vector(2))
+		copy(e.gradient[len(x)-k:], atControls)
 	}
 	return e
 }

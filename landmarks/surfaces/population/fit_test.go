@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { geomtest.Main(m) }
 
 // small are three ellipses with different numbers of points, a template and control points in random places, and a model with a
 // free choice of everything that the objective has.
-func small(varifold bool) (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
+func small(varifold, free bool) (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
 	r := rand.New(rand.NewPCG(3, 1))
 	ellipse := func(n int, a, b float64) *mesh.Mesh {
 		var x [][]float64
@@ -41,13 +41,13 @@ func small(varifold bool) (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
 		controls = append(controls, []float64{r.NormFloat64(), r.NormFloat64()})
 	}
 	m := Model{Space: landmarks.New(4, 2, kernels.Gaussian(0.8), geom.Integrator(ode.Euler, 4)),
-		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.5), Varifold: varifold}, Noise: 0.3}}}
+		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.5), Varifold: varifold}, Noise: 0.3}}, Free: free}
 	return m, []*mesh.Mesh{ellipse(8, 1, 1)}, controls, Single([]*mesh.Mesh{ellipse(9, 1.2, 0.8), ellipse(7, 0.9, 1), ellipse(11, 1.1, 1.1)})
 }
 
 // pair is small with a second object, open curves, in another norm and with another noise.
 func pair() (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
-	m, template, controls, subjects := small(false)
+	m, template, controls, subjects := small(false, true)
 	m.Objects = append(m.Objects, Object{ID: "open", Norm: attachment.Norm{Kernel: kernels.Gaussian(0.4), Varifold: true}, Noise: 0.7, Smoothing: kernels.Gaussian(0.6)})
 	open := func(n int, bend float64) *mesh.Mesh {
 		var x [][]float64
@@ -66,11 +66,14 @@ func pair() (Model, []*mesh.Mesh, [][]float64, [][]*mesh.Mesh) {
 // somewhere is a point of the variables away from the start.
 func somewhere(f *fit) []float64 {
 	r := rand.New(rand.NewPCG(5, 1))
-	x := make([]float64, f.vertices()+len(f.design[0])*f.Space.Manifold.Dim())
+	x := make([]float64, f.blocks()[2][1])
 	for i := range x {
 		x[i] = 0.1 * r.NormFloat64()
 	}
-	floats.Add(x[:f.vertices()], shape.Flat(mesh.Vertices(f.start)))
+	floats.Add(x[:f.blocks()[0][1]], shape.Flat(mesh.Vertices(f.start)))
+	if f.Free {
+		floats.Add(x[f.blocks()[2][0]:], shape.Flat(f.controls))
+	}
 	return x
 }
 
@@ -80,13 +83,14 @@ func TestObjective(t *testing.T) {
 	for k := range 3 {
 		m, template, controls, subjects := pair()
 		if k < 2 {
-			m, template, controls, subjects = small(k == 1)
+			m, template, controls, subjects = small(k == 1, false)
 		}
+		m.Free = false
 		f := newFit(m, template, controls, subjects, [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}})
 		defer f.free()
 		x := somewhere(f)
 		got := f.evaluate(x)
-		z, momenta := f.split(x)
+		z, momenta, _ := f.split(x)
 		want := 0.0
 		for i, s := range subjects {
 			T := mesh.WithVertices(template, m.Space.FromFlat(append([]float64{}, z...)))
@@ -143,13 +147,13 @@ func TestObjective(t *testing.T) {
 	}
 }
 
-// The gradient by template and momenta is that of differences, for atlas and regression, in one chunk and several.
+// The gradient by template, momenta and control points is that of differences, for atlas and regression, in one chunk and several.
 func TestGradient(t *testing.T) {
 	t.Parallel()
 	for k := range 3 {
 		m, template, controls, subjects := pair()
 		if k < 2 {
-			m, template, controls, subjects = small(k == 1)
+			m, template, controls, subjects = small(k == 1, true)
 		}
 		for _, design := range [][][]float64{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {{-1}, {0.2}, {0.8}}} {
 			f := newFit(m, template, controls, subjects, design)
@@ -157,9 +161,9 @@ func TestGradient(t *testing.T) {
 			x := somewhere(f)
 			e := f.evaluate(x)
 			r := rand.New(rand.NewPCG(7, 1))
-			for what, of := range map[string][2]int{"template": {0, f.vertices()}, "momenta": {f.vertices(), len(x)}} {
+			for b, what := range []string{"template", "momenta", "control points"} {
 				way := make([]float64, len(x))
-				for i := of[0]; i < of[1]; i++ {
+				for i := f.blocks()[b][0]; i < f.blocks()[b][1]; i++ {
 					way[i] = r.NormFloat64()
 				}
 				value := func(h float64) float64 {
@@ -182,10 +186,10 @@ func TestGradient(t *testing.T) {
 }
 
 // Two objects that are copies of one, with √2 times its noise, are as this one: they give the same objective, half of its gradient by
-// the vertices each, and the whole gradient by momenta.
+// the vertices each, and the whole gradient by momenta and control points.
 func TestCopies(t *testing.T) {
 	t.Parallel()
-	m, template, controls, subjects := small(false)
+	m, template, controls, subjects := small(false, true)
 	one := newFit(m, template, controls, subjects, lists.Identity(3))
 	defer one.free()
 	copies := m
@@ -200,7 +204,7 @@ func TestCopies(t *testing.T) {
 	two := newFit(copies, []*mesh.Mesh{template[0], template[0]}, controls, both, lists.Identity(3))
 	defer two.free()
 	x := somewhere(one)
-	n := one.vertices()
+	n := one.blocks()[0][1]
 	a, b := one.evaluate(x), two.evaluate(append(slices.Clone(x[:n]), x...))
 	expect.Rel(t, "objective", b.value, a.value, 1e-12)
 	half := floats.ScaleTo(make([]float64, n), 0.5, a.gradient[:n])

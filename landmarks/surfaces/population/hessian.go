@@ -41,21 +41,15 @@ func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessia
 	if near {
 		return f.hessian
 	}
-	n, d := len(f.controls), f.Space.Manifold.D
-	momenta, rows := n*d, len(vertices)
+	d, momenta, rows := f.Space.Manifold.D, f.Space.Manifold.Dim(), len(vertices)
 	size := momenta + len(others)
 	z, batch := engine.Unflatten(vertices, d), f.perCall
-	reach := try.Get(f.kernelSums.Call(z, f.controls, lists.Identity(n))).Flat(0) // [vertices, n]
 	random := rand.New(rand.NewPCG(2, 1))
 	jacobian := mat.NewDense(rows, size+probes, nil) // J, and the random displacements
-	for v := range rows / d {
-		for a := range d {
-			for i := range n {
-				jacobian.Set(v*d+a, i*d+a, reach[v*n+i])
-			}
-			for k := range probes {
-				jacobian.Set(v*d+a, size+k, float64(1-2*random.IntN(2)))
-			}
+	jacobian.Slice(0, rows, 0, momenta).(*mat.Dense).Copy(f.everyCoordinate(f.kernelBetween(z)))
+	for row := range rows {
+		for k := range probes {
+			jacobian.Set(row, size+k, float64(1-2*random.IntN(2)))
 		}
 	}
 	for k, motion := range others {

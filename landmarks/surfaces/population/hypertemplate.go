@@ -45,10 +45,7 @@ func (f *fit) stiffens() bool { return f.Hypertemplate && f.Space.Manifold.Dim()
 func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 	const free = 0.01 // ε
 	size, s := f.Space.Manifold.Dim(), &stiffness{sigma: slices.Clone(f.sigma)}
-	var held []*mat.SymDense // H_i
-	for _, own := range resistance {
-		held = append(held, f.held(own))
-	}
+	held := lists.Each(resistance, f.held) // H_i
 	kernel := ridged(f.kernelMatrix(0), 0.1*f.ridge)
 	rest := mat.NewSymDense(size, nil)
 	rest.ScaleSym(free, kernel)
@@ -98,22 +95,29 @@ func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 
 // kernelMatrix is that of the control points for all coordinates, with rows of zeros for other parameters.
 func (f *fit) kernelMatrix(others int) *mat.SymDense {
-	n, d := len(f.controls), f.Space.Manifold.D
-	out := mat.NewSymDense(n*d+others, nil)
-	for i := range n {
-		for j := range i + 1 {
-			for a := range d {
-				out.SetSym(i*d+a, j*d+a, f.gram.At(i, j))
-			}
-		}
-	}
+	size := f.Space.Manifold.Dim()
+	out := mat.NewSymDense(size+others, nil)
+	out.SliceSym(0, size).(*mat.SymDense).CopySym(dense.Symmetric(f.everyCoordinate(f.gram)))
 	return out
+}
+
+// everyCoordinate is a matrix of points for all coordinates, each alike: its product of Kronecker with the unit matrix.
+func (f *fit) everyCoordinate(k mat.Matrix) *mat.Dense {
+	out := new(mat.Dense)
+	out.Kronecker(k, dense.Rows(lists.Identity(f.Space.Manifold.D)))
+	return out
+}
+
+// kernelBetween is the kernel matrix between points and the control points, [points, n].
+func (f *fit) kernelBetween(points [][]float64) *mat.Dense {
+	n := len(f.controls)
+	return mat.NewDense(len(points), n, try.Get(f.kernelSums.Call(points, f.controls, lists.Identity(n))).Flat(0))
 }
 
 // held returns H = Jᵀ S J for the blocks of S.
 func (f *fit) held(blocks []*mat.SymDense) *mat.SymDense {
 	d, n := f.Space.Manifold.D, len(f.controls)
-	j := mat.NewDense(len(blocks), n, try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, lists.Identity(n))).Flat(0))
+	j := f.kernelBetween(mesh.Vertices(f.start))
 	h := mat.NewSymDense(n*d, nil)
 	var weighted, product mat.Dense
 	for a := range d {
@@ -150,7 +154,7 @@ func (f *fit) resistances(e *evaluation) [][]*mat.SymDense {
 						moved[b] = append(moved[b], y)
 					}
 				}
-				pulls := engine.Unflatten(try.Get(f.endPulls.Call(append([]any{moved, f.precision()}, c.measures...)...)).Flat(0), f.vertices())
+				pulls := engine.Unflatten(try.Get(f.endPulls.Call(append([]any{moved, f.precision()}, c.measures...)...)).Flat(0), len(e.x[:f.blocks()[0][1]]))
 				for b, i := range c.subjects {
 					if sums[i] == nil {
 						sums[i] = make([]float64, d*len(pulls[b]))
@@ -247,13 +251,13 @@ func (f *fit) byField(g []float64) []float64 {
 
 // solveStiff takes a gradient to a step by the stiffness.
 func (f *fit) solveStiff(g []float64) []float64 {
-	n, size, s := f.vertices(), f.Space.Manifold.Dim(), f.stiff
+	at, size, s := f.blocks(), f.Space.Manifold.Dim(), f.stiff
 	solve := func(factor *mat.Cholesky, x *mat.VecDense) {
 		to := mat.NewDense(size, 1, x.RawVector().Data)
 		solveTo(factor, to, to)
 	}
-	byField := mat.NewVecDense(size, slices.Clone(f.byField(g[:n])))
-	coefficients := mat.NewDense(len(s.coefficients), size, slices.Clone(g[n:]))
+	byField := mat.NewVecDense(size, slices.Clone(f.byField(g[:at[0][1]])))
+	coefficients := mat.NewDense(len(s.coefficients), size, slices.Clone(g[at[1][0]:at[1][1]]))
 	var product mat.VecDense
 	for k, e := range s.coefficients {
 		row := mat.NewVecDense(size, coefficients.RawRowView(k))
@@ -269,5 +273,7 @@ func (f *fit) solveStiff(g []float64) []float64 {
 		row.SubVec(row, &product)
 	}
 	moved := try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, engine.Unflatten(byField.RawVector().Data, f.Space.Manifold.D)))
-	return slices.Concat(moved.Flat(0), coefficients.RawMatrix().Data)
+	step := slices.Concat(moved.Flat(0), coefficients.RawMatrix().Data, g[at[2][0]:])
+	floats.Scale(f.scale[len(f.scale)-1], step[at[2][0]:])
+	return step
 }

@@ -50,7 +50,8 @@ func TestStiffness(t *testing.T) {
 			t.Fatal("the matrix of a stiffness is singular")
 		}
 		r := rand.New(rand.NewPCG(1, 1))
-		size := len(x) - f.vertices()
+		at := f.blocks()
+		size := at[1][1] - at[1][0]
 		field := make([]float64, f.Space.Manifold.Dim())
 		for i := range field {
 			field[i] = r.NormFloat64()
@@ -65,7 +66,7 @@ func TestStiffness(t *testing.T) {
 			undone = append(undone, floats.ScaleTo(make([]float64, len(field)), -1, field)...)
 		}
 		for what, way := range map[string][]float64{
-			"momenta":               append(make([]float64, f.vertices()), random...),
+			"momenta":               append(make([]float64, at[0][1]), random...),
 			"field":                 append(append([]float64{}, moved...), make([]float64, size)...),
 			"momenta and the field": append(append([]float64{}, moved...), undone...),
 		} {
@@ -143,20 +144,20 @@ func TestStiffnessIsAnInverse(t *testing.T) {
 				}
 			}
 		}
-		v := f.vertices()
-		g := make([]float64, v+len(f.design[0])*size)
+		at := f.blocks()
+		g := make([]float64, at[1][1])
 		for i := range g {
 			g[i] = r.NormFloat64()
 		}
 		step := f.precondition(g)
 		var want mat.VecDense
-		if err := want.SolveVec(matrix, mat.NewVecDense((n+1)*size, append(f.byField(g[:v]), g[v:]...))); err != nil {
+		if err := want.SolveVec(matrix, mat.NewVecDense((n+1)*size, append(f.byField(g[:at[0][1]]), g[at[1][0]:]...))); err != nil {
 			t.Fatal(name, err)
 		}
 		x := want.RawVector().Data
 		moved := expect.Must(f.kernelSums.Call(body.Vertices, controls, engine.Unflatten(x[:size], 3))).Flat(0)
-		expect.Abs(t, name+": vertices", step[:v], moved, 1e-7*floats.Norm(moved, math.Inf(1)))
-		expect.Abs(t, name+": coefficients", step[v:], x[size:], 1e-7*floats.Norm(x[size:], math.Inf(1)))
+		expect.Abs(t, name+": vertices", step[:at[0][1]], moved, 1e-7*floats.Norm(moved, math.Inf(1)))
+		expect.Abs(t, name+": coefficients", step[at[1][0]:], x[size:], 1e-7*floats.Norm(x[size:], math.Inf(1)))
 	}
 }
 

@@ -29,7 +29,7 @@ type kept struct {
 func (f *fit) run(name string, about []chunk, o solve.Objective, x []float64, limits solve.Limits, opts []solve.Option) *solve.Minimum {
 	if f.Save != "" {
 		sum := sha256.New()
-		fmt.Fprintln(sum, name, f.Space, f.Space.Method().Name, f.Space.Steps(), f.Objects, f.Hypertemplate, f.controls, f.design, f.sigma,
+		fmt.Fprintln(sum, name, f.Space, f.Space.Method().Name, f.Space.Steps(), f.Objects, f.Free, f.Hypertemplate, f.controls, f.design, f.sigma,
 			f.scale, o.Residual != nil, try.Get(limits.With(opts...)), x)
 		for _, m := range f.start {
 			fmt.Fprintln(sum, m.Vertices, m.Cells)

@@ -18,7 +18,7 @@ func TestAtlasGoesOn(t *testing.T) {
 	m, template, controls, subjects := ovals(0.05)
 	text := func(a *Atlas) string { return string(expect.Must(json.Marshal(a))) }
 	for name, change := range map[string]func(m *Model){
-		"free vertices":   func(m *Model) {},
+		"free vertices":   func(m *Model) { m.Free = true },
 		"noise estimated": func(m *Model) { m.Objects = []Object{{Norm: m.Objects[0].Norm, Smoothing: m.Objects[0].Smoothing}} },
 		"hypertemplate":   func(m *Model) { m.Hypertemplate = true },
 	} {

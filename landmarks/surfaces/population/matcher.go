@@ -41,6 +41,7 @@ type matched struct {
 
 // newMatcher takes the matrices of outwards, or nil for second derivatives that include displacements along the cells.
 func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, out []*mat.Dense) *matcher {
+	m.Free = false
 	c := &matcher{pose: newSimilarity(template, true), vertices: mesh.Vertices(template)}
 	c.fit = compileFit(m, template, controls, subjects, lists.Identity(len(subjects)))
 	c.terms = engine.Compile(c.termsGraph, engine.Name("match"))
@@ -147,9 +148,6 @@ func (c *matcher) matchOne(call engine.Caller, task *geom.Task, k int, opts []so
 }
 
 // sizes are ‖S_o‖² of the objects of subject k.
-func (c *matcher) sizes(k int) (out []float64) {
-	for o := range c.Objects {
-		out = append(out, c.chunks[k].measures[3*o+2].([]float64)[0])
-	}
-	return out
+func (c *matcher) sizes(k int) []float64 {
+	return lists.Make(len(c.Objects), func(o int) float64 { return c.chunks[k].measures[3*o+2].([]float64)[0] })
 }

@@ -36,6 +36,7 @@ type Object struct {
 type Model struct {
 	Space   *landmarks.Space // of the control points, with the kernel K of the deformations and the integrator of their flows
 	Objects []Object
+	Free    bool // the control points are moved, too
 	// Hypertemplate says that the first template T₀ is a hypertemplate (Ma, Miller and Younes, Int. J. Biomed. Imaging 2010): the template
 	// is x + Σ_k K(x, c_k) a_k at its vertices x, and keeps the details of T₀ that are finer than the kernel K. Otherwise all
 	// vertices move. If triangles are as large as the norm is wide, the data do not determine where they go: take a hypertemplate. Another T₀ gives
@@ -48,11 +49,7 @@ type Model struct {
 
 // Single returns subjects of one object each.
 func Single(meshes []*mesh.Mesh) [][]*mesh.Mesh {
-	out := make([][]*mesh.Mesh, len(meshes))
-	for i, m := range meshes {
-		out[i] = []*mesh.Mesh{m}
-	}
-	return out
+	return lists.Each(meshes, func(m *mesh.Mesh) []*mesh.Mesh { return []*mesh.Mesh{m} })
 }
 
 // Atlas is a template T with objects T_o and, for every subject S_i, the momentum p_i of a deformation φ_i that brings T close to S_i.
@@ -94,7 +91,7 @@ type Atlas struct {
 	Iterations  int
 	Evaluations int // how often the objective and its gradient were computed
 	// Status is Converged if Imbalance and Unsettled are at most the tolerance, and Stalled if then the cells of FoldedShare have more than
-	// 0.1 % of the size or Drift is more than 1 %.
+	// 0.1 % of the size or Drift is more than 1 %. It does not speak of where free control points are.
 	Status geom.Status
 }
 
@@ -102,7 +99,7 @@ type Atlas struct {
 //
 //	Σ_i [ Σ_o ‖φ_i(T_o) − S_io‖²/2σ_o² + ½ p_iᵀ K(c, c) p_i ]
 //
-// over the vertices of the template T or the fields of a Model.Hypertemplate, and the momenta p_i at the control points c (Durrleman et
+// over the vertices of the template T or the fields of a Model.Hypertemplate, the momenta p_i at the control points c and, if Model.Free is set, over c (Durrleman et
 // al., NeuroImage 101, 2014; the log-likelihood printed there is −2 times this, and its kernels are exp(−r²/w²), so that w = √2 σ
 // of kernels.Gaussian). φ_i is the flow of the geodesic from c with the momentum p_i; the norm and the noise σ_o are those of
 // object o of the model.

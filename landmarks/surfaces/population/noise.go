@@ -100,7 +100,7 @@ func (f *fit) weights() []float64 {
 // depends on no more. It is an error if template and deformations can follow the residuals, so that little of them is left.
 func (f *fit) estimateNoise(e *evaluation, a *Atlas) {
 	const share = 0.2
-	o := f.dataHessianAt(e.x[:f.vertices()])
+	o := f.dataHessianAt(e.x[:f.blocks()[0][1]])
 	n, momenta := float64(len(f.design)), float64(len(f.design[0]))
 	following := momenta
 	if f.separate() {

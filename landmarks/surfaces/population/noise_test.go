@@ -22,8 +22,9 @@ func TestBend(t *testing.T) {
 	for k := range 3 {
 		m, template, controls, subjects := pair()
 		if k < 2 {
-			m, template, controls, subjects = small(k == 1)
+			m, template, controls, subjects = small(k == 1, false)
 		}
+		m.Free = false
 		f := newFit(m, template, controls, subjects, lists.Identity(3))
 		defer f.free()
 		points := mesh.Vertices(template)
@@ -131,11 +132,11 @@ func TestResponse(t *testing.T) {
 	f := newFit(m, template, controls, subjects, lists.Identity(3))
 	defer f.free()
 	x := somewhere(f)
-	n, size := f.vertices(), m.Space.Manifold.Dim()
-	if f.respond(x[:n]); f.response == nil {
+	at, size := f.blocks(), m.Space.Manifold.Dim()
+	if f.respond(x[:at[0][1]]); f.response == nil {
 		t.Fatal("not positive definite")
 	}
-	u := make([]float64, n)
+	u := make([]float64, at[0][1])
 	for i := range u {
 		u[i] = math.Sin(float64(3 * i))
 	}
@@ -146,12 +147,12 @@ func TestResponse(t *testing.T) {
 	}
 	e := f.evaluate(x)
 	rest := make([]float64, size)
-	for g := range slices.Chunk(e.gradient[n:], size) {
+	for g := range slices.Chunk(e.gradient[at[1][0]:at[1][1]], size) {
 		floats.Add(rest, g)
 	}
 	const h = 1e-4
 	want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
-	expect.Rel(t, "derivative", floats.Dot(e.gradient[:n], u)+floats.Dot(f.lead(rest), u), want, 1e-7)
+	expect.Rel(t, "derivative", floats.Dot(e.gradient[:at[0][1]], u)+floats.Dot(f.lead(rest), u), want, 1e-7)
 }
 
 // A search for the template alone, with the momenta at their minimum, ends where one of all variables does.
@@ -162,7 +163,7 @@ func TestTrail(t *testing.T) {
 	f := newFit(m, template, controls, subjects, lists.Identity(len(subjects)))
 	defer f.free()
 	x := f.begin(start{template: template, controls: controls})
-	f.respond(x[:f.vertices()])
+	f.respond(x[:f.blocks()[0][1]])
 	f.calibrate(x)
 	before := f.evaluations
 	found := f.trail("trail", x, solve.Limits{Tolerance: 0.003, MaxIterations: 500}, nil)

@@ -25,13 +25,13 @@ func (f *fit) memory() float64 {
 		garbage  = 2     // Go's heap grows to twice what is in use
 		measure  = 120   // a cell of a subject: its middle and its weights, with their slices
 	)
-	n, d, subjects := float64(f.vertices()), float64(f.Space.Manifold.D), float64(len(f.design))
+	at, d, subjects := f.blocks(), f.Space.Manifold.D, float64(len(f.design))
 	cells := 0
 	for _, m := range f.start {
 		cells += len(m.Cells)
 	}
-	each := 2*(16+24/d)*n + measure*float64(cells) // two evaluations, with pulls and deformed vertices
-	heap := 16*remembered*(n+float64(len(f.design[0])*f.Space.Manifold.Dim())) + subjects*each
+	each := 2*(16+24/float64(d))*float64(at[0][1]) + measure*float64(cells) // two evaluations, with pulls and deformed vertices
+	heap := 16*remembered*float64(at[2][1]) + subjects*each
 	if f.stiffens() {
 		size, apart := float64(f.Space.Manifold.Dim()), 1.0
 		if subjects*size*size <= maxApart {

@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
@@ -89,21 +90,17 @@ func (f *fit) squaredNorms(z, g []float64) []float64 {
 		return []float64{f.squaredNorm(f.byField(g))}
 	}
 	out := try.Get(f.smooth.Call(engine.Unflatten(z, d), engine.Unflatten(g, d)))
-	s := make([]float64, len(f.Objects))
-	for o := range s {
-		s[o] = math.Max(0, floats.Dot(f.part(g, o), f.part(out.Flat(0), o)))
-	}
-	return s
+	return lists.Make(len(f.Objects), func(o int) float64 { return math.Max(0, floats.Dot(f.part(g, o), f.part(out.Flat(0), o))) })
 }
 
-// scaled are the ranges of the variables that the preconditioner scales one by one: of the objects' vertices, and of the coefficients.
+// scaled are the ranges of the variables that the preconditioner scales one by one: of the objects' vertices, and of the rest.
 func (f *fit) scaled() (ranges [][2]int) {
-	from := 0
+	at, from := f.blocks(), 0
 	for _, end := range f.ends {
 		ranges = append(ranges, [2]int{from, end * f.Space.Manifold.D})
 		from = end * f.Space.Manifold.D
 	}
-	return append(ranges, [2]int{from, from + len(f.design[0])*f.Space.Manifold.Dim()})
+	return append(ranges, at[1], at[2])
 }
 
 // precondition takes a gradient to a step, by an approximate inverse of the second derivatives: a smoothed gradient of the template, and
@@ -115,9 +112,9 @@ func (f *fit) precondition(g []float64) []float64 {
 	if f.stiff != nil && !f.frozen {
 		return f.solveStiff(g)
 	}
-	d, size, n := f.Space.Manifold.D, f.Space.Manifold.Dim(), f.vertices()
+	d, size, at := f.Space.Manifold.D, f.Space.Manifold.Dim(), f.blocks()
 	out, sum := make([]float64, len(g)), make([]float64, size)
-	part := func(x []float64, l int) []float64 { return x[n+l*size : n+(l+1)*size] }
+	part := func(x []float64, l int) []float64 { return x[at[1][0]+l*size : at[1][0]+(l+1)*size] }
 	for l := range f.design[0] {
 		f.solveMomentum(part(out, l), part(g, l))
 		floats.Add(sum, part(g, l))
@@ -128,6 +125,7 @@ func (f *fit) precondition(g []float64) []float64 {
 	}
 	start := mesh.Vertices(f.start)
 	copy(out, try.Get(f.smooth.Call(start, engine.Unflatten(f.led(g), d))).Flat(0))
+	copy(out[at[2][0]:], g[at[2][0]:])
 	for b, r := range f.scaled() {
 		floats.Scale(f.scale[b], out[r[0]:r[1]])
 	}
@@ -135,25 +133,25 @@ func (f *fit) precondition(g []float64) []float64 {
 	if !f.separate() {
 		return out
 	}
-	valley := try.Get(f.kernelSums.Call(f.controls, start, engine.Unflatten(g[:n], d))).Flat(0)
+	valley := try.Get(f.kernelSums.Call(f.controls, start, engine.Unflatten(g[:at[0][1]], d))).Flat(0)
 	floats.Sub(valley, sum)
 	f.solve(valley, valley)
 	floats.Scale(1/float64(len(f.design)), valley)
 	for l := range f.design {
 		floats.Sub(part(out, l), valley)
 	}
-	floats.Add(out[:n], try.Get(f.kernelSums.Call(start, f.controls, engine.Unflatten(valley, d))).Flat(0))
+	floats.Add(out[:at[0][1]], try.Get(f.kernelSums.Call(start, f.controls, engine.Unflatten(valley, d))).Flat(0))
 	return out
 }
 
 // led returns the derivatives by the vertices of a template whose momenta follow it by their response, if that is known.
 func (f *fit) led(g []float64) []float64 {
-	n, sum := f.vertices(), make([]float64, f.Space.Manifold.Dim())
-	out := slices.Clone(g[:n])
+	at, sum := f.blocks(), make([]float64, f.Space.Manifold.Dim())
+	out := slices.Clone(g[:at[0][1]])
 	if f.response == nil {
 		return out
 	}
-	for r := range slices.Chunk(g[n:], len(sum)) {
+	for r := range slices.Chunk(g[at[1][0]:at[1][1]], len(sum)) {
 		floats.Add(sum, r)
 	}
 	floats.Add(out, f.lead(sum))
@@ -174,16 +172,18 @@ func (f *fit) addFollowing(step []float64) {
 	if f.response == nil {
 		return
 	}
-	n := f.vertices()
-	shift := f.follow(step[:n])
-	for p := range slices.Chunk(step[n:], len(shift)) {
+	at := f.blocks()
+	shift := f.follow(step[:at[0][1]])
+	for p := range slices.Chunk(step[at[1][0]:at[1][1]], len(shift)) {
 		floats.Add(p, shift)
 	}
 }
 
-// preconditionTemplate takes a gradient by the template alone to a step.
+// preconditionTemplate takes a gradient by the template and by free control points alone to a step.
 func (f *fit) preconditionTemplate(g []float64) []float64 {
-	return f.precondition(slices.Concat(g, make([]float64, len(f.design[0])*f.Space.Manifold.Dim())))[:len(g)]
+	at := f.blocks()[1]
+	step := f.precondition(slices.Concat(g[:at[0]], make([]float64, at[1]-at[0]), g[at[0]:]))
+	return slices.Concat(step[:at[0]], step[at[1]:])
 }
 
 // calibrate sets the scales of the preconditioner by the second derivatives at x along a random step of each kind of variables.
@@ -218,15 +218,17 @@ func (f *fit) curvatures(start *evaluation, wanted func(kind int) bool) (expecte
 			way[i] = random.NormFloat64()
 		}
 		// With the metric M of a kind, and a random covector ξ, the step is M ξ, and ξᵀ M ξ what its second derivative shall be.
-		length := 0.0
-		if b < len(f.Objects) {
-			v := try.Get(f.smooth.Call(mesh.Vertices(f.start), engine.Unflatten(step[:f.vertices()], d)))
+		expected[b] = floats.Dot(way, way)
+		length := floats.Norm(way, math.Inf(1))
+		switch objects := len(f.Objects); {
+		case b < objects:
+			v := try.Get(f.smooth.Call(mesh.Vertices(f.start), engine.Unflatten(step[:f.blocks()[0][1]], d)))
 			smooth := f.part(v.Flat(0), b)
 			expected[b] = floats.Dot(way, smooth)
 			copy(way, smooth)
 			length = floats.Norm(way, math.Inf(1))
 			f.addFollowing(step)
-		} else {
+		case b == objects:
 			out := try.Get(f.energy.Call(shape.Flat(f.controls), engine.Unflatten(way, size)))
 			length, expected[b] = floats.Norm(out.Flat(1), math.Inf(1)), 2*floats.Sum(out.Vector(0))
 		}

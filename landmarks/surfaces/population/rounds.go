@@ -19,9 +19,9 @@ import (
 
 // Rounds estimates an atlas by parts that know nothing of each other, on many machines or on one that is switched off between. In a
 // round, Match brings the momentum of each subject to its minimum for the template of the round. From these parts Reduce makes the
-// next round, whose template is the next that a search tries for the minimum over T, of
+// next round, whose template is the next that a search tries for the minimum over T, and over free control points c, of
 //
-//	F(T) = Σ_i min_p [ Σ_o ‖φ_p(T_o) − S_io‖²/2σ_o² + ½ pᵀ K(c, c) p ],
+//	F(T, c) = Σ_i min_p [ Σ_o ‖φ_p(T_o) − S_io‖²/2σ_o² + ½ pᵀ K(c, c) p ],
 //
 // so that F has its minimum where the objective of Model.Atlas has its own. Derivatives of F are those of the objective with the momenta held (Golub
 // and Pereyra, SIAM J. Numer. Anal. 10, 1973). Every round holds the state of the search, solve.LBFGS.
@@ -45,13 +45,14 @@ type Rounds struct {
 // changes Sigma or Goal begin a stage.
 type AtlasRound struct {
 	Number   int
-	Stage    int            // the first round of the search that it is part of: with this Sigma and Goal
-	From     int            // the round from whose momenta those of this one set out; −1 is none: they start at 0
-	Template [][]float64    // the vertices of all objects
+	Stage    int         // the first round of the search that it is part of: with this Sigma and Goal
+	From     int         // the round from whose momenta those of this one set out; −1 is none: they start at 0
+	Template [][]float64 // the vertices of all objects
+	Controls [][]float64
 	Sigma    []float64      // σ/ρ of every object: see Atlas.Reach
 	Goal     float64        // the tolerance of each match: √(‖r_i‖²/2 Energy_i) is at most this; see Atlas.Unsettled
-	Scale    []float64      // factors of the preconditioner: for the vertices of each object and the momenta; 1 in the first round of a stage
-	Search   *solve.LBFGS   `json:",omitempty"` // of this stage: X is Template
+	Scale    []float64      // factors of the preconditioner: for the vertices of each object, the momenta, the control points; 1 in the first round of a stage
+	Search   *solve.LBFGS   `json:",omitempty"` // of this stage: X is Template, and Controls if they are free
 	Last     *Outcome       `json:",omitempty"` // of the round before
 	Estimate *NoiseEstimate `json:",omitempty"` // of objects whose noise is not given
 	Atlas    *Atlas         `json:",omitempty"` // the end: nothing is to be matched to this round
@@ -83,6 +84,7 @@ type Part struct {
 	Mismatch            []float64
 	Energy              float64
 	Pull                []float64 // the derivatives of Mismatch/2σ² by the vertices
+	ByControls          []float64 `json:",omitempty"` // the derivatives of the objective by free control points
 	Apart               []float64 // ‖Pull‖² of every object, of a hypertemplate of all together: see Atlas.Imbalance
 	Missed              float64   // ‖r‖²: see Atlas.Unsettled
 	Square              []float64 // ‖S_o‖²
@@ -110,7 +112,7 @@ func (r *Rounds) Close() { r.fit.free() }
 func (r *Rounds) First() (_ *AtlasRound, err error) {
 	defer try.Named(&err, "rounds")
 	start := mesh.Vertices(r.fit.start)
-	first := &AtlasRound{From: -1, Template: start, Sigma: slices.Clone(r.fit.sigma)}
+	first := &AtlasRound{From: -1, Template: start, Controls: r.fit.controls, Sigma: slices.Clone(r.fit.sigma)}
 	stage := annealing{}
 	if r.model.estimatesNoise() {
 		first.Sigma = r.fit.initialNoise(shape.Flat(start))
@@ -119,8 +121,26 @@ func (r *Rounds) First() (_ *AtlasRound, err error) {
 	}
 	first.Goal = momentaGoal * stage.tolerance(r.limits.Tolerance)
 	first.Scale = r.model.noScales()
-	first.Search = &solve.LBFGS{X: shape.Flat(start)}
+	first.Search = &solve.LBFGS{X: r.variables(first)}
 	return first, nil
+}
+
+// variables are those of the search: the template of a round, and its control points if they are free.
+func (r *Rounds) variables(now *AtlasRound) []float64 {
+	x := shape.Flat(now.Template)
+	if r.fit.Free {
+		x = slices.Concat(x, shape.Flat(now.Controls))
+	}
+	return x
+}
+
+// place sets template and control points of a round to variables.
+func (r *Rounds) place(now *AtlasRound, x []float64) {
+	n := r.fit.blocks()[0][1]
+	now.Template = r.fit.Space.FromFlat(x[:n])
+	if r.fit.Free {
+		now.Controls = r.fit.Space.FromFlat(x[n:])
+	}
 }
 
 // momentaGoal is how much closer momenta come to their minimum than the template.
@@ -153,6 +173,9 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error
 		p, part.Scale, part.Before = shape.Flat(before.Momentum), before.Scale, before.Before
 	}
 	x := slices.Concat(shape.Flat(now.Template), p)
+	if f.Free {
+		x = append(x, shape.Flat(now.Controls)...)
+	}
 	first := f.at(x)
 	if before == nil {
 		part.Before = first.mismatch[0]
@@ -167,8 +190,8 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error
 		f.rescale(f.curvatures(first, func(kind int) bool { return kind == momenta }))
 		part.Scale = f.scale[momenta]
 	}
-	n := f.vertices()
-	missed := func(e *evaluation) float64 { return f.squaredNorm(e.gradient[n:]) }
+	momentum := f.blocks()[1]
+	missed := func(e *evaluation) float64 { return f.squaredNorm(e.gradient[momentum[0]:momentum[1]]) }
 	// A subject that is the template has no energy that its derivatives could be small against, and sums have errors: what others have
 	// counts, once it is known.
 	energy := 1e-4 * floats.Dot(f.precision(), f.squares)
@@ -186,9 +209,12 @@ func (r *Rounds) Match(now *AtlasRound, i int, before *Part) (_ *Part, err error
 	if now.Number == now.Stage {
 		part.Expected, part.Curvature = f.curvatures(e, func(kind int) bool { return kind != momenta })
 	}
-	part.Apart = f.squaredNorms(x[:n], e.pulls[0])
-	part.Momentum, part.Mismatch, part.Energy, part.Pull = f.Space.FromFlat(found.X[n:]), e.mismatch[0], e.energy[0], e.pulls[0]
+	part.Apart = f.squaredNorms(x[:momentum[0]], e.pulls[0])
+	part.Momentum, part.Mismatch, part.Energy, part.Pull = f.Space.FromFlat(found.X[momentum[0]:momentum[1]]), e.mismatch[0], e.energy[0], e.pulls[0]
 	part.Missed, part.Evaluations, part.Status = missed(e), f.evaluations, found.Status.String()
+	if f.Free {
+		part.ByControls = e.gradient[momentum[1]:]
+	}
 	return part, nil
 }
 
@@ -210,18 +236,19 @@ func (r *Rounds) total(now *AtlasRound, parts []*Part) (*Outcome, []float64) {
 		return out, nil
 	}
 	z := shape.Flat(now.Template)
-	gradient := make([]float64, len(z))
+	gradient := make([]float64, len(r.variables(now)))
 	apart, mismatch, missed, energy := make([]float64, len(parts[0].Apart)), make([]float64, len(f.Objects)), 0.0, 0.0
 	clear(f.squares)
 	for _, p := range parts {
-		floats.Add(gradient, p.Pull)
+		floats.Add(gradient[:len(z)], p.Pull)
+		floats.Add(gradient[len(z):], p.ByControls)
 		floats.Add(apart, p.Apart)
 		floats.Add(mismatch, p.Mismatch)
 		floats.Add(f.squares, p.Square)
 		missed += p.Missed
 		energy += p.Energy
 	}
-	total := f.squaredNorms(z, gradient)
+	total := f.squaredNorms(z, gradient[:len(z)])
 	out.Value = floats.Dot(f.precision(), mismatch) + energy
 	out.Energy = energy / float64(len(parts))
 	out.Imbalance, out.Unsettled = f.imbalance(total, apart, mismatch, missed, energy)
@@ -254,9 +281,9 @@ func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 	search := r.step(now, last, gradient, stage.tolerance(r.limits.Tolerance))
 	best := *now
 	best.Number = now.Stage + search.At
-	best.Template = f.Space.FromFlat(search.Best)
+	r.place(&best, search.Best)
 	next.From, next.Search = best.Number, search
-	next.Template = f.Space.FromFlat(search.X)
+	r.place(&next, search.X)
 	if !search.Done && next.Number < r.limits.MaxIterations {
 		return &next, nil
 	}
@@ -286,7 +313,7 @@ func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 		next.Estimate = &NoiseEstimate{annealing: stage, Noise: a.Noise, Reach: a.Reach, Parts: a.Parts}
 		next.Sigma, next.Goal = f.sigma, math.Min(now.Goal, momentaGoal*stage.tolerance(r.limits.Tolerance))
 	}
-	next.Template = best.Template
+	r.place(&next, search.Best)
 	if !done && next.Number < r.limits.MaxIterations {
 		next.Stage, next.Search = next.Number, &solve.LBFGS{X: search.Best}
 		next.Scale = r.model.noScales()
@@ -351,6 +378,9 @@ func (r *Rounds) end(best, next *AtlasRound, parts []*Part, status geom.Status) 
 	for _, p := range parts {
 		x = append(x, shape.Flat(p.Momentum)...)
 		a.Before = append(a.Before, p.Before)
+	}
+	if f.Free {
+		x = append(x, shape.Flat(best.Controls)...)
 	}
 	if next.Estimate != nil {
 		a.Noise, a.Reach, a.Parts = next.Estimate.Noise, next.Estimate.Reach, next.Estimate.Parts

@@ -171,70 +171,77 @@ func TestHypertemplateOfTwoObjects(t *testing.T) {
 	}
 }
 
-// The rounds end at the minimum of Model.Atlas, and say so only there: the derivatives that
+// The rounds end at the minimum of Model.Atlas, with free control points or fixed ones, and say so only there: the derivatives that
 // they go by are those of the objective with the best momenta.
 func TestRounds(t *testing.T) {
 	t.Parallel()
-	m, template, controls, subjects := ovals(0)
-	const tolerance = 0.01
-	r := expect.Must(m.Rounds(template, controls, subjects, solve.Tolerance(tolerance), solve.MaxIterations(200)))
-	defer r.Close()
-	rounds, parts := play(t, r)
-	end := rounds[len(rounds)-1]
-	got, want := end.Atlas, expect.Must(m.Atlas(template, controls, subjects, solve.Tolerance(1e-3)))
-	off := floats.Max(expect.Must(got.Template[0].Distances(want.Template[0])))
-	t.Logf("rounds: %s, %d evaluations; at once: %s, %d evaluations; templates %.3g apart", got, got.Evaluations, want, want.Evaluations, off)
-	if got.Status != geom.Converged || got.Imbalance > tolerance || got.Unsettled > tolerance {
-		t.Errorf("%s", got)
-	}
-	expect.Rel(t, "objective", got.Objective, want.Objective, 2e-3)
-	expect.Rel(t, "objective of the parts", end.Last.Value, got.Objective, 1e-10)
-	expect.Rel(t, "imbalance of the parts", end.Last.Imbalance, got.Imbalance, 1e-6)
-	expect.Abs(t, "distances at the start", got.Before, want.Before, 1e-12)
-	if off > 0.01 {
-		t.Errorf("the templates are %g apart", off)
-	}
-
-	// In another process, each part and each round is the same bit for bit, whatever was computed before.
-	again := expect.Must(m.Rounds(template, controls, subjects, solve.Tolerance(tolerance), solve.MaxIterations(200)))
-	defer again.Close()
-	middle := len(rounds) / 2
-	part := expect.Must(again.Match(rounds[middle], 1, parts[rounds[middle].From][1]))
-	if !reflect.DeepEqual(part, parts[middle][1]) {
-		t.Errorf("computed again, a part is %+v, was %+v", part, parts[middle][1])
-	}
-	next := expect.Must(again.Reduce(rounds[middle], func(k int) ([]*Part, error) { return parts[k], nil }))
-	if !reflect.DeepEqual(next, rounds[middle+1]) {
-		t.Errorf("computed again, round %d is %+v, was %+v", middle+1, next, rounds[middle+1])
-	}
-
-	// The gradient of a round is that of the objective by differences, with momenta at their minimum: the tighter, the closer.
-	now := *rounds[1]
-	now.Goal = 1e-9
-	at := func(h float64) (*Outcome, []float64) {
-		moved := now
-		moved.Template = r.fit.Space.FromFlat(slices.Clone(shape.Flat(now.Template)))
-		for k, x := range moved.Template {
-			x[0] += h * math.Sin(float64(2*k))
-			x[1] += h * math.Cos(float64(3*k))
+	for _, free := range []bool{false, true} {
+		m, template, controls, subjects := ovals(0)
+		m.Free = free
+		const tolerance = 0.01
+		r := expect.Must(m.Rounds(template, controls, subjects, solve.Tolerance(tolerance), solve.MaxIterations(200)))
+		defer r.Close()
+		rounds, parts := play(t, r)
+		end := rounds[len(rounds)-1]
+		got, want := end.Atlas, expect.Must(m.Atlas(template, controls, subjects, solve.Tolerance(1e-3)))
+		off := floats.Max(expect.Must(got.Template[0].Distances(want.Template[0])))
+		t.Logf("rounds: %s, %d evaluations; at once: %s, %d evaluations; templates %.3g apart", got, got.Evaluations, want, want.Evaluations, off)
+		if got.Status != geom.Converged || got.Imbalance > tolerance || got.Unsettled > tolerance {
+			t.Errorf("%s", got)
 		}
-		var own []*Part
-		for i := range subjects {
-			own = append(own, expect.Must(r.Match(&moved, i, parts[now.From][i])))
+		expect.Rel(t, "objective", got.Objective, want.Objective, 2e-3)
+		expect.Rel(t, "objective of the parts", end.Last.Value, got.Objective, 1e-10)
+		expect.Rel(t, "imbalance of the parts", end.Last.Imbalance, got.Imbalance, 1e-6)
+		expect.Abs(t, "distances at the start", got.Before, want.Before, 1e-12)
+		if off > 0.01 {
+			t.Errorf("the templates are %g apart", off)
 		}
-		return r.total(&moved, own)
+
+		if !free {
+			continue
+		}
+
+		// In another process, each part and each round is the same bit for bit, whatever was computed before.
+		again := expect.Must(m.Rounds(template, controls, subjects, solve.Tolerance(tolerance), solve.MaxIterations(200)))
+		defer again.Close()
+		middle := len(rounds) / 2
+		part := expect.Must(again.Match(rounds[middle], 1, parts[rounds[middle].From][1]))
+		if !reflect.DeepEqual(part, parts[middle][1]) {
+			t.Errorf("computed again, a part is %+v, was %+v", part, parts[middle][1])
+		}
+		next := expect.Must(again.Reduce(rounds[middle], func(k int) ([]*Part, error) { return parts[k], nil }))
+		if !reflect.DeepEqual(next, rounds[middle+1]) {
+			t.Errorf("computed again, round %d is %+v, was %+v", middle+1, next, rounds[middle+1])
+		}
+
+		// The gradient of a round is that of the objective by differences, with momenta at their minimum: the tighter, the closer.
+		now := *rounds[1]
+		now.Goal = 1e-9
+		at := func(h float64) (*Outcome, []float64) {
+			moved := now
+			moved.Template = r.fit.Space.FromFlat(slices.Clone(shape.Flat(now.Template)))
+			for k, x := range moved.Template {
+				x[0] += h * math.Sin(float64(2*k))
+				x[1] += h * math.Cos(float64(3*k))
+			}
+			var own []*Part
+			for i := range subjects {
+				own = append(own, expect.Must(r.Match(&moved, i, parts[now.From][i])))
+			}
+			return r.total(&moved, own)
+		}
+		value := func(h float64) float64 {
+			out, _ := at(h)
+			return out.Value
+		}
+		_, gradient := at(0)
+		slope := 0.0
+		for k, g := range r.fit.Space.FromFlat(gradient[:60]) {
+			slope += g[0]*math.Sin(float64(2*k)) + g[1]*math.Cos(float64(3*k))
+		}
+		const h = 3e-4
+		expect.Rel(t, "derivative", slope, (8*(value(h)-value(-h))-(value(2*h)-value(-2*h)))/(12*h), 1e-6)
 	}
-	value := func(h float64) float64 {
-		out, _ := at(h)
-		return out.Value
-	}
-	_, gradient := at(0)
-	slope := 0.0
-	for k, g := range r.fit.Space.FromFlat(gradient[:60]) {
-		slope += g[0]*math.Sin(float64(2*k)) + g[1]*math.Cos(float64(3*k))
-	}
-	const h = 3e-4
-	expect.Rel(t, "derivative", slope, (8*(value(h)-value(-h))-(value(2*h)-value(-2*h)))/(12*h), 1e-6)
 }
 
 // A noise that is estimated is that of Model.Atlas.
@@ -257,7 +264,7 @@ func TestRoundsOfNoise(t *testing.T) {
 // What does not belong together is refused, with what is missing.
 func TestRoundsRefuse(t *testing.T) {
 	t.Parallel()
-	m, template, controls, subjects := small(true)
+	m, template, controls, subjects := small(true, false)
 	expect.Refused(t, expect.Error(m.Rounds(template, controls, subjects[:1])), "1 subjects")
 	expect.Refused(t, expect.Error(m.Rounds(template, controls, subjects, solve.Tolerance(math.NaN()))), "Tolerance(NaN)")
 	r, first, own := firstRound(m, template, controls, subjects, 1)
@@ -288,7 +295,7 @@ func firstRound(m Model, template []*mesh.Mesh, controls [][]float64, subjects [
 // A template for which the objective is no number is tried in vain: the next one is half as far away.
 func TestRoundsStepBack(t *testing.T) {
 	t.Parallel()
-	m, template, controls, subjects := small(true)
+	m, template, controls, subjects := small(true, false)
 	r, begin, own := firstRound(m, template, controls, subjects, 9)
 	defer r.Close()
 	rounds, parts := []*AtlasRound{begin}, [][]*Part{own}
@@ -319,7 +326,7 @@ func TestRoundsStepBack(t *testing.T) {
 // Where no step leads down, momenta are brought closer to their minimum; where this does not help either, the atlas has stalled.
 func TestRoundsStall(t *testing.T) {
 	t.Parallel()
-	m, template, controls, subjects := small(true)
+	m, template, controls, subjects := small(true, false)
 	r, begin, first := firstRound(m, template, controls, subjects, 200)
 	defer r.Close()
 	rounds := []*AtlasRound{begin}
@@ -361,7 +368,7 @@ func TestRoundsStall(t *testing.T) {
 // Where no part of a remembered direction leads down, the search takes another one from the best round, as far from the minimum as that is.
 func TestRoundsBeginAgain(t *testing.T) {
 	t.Parallel()
-	m, template, controls, subjects := small(true)
+	m, template, controls, subjects := small(true, false)
 	r, first, own := firstRound(m, template, controls, subjects, 200)
 	defer r.Close()
 	parts := [][]*Part{own}

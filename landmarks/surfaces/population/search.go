@@ -79,13 +79,16 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 
 // begin returns the variables at the start, and sets the noise.
 func (f *fit) begin(from start) []float64 {
-	x := make([]float64, f.vertices()+len(f.design[0])*f.Space.Manifold.Dim())
+	x := make([]float64, f.blocks()[2][1])
 	at := copy(x, shape.Flat(mesh.Vertices(from.template)))
 	for _, p := range from.coefficients {
 		at += copy(x[at:], shape.Flat(p))
 	}
+	if f.Free {
+		copy(x[f.blocks()[2][0]:], shape.Flat(from.controls))
+	}
 	if f.estimatesNoise() {
-		f.sigma = f.initialNoise(x[:f.vertices()])
+		f.sigma = f.initialNoise(x[:f.blocks()[0][1]])
 	}
 	return x
 }
@@ -118,7 +121,7 @@ func (f *fit) searchWithNoise(name string, x []float64, a *Atlas, opts []solve.O
 
 // search minimises the objective from x, for a noise.
 func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minimum {
-	f.respond(x[:f.vertices()])
+	f.respond(x[:f.blocks()[0][1]])
 	f.calibrate(x)
 	if f.stiff = nil; f.stiffens() {
 		f.stiffen(f.resistances(f.at(x)))
@@ -135,23 +138,25 @@ func (f *fit) search(name string, x []float64, opts []solve.Option) *solve.Minim
 }
 
 // trail goes on where the noise is so small that steps in all variables at once leave the narrow valley of the template and its momenta. It steps
-// with the template alone, and searches for all momenta at every step. So the search for the template sees the objective of
+// with the template alone (and free control points), and searches for all momenta at every step. So the search for the template sees the objective of
 // the best momenta (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
 func (f *fit) trail(name string, x []float64, most solve.Limits, opts []solve.Option) *solve.Minimum {
-	n, goal := f.vertices(), 0.01
+	at, goal := f.blocks()[1], 0.01
+	template := func(x []float64) []float64 { return slices.Concat(x[:at[0]], x[at[1]:]) }
 	base := f.at(x) // from which the next step goes
 	last := base
 	found := try.Get(solve.Objective{
 		Value: func(y []float64) (float64, []float64, error) {
 			step := make([]float64, len(x))
-			floats.SubTo(step[:n], y, base.x[:n])
+			floats.SubTo(step[:at[0]], y[:at[0]], base.x[:at[0]])
+			floats.SubTo(step[at[1]:], y[at[0]:], base.x[at[1]:])
 			f.addFollowing(step)
 			last = f.settle(floats.AddTo(step, step, base.x), goal)
-			return bounded(last.value, f.led(last.gradient))
+			return bounded(last.value, slices.Concat(f.led(last.gradient), last.gradient[at[1]:]))
 		},
 		Precondition: func(g []float64) ([]float64, error) { return f.preconditionTemplate(g), nil },
 		Residual: func(y []float64) (float64, error) {
-			if slices.Equal(y, last.x[:n]) {
+			if slices.Equal(y, template(last.x)) {
 				base = last
 			}
 			f.last = base
@@ -161,7 +166,7 @@ func (f *fit) trail(name string, x []float64, most solve.Limits, opts []solve.Op
 		},
 		FirstStep: 1,
 		Memory:    remembered,
-	}.Run(name, f.Space, slices.Clone(x[:n]), most, opts...))
+	}.Run(name, f.Space, template(x), most, opts...))
 	found.X = base.x
 	return found
 }
@@ -198,14 +203,14 @@ func (f *fit) objective() solve.Objective {
 }
 
 // Register returns the match of a template, which stays as it is, to one subject, as an atlas of that subject: it is landmarks.Space.MatchFrom for
-// several objects. Every object must have a Noise: that of one subject cannot be estimated. Its
+// several objects. Every object must have a Noise: that of one subject cannot be estimated. The control points stay, also if Model.Free is set. Its
 // Status is Converged if Unsettled is at most the tolerance; it does not speak of Imbalance, which is not 0. It is Stalled where cells of the
 // deformed template are folded, which needs a wider kernel of the deformations or more noise, and where the integrator's steps are too few. The
 // options are solve.Tolerance (default 0.03) and solve.MaxIterations (700).
 func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	const name = "registration"
 	defer try.Named(&err, name)
-	m.Hypertemplate = false
+	m.Free, m.Hypertemplate = false, false
 	text.RefuseIf(m.estimatesNoise(), "give Noise", "the noise of one subject cannot be estimated")
 	a := m.estimate(name, start{template: template, controls: controls, frozen: true}, [][]*mesh.Mesh{subject}, lists.Identity(1), opts)
 	a.countFolds(a.Deformed[0], template)
@@ -215,11 +220,11 @@ func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*
 // finish sets what an atlas, of which noise, status and iterations are known, is at an evaluation.
 func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) {
 	a.Imbalance, a.Unsettled = f.balance(e)
-	z, flat := f.split(e.x)
+	z, flat, q := f.split(e.x)
 	for _, t := range mesh.WithVertices(f.start, f.Space.FromFlat(z)) {
 		a.Template = append(a.Template, t.Copy())
 	}
-	a.Controls = f.Space.FromFlat(shape.Flat(f.controls))
+	a.Controls = f.Space.FromFlat(q)
 	for i := range subjects {
 		a.Momenta = append(a.Momenta, f.Space.FromFlat(f.momentum(i, flat)))
 		a.Deformed = append(a.Deformed, mesh.WithVertices(a.Template, e.deformed[i]))
@@ -293,15 +298,15 @@ func (f *fit) imbalance(total, apart, mismatch []float64, missed, energy float64
 
 // balance returns Imbalance and Unsettled at an evaluation.
 func (f *fit) balance(e *evaluation) (imbalance, unsettled float64) {
-	n := f.vertices()
-	z := e.x[:n]
-	total := f.squaredNorms(z, e.gradient[:n])
+	at := f.blocks()
+	z := e.x[:at[0][1]]
+	total := f.squaredNorms(z, e.gradient[:at[0][1]])
 	apart := make([]float64, len(total))
 	for _, g := range e.pulls {
 		floats.Add(apart, f.squaredNorms(z, g))
 	}
 	missed := 0.0
-	for r := range slices.Chunk(e.gradient[n:], f.Space.Manifold.Dim()) {
+	for r := range slices.Chunk(e.gradient[at[1][0]:at[1][1]], f.Space.Manifold.Dim()) {
 		missed += f.squaredNorm(r)
 	}
 	return f.imbalance(total, apart, sums(e.mismatch), missed, floats.Sum(e.energy))

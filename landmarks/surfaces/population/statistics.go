@@ -85,6 +85,7 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 	defer try.Catch(&err)
 	solve.NotNil(a)
 	text.RefuseIf(len(subjects) != len(modes.Scores), "give those of the modes", "%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
+	m.Free = false
 	m.check(a.Template, a.Controls, subjects)
 	f := newFit(m, a.Template, a.Controls, subjects, lists.Identity(len(subjects)))
 	defer f.free()
@@ -126,10 +127,7 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Differenc
 	text.RefuseIf(count < 2 || n-count < 2 || n < d+2, "give at least 2 subjects in each, and more than coordinates in all",
 		"groups of %d and %d, where %d are needed in all", count, n-count, d+2)
 	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
-	deformed := make([]geom.Shape, n)
-	for i, s := range a.Deformed {
-		deformed[i] = mesh.Vertices(s)
-	}
+	deformed := lists.Each(a.Deformed, mesh.Vertices)
 	moves, inverse := make([]*mat.Dense, len(template)), make([]*mat.Dense, len(template))
 	for v, x := range template {
 		moves[v] = mat.NewDense(n, d, nil)
@@ -164,11 +162,7 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Differenc
 		}
 		return squares, shifts
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	statistic, shift := of(order)
+	statistic, shift := of(lists.Range(n))
 	tests := try.Get(p.Test("compare", n, linear.Order, statistic, func(draw *linear.Draw) ([]float64, error) {
 		squares, _ := of(draw.Order)
 		return slices.Repeat([]float64{floats.Max(squares)}, len(squares)), nil
@@ -176,10 +170,7 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Differenc
 	out := &Difference{Groups: names, Least: 1, Permutations: tests[0].Permutations}
 	for _, t := range a.Template {
 		n := len(t.Vertices)
-		var p []float64
-		for _, test := range tests[:n] {
-			p = append(p, test.P)
-		}
+		p := lists.Each(tests[:n], func(test linear.Test) float64 { return test.P })
 		out.Statistic, out.P, out.Shift = append(out.Statistic, statistic[:n]), append(out.P, p), append(out.Shift, shift[:n])
 		out.Least = min(out.Least, floats.Min(p))
 		statistic, tests, shift = statistic[n:], tests[n:], shift[n:]

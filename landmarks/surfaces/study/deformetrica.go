@@ -143,13 +143,7 @@ var unsupported = map[string]string{
 //
 // Where the momenta and the control points of a finished atlas lie beside model.xml or in its folder output, Estimate returns these with their
 // templates, and searches for nothing. Meshes of subjects may then be missing.
-func readDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
-	defer try.Catch(&err)
-	s = parseDeformetrica(model, dataSet, optimization)
-	return s, s.Validate()
-}
-
-func parseDeformetrica(model, dataSet, optimization string) *Study {
+func readDeformetrica(model, dataSet, optimization string) *Study {
 	m, o := readXML(model, "model"), &element{}
 	if optimization != "" {
 		o = readXML(optimization, "optimization-parameters")
@@ -265,9 +259,7 @@ func (s *settings) steps(points float64) int {
 
 // search chooses what is estimated, and the smoothing of the gradient of the template by the width of the deformations.
 func (s *Study) search(options *settings, width float64) {
-	if !options.on(true, "freeze-control-points", "freeze-cp") {
-		s.note("freeze-control-points Off is passed over: the control points stay where they are")
-	}
+	s.Model.Free = !options.on(true, "freeze-control-points", "freeze-cp")
 	try.FailIf(options.on(false, "freeze-template") && s.Kind != Registration,
 		"%s: freeze-template is On: take a Registration of every subject", options.file)
 	if !options.on(true, "use-sobolev-gradient") {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
@@ -42,9 +43,9 @@ func (s *Study) Columns() *morpho.Dataset {
 		return s.columns
 	}
 	d := &morpho.Dataset{Name: filepath.Base(s.folder), Flat: true}
-	for _, name := range s.Names {
-		d.Specimens = append(d.Specimens, morpho.Specimen{Name: specimenName(name), Points: [][]float64{{0}}})
-	}
+	d.Specimens = lists.Each(s.Names, func(name string) morpho.Specimen {
+		return morpho.Specimen{Name: specimenName(name), Points: [][]float64{{0}}}
+	})
 	return d
 }
 

@@ -112,7 +112,7 @@ func deformetrica(t *testing.T, edits ...string) string {
 // A study of Deformetrica means the same here: its kernels at a distance of their widths are 1/e, its grid is in the middle of the box.
 func TestDeformetrica(t *testing.T) {
 	s := expect.Must(study.Read(deformetrica(t)))
-	if s.Kind != study.Atlas || fmt.Sprint(s.Names) != "[a b]" || len(s.Subjects) != 2 || s.Model.Objects[0].Norm.Varifold {
+	if s.Kind != study.Atlas || fmt.Sprint(s.Names) != "[a b]" || len(s.Subjects) != 2 || s.Model.Objects[0].Norm.Varifold || !s.Model.Free {
 		t.Errorf("%v of %v, model %+v", s.Kind, s.Names, s.Model)
 	}
 	expect.Abs(t, "template", s.Template[0].Vertices, ball(1).Vertices, 0)
