@@ -112,8 +112,8 @@ func atlas(c *command) func() {
 	settings.flags(c.FlagSet)
 	keep := c.String("keep", "", "`folder` for unfinished searches, from which the same command goes on")
 	page := c.String("report", "", "`folder` for the report")
-	table := c.String("covariates", "", "`file` with a row for each subject, for the report")
 	t := report.Template{Question: supplement.Question{Seed: 1}}
+	c.StringVar(&t.Covariates, "covariates", "", "`file` with a row for each subject, for the report")
 	c.StringVar(&t.Tree, "tree", "", "`file` with a phylogeny of the subjects, likewise")
 	c.StringVar(&t.Question.Model, "model", "", "what explains the shapes, such as \"size + diet*locomotion\", likewise")
 	c.StringVar(&t.Question.Covary, "covary", "", "`columns` of numbers with which shapes may covary, such as \"mass, gape\", likewise")
@@ -121,20 +121,16 @@ func atlas(c *command) func() {
 	return func() {
 		s := settings.study(c.data)
 		s.Save = *keep
-		if *table != "" {
-			try.Get(s.ReadCovariates(*table))
-		}
 		t.Deformation, t.Detail, t.Similarity, t.Tolerance = settings.Deformation, settings.Detail, settings.Similarity, settings.Tolerance
 		if *page == "" {
-			try.FailIf(*table+t.Tree+t.Question.Model+t.Question.Covary != "" || t.Sensitivity,
+			try.FailIf(t.Covariates+t.Tree+t.Question.Model+t.Question.Covary != "" || t.Sensitivity,
 				"-covariates, -tree, -model, -covary and -sensitivity are for a report: want -report, its folder")
 			try.Do(s.Start(t.Deformation, t.Detail, t.Similarity))
 			told(s.Notes)
 			writeAtlas(c.out, s.Names, objectsOf(s), try.Get(s.Estimate(solve.Tolerance(t.Tolerance))))
 			return
 		}
-		document, found, err := report.Atlas(s, t)
-		try.Do(err)
+		document, found := try.Get2(report.Atlas(s, t))
 		told(s.Notes)
 		writeAtlas(c.out, s.Names, objectsOf(s), found)
 		try.Do(document.Write(*page))

@@ -112,19 +112,17 @@ func (s *Study) Place(opts ...solve.Option) (_ *population.Placement, err error)
 	for o := range m.Objects {
 		m.Objects[o].Noise = 0
 	}
-	return s.returned(m.Landmarks(s.Controls, s.Subjects, s.Landmarks, opts...))
+	return s.returned(try.Get(m.Landmarks(s.Controls, s.Subjects, s.Landmarks, opts...))), nil
 }
 
 // Among is population.Placement.Among of what Place returned. If Start named all these templates among the Failures, all subjects are named.
-func (s *Study) Among(p *population.Placement, templates ...int) (*population.Placement, error) {
-	return s.returned(p.Among(templates...))
+func (s *Study) Among(p *population.Placement, templates ...int) (_ *population.Placement, err error) {
+	defer try.Catch(&err)
+	return s.returned(try.Get(p.Among(templates...))), nil
 }
 
 // returned is a placement in the coordinates of the files, with the failures of Start.
-func (s *Study) returned(p *population.Placement, err error) (*population.Placement, error) {
-	if err != nil {
-		return nil, err
-	}
+func (s *Study) returned(p *population.Placement) *population.Placement {
 	p.Failures = slices.Concat(s.doubts, s.doubtful(p), p.Failures)
 	slices.SortStableFunc(p.Failures, func(a, b population.PlacementFailure) int {
 		return cmp.Or(a.Subject-b.Subject, a.Landmark-b.Landmark)
@@ -134,7 +132,7 @@ func (s *Study) returned(p *population.Placement, err error) (*population.Placem
 			back(s.motion(i), &marks[l])
 		}
 	}
-	return p, nil
+	return p
 }
 
 // doubtful names the subjects that only templates in doubt place. Start compares poses with that of the first subject, so that a template in a wrong
