@@ -67,7 +67,7 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 				"the specimen %s is to have the unit %s, and the others have %s", text.Clip(pair[0]), text.Clip(pair[1]), text.Clip(out.Unit)))
 		}
 		s := out.at(pair[0])
-		s.Points = (Similarity{factor, identity(len(s.Points[0])), make([]float64, len(s.Points[0]))}).Apply(s.Points)
+		s.Points = (Similarity{factor, lists.Identity(len(s.Points[0])), make([]float64, len(s.Points[0]))}).Apply(s.Points)
 	}
 	if c.Landmarks+c.WithoutLandmarks != "" {
 		dropped, err := d.ParseLandmarks(c.WithoutLandmarks)
