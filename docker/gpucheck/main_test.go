@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	geomtest.Main(m)
+	geomtest.Main(m, geomtest.Quick)
 }
 
 // Written as for a GPU, 25 programs and searches agree with those that call C functions, and float32 is within its tolerance of float64.

@@ -426,7 +426,7 @@ func (d *Dataset) turns(points []*mat.Dense) (out []*mat.Dense, err error) {
 	try.Do(a.Err())
 	out = lists.Each(a.Transforms, func(t Similarity) *mat.Dense { return dense.Rows(t.Rotation) })
 	ones := slices.Repeat([]float64{1}, len(out))
-	common, _ := try.Get2(pointset.Rotation(mat.DenseCopyOf(weightedMean(ones, out).T()), dense.Rows(identity(3))))
+	common, _ := try.Get2(pointset.Rotation(mat.DenseCopyOf(weightedMean(ones, out).T()), dense.Rows(lists.Identity(3))))
 	for _, r := range out {
 		r.Mul(common, r)
 	}
