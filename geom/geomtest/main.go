@@ -30,7 +30,7 @@ type Way string
 
 const (
 	// Plain is GoMLX's back end in plain Go. It compiles nothing and computes slowly, so that it is for tests of many formulas with few numbers: the
-	// curvature of a group of nine dimensions takes 0.3 s in place of 5. With make calibrate these tests run as Quick.
+	// curvature of a group of nine dimensions takes 0.3 s in place of 5. With ANATOMY_FULL these tests run as Quick, too.
 	Plain Way = "GOMLX_BACKEND=go"
 	// Optimised is XLA as users have it, for tests that compute much and compile little.
 	Optimised Way = "XLA_FLAGS=--xla_backend_optimization_level=3"
