@@ -29,6 +29,7 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 	"anatomy/internal/replace"
 )
@@ -165,19 +166,14 @@ func Save(path string, drawings ...Drawing) error {
 	if err == nil {
 		err = replace.File(path, func(w io.Writer) error { _, err := w.Write(data); return err })
 	}
-	if err != nil {
-		return fmt.Errorf("viz: %s: %w", path, err)
-	}
-	return nil
+	return try.Name(err, "viz: %s", path)
 }
 
 // Encode returns a drawing, what Show takes, as the bytes of a file with an extension: .png (300 dots an inch), .svg or .pdf; .html for what
 // a reader can move (Slider, Play, Drag and figures in space); .gif for the animation of Slider and Play.
-func Encode(extension string, drawings ...Drawing) (data []byte, err error) {
-	if data, err = encode(extension, drawings); err != nil {
-		err = fmt.Errorf("viz: %w", err)
-	}
-	return data, err
+func Encode(extension string, drawings ...Drawing) ([]byte, error) {
+	data, err := encode(extension, drawings)
+	return data, try.Name(err, "viz")
 }
 
 func encode(extension string, drawings []Drawing) ([]byte, error) {

@@ -80,7 +80,7 @@ func (l *Layer) sheet() (*sheet, error) { return Fig(l).sheet() }
 
 func (f *Figure) sheet() (_ *sheet, err error) {
 	defer try.Catch(&err)
-	if n := try.Get(f.frames()); n > 0 {
+	if n := f.frames(); n > 0 {
 		return f.play(n)
 	}
 	if f.drag != nil {

@@ -1,7 +1,6 @@
 package viz
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -62,17 +61,15 @@ func Moving(frames ...*Layer) *Layer {
 }
 
 // frames returns the number of frames of the figure's moving layers, 0 if all stand still.
-func (f *Figure) frames() (n int, err error) {
+func (f *Figure) frames() (n int) {
 	for _, l := range f.layers {
 		if l == nil || len(l.frames) == 0 {
 			continue
 		}
-		if n != 0 && len(l.frames) != n {
-			return 0, fmt.Errorf("%s has %d frames, another moving layer %d: they must have the same number", l.name, len(l.frames), n)
-		}
+		try.FailIf(n != 0 && len(l.frames) != n, "%s has %d frames, another moving layer %d: they must have the same number", l.name, len(l.frames), n)
 		n = len(l.frames)
 	}
-	return n, nil
+	return n
 }
 
 // moment returns the figure at a time from 0 to 1.

@@ -199,22 +199,19 @@ func (s *scene) differs(l *Layer) string {
 		return ""
 	}
 	own := l.shape(l.drawn)
-	for _, other := range s.layers {
-		if other == l || len(own) < 3 || len(own) > 1000 {
-			return ""
-		}
-		if other.shape == nil || other.label == "" {
-			continue
-		}
-		if first := other.shape(other.drawn); len(first) == len(own) {
-			far, at := farthest(own, func(i int) float64 { return offShape(first, other.closed, own[i]) })
-			if far <= 1e-6*s.extent {
-				return fmt.Sprintf("on %q", other.label)
-			}
-			return fmt.Sprintf("at most %s from %q, %s", s.measured(far), other.label, s.placed(at))
-		}
+	k := slices.IndexFunc(s.layers, func(other *Layer) bool {
+		return other == l || other.shape != nil && other.label != "" && len(other.shape(other.drawn)) == len(own)
+	})
+	other := s.layers[k]
+	if other == l || len(own) < 3 || len(own) > 1000 {
+		return ""
 	}
-	return ""
+	first := other.shape(other.drawn)
+	far, at := farthest(own, func(i int) float64 { return offShape(first, other.closed, own[i]) })
+	if far <= 1e-6*s.extent {
+		return fmt.Sprintf("on %q", other.label)
+	}
+	return fmt.Sprintf("at most %s from %q, %s", s.measured(far), other.label, s.placed(at))
 }
 
 // farthest returns the largest distance of points, and the last point that has it.
@@ -310,15 +307,11 @@ func (s *scene) direction(way [][]float64) float64 {
 
 // peak says where the highest bar of a histogram stands.
 func (s *scene) peak(l *Layer) string {
-	var highest [][]float64
-	for _, bar := range l.drawn.points(areaMark) {
-		if len(bar) == 4 && (highest == nil || bar[1][1] > highest[1][1]) {
-			highest = bar
-		}
-	}
-	if highest == nil {
+	bars := lists.Filter(l.drawn.points(areaMark), func(bar shape.Shape) bool { return len(bar) == 4 })
+	if bars == nil {
 		return ""
 	}
+	highest := slices.MaxFunc(bars, func(a, b shape.Shape) int { return cmp.Compare(a[1][1], b[1][1]) })
 	ends := apart(highest[0][0], highest[3][0])
 	return "highest from " + ends[0] + " to " + ends[1]
 }

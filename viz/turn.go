@@ -30,11 +30,6 @@ type turntable struct {
 	first  int        // the frame that is shown before the reader acts
 }
 
-// graded reports whether a surface of the scene is lit and has many colours.
-func (s *scene) graded() bool {
-	return slices.ContainsFunc(s.marks, func(m mark) bool { return m.tones != nil })
-}
-
 // facets is the number of triangles of the scene's surfaces.
 func (s *scene) facets() (n int) {
 	for _, m := range s.marks {
@@ -126,9 +121,12 @@ func (t *turntable) html() string {
 		zoom = a.zoom
 	}
 	width := func(w vg.Length) int { return int(zoom * w.Dots(cssDots)) }
+	graded := func(p panel) bool { // a surface that is seen has many colours
+		return !p.scene.hollow && slices.ContainsFunc(p.scene.marks, func(m mark) bool { return m.tones != nil })
+	}
 	picture := func(s *sheet, hidden bool, alt string) fields {
 		var look image.Image = s.raster(screenDots)
-		if !slices.ContainsFunc(s.panels, func(p panel) bool { return p.scene.graded() && !p.scene.hollow }) { // 256 colours are enough
+		if !slices.ContainsFunc(s.panels, graded) { // 256 colours are enough
 			look = indexed(look.(*image.RGBA), paletteOf(look.(*image.RGBA)))
 		}
 		return pictureField(alt, width(s.size.X), encodePNG(look, screenDots), hidden)
