@@ -38,7 +38,7 @@ import (
 	"anatomy/landmarks"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 // four leaves, one of which hangs at the root.
 //

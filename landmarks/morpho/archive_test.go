@@ -2,6 +2,7 @@ package morpho
 
 import (
 	"archive/zip"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -121,18 +122,20 @@ func TestSeveralLists(t *testing.T) {
 	}
 	folder := t.TempDir()
 	path := filepath.Join(folder, "evil.zip")
-	file := expect.Must(os.Create(path))
-	out := zip.NewWriter(file)
-	for _, name := range []string{"../../evil.csv", "__MACOSX/._evil.csv"} {
-		w := expect.Must(out.Create(name))
-		if _, err := w.Write([]byte("specimen,landmark,x,y\na,0,1,2\na,1,3,4\n")); err != nil {
+	pack := func(text string, names ...string) {
+		t.Helper()
+		file := expect.Must(os.Create(path))
+		out := zip.NewWriter(file)
+		for _, name := range names {
+			if _, err := expect.Must(out.Create(name)).Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(out.Close(), file.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
-	file.Close()
+	pack("specimen,landmark,x,y\na,0,1,2\na,1,3,4\n", "../../evil.csv", "__MACOSX/._evil.csv")
 	if d, err := Read(path); err != nil || len(d.Specimens) != 1 || d.Name != "evil" {
 		t.Errorf("%v, %v", d, err)
 	}
@@ -143,4 +146,8 @@ func TestSeveralLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	advised(t, expect.Error(Read(path)), "save it again")
+	pack("Bones of the museum", "notes.md")
+	if err := expect.Error(Read(path)); !errors.Is(err, ErrNotLandmarks) || !strings.Contains(err.Error(), filepath.Join("evil.zip", "notes.md")) {
+		t.Errorf("%v: not known as that of a file of something else", err)
+	}
 }

@@ -114,8 +114,8 @@ func TestReading(t *testing.T) {
 			t.Errorf("%v %s, want %s", r.Doubt, r, want)
 		}
 	}
-	for name, want := range map[string]Kind{"age": Numbers, "mass": Numbers, "site": Categories} {
-		if r := expect.Must(d.Variable(name)); r.Doubt || r.Kind != want {
+	for name, want := range map[string]bool{"age": false, "mass": false, "site": true} {
+		if r := expect.Must(d.Variable(name)); r.Doubt || r.Categories != want {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -129,7 +129,7 @@ func TestReading(t *testing.T) {
 	for i := range 5 {
 		d.Specimens[i].Covariates["age"] = "old"
 	}
-	if r := expect.Must(d.Variable("age")); r.Kind != Categories {
+	if r := expect.Must(d.Variable("age")); !r.Categories {
 		t.Errorf("%+v", r)
 	}
 }

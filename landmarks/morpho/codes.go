@@ -43,24 +43,21 @@ func (d *Dataset) Missing(code float64) (*Dataset, error) {
 }
 
 // checkCode returns an error where a landmark is at a usual code of a missing one.
-func checkCode(l int, point []float64, called func(l int) string) error {
-	if !files.AtCode(point) {
+func (d *Dataset) checkCode(l int, point []float64) error {
+	if !files.AtCode(point) || d != nil && d.Flat { // whose numbers mean nothing else
 		return nil
 	}
 	return text.Advise(fmt.Sprintf("write NA in the file, or name the code (--missing %g; in Go Missing or Complete)", point[0]),
-		"landmark %s is at %v, by which many programs mark a missing one", called(l), point)
+		"landmark %s is at %v, by which many programs mark a missing one", d.called(l), point)
 }
 
 // CheckCodes returns an error where all coordinates of a landmark are a usual code of a missing one (−999, −9999, −99999, 9999), which
 // would be taken for its place.
 func (d *Dataset) CheckCodes() error {
-	if d.Flat { // their numbers mean nothing else
-		return nil
-	}
-	for _, s := range d.Specimens {
+	for i, s := range d.Specimens {
 		for l, p := range s.Points {
-			if err := checkCode(l, p, d.Landmark); err != nil {
-				return fmt.Errorf("%s: specimen %q: %w", d.Name, s.Name, err)
+			if err := d.checkCode(l, p); err != nil {
+				return fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i), err)
 			}
 		}
 	}
@@ -163,8 +160,8 @@ func (d *Dataset) misplacedTogether(known map[string][]place) (out []place) {
 			whole = append(whole, s.Points)
 		}
 	}
-	mean, err := coreMean(whole, shapeNumber)
-	if err != nil || len(whole) < 3 {
+	var mean shape.Shape
+	if try.Run(func() { mean = unnamed.coreMean(whole) }) != nil || len(whole) < 3 {
 		return nil // Inspect says why
 	}
 	squares := make([][]float64, len(mean))
@@ -279,10 +276,7 @@ func (d *Dataset) Complete() (_ *Dataset, err error) {
 	if len(lacking) == 0 {
 		return d, nil
 	}
-	for i, s := range out.Specimens {
-		try.Do(d.allMissing(i, s.Points))
-	}
-	shapes, err := estimateMissing(out.Shapes(), d.specimen, d.Landmark)
+	shapes, err := d.estimateMissing(out.Shapes())
 	try.Do(try.Name(err, "%s", d.Name))
 	for i := range shapes {
 		out.Specimens[i].Points = shapes[i]

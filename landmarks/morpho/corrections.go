@@ -3,7 +3,6 @@ package morpho
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -17,6 +16,7 @@ import (
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/pointset"
 	"anatomy/landmarks/internal/text"
@@ -200,7 +200,9 @@ func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 	}
 	out := *d
 	out.Specimens = slices.Clone(d.Specimens)
+	most := 0
 	for i, s := range d.Specimens {
+		most = max(most, len(s.Points))
 		for _, l := range landmarks {
 			if l < 0 || l >= len(s.Points) {
 				panic(fmt.Errorf("%s: %w", d.Name, text.Advise(fmt.Sprintf("it has %d, in Go counted from 0", len(s.Points)),
@@ -208,10 +210,6 @@ func (d *Dataset) WithoutLandmarks(landmarks ...int) *Dataset {
 			}
 		}
 		out.Specimens[i].Points = dropped(s.Points, landmarks)
-	}
-	most := 0
-	for _, s := range d.Specimens {
-		most = max(most, len(s.Points))
 	}
 	out.Labels, out.Curves = dropped(lists.Make(most, d.Landmark), landmarks), nil
 	out.dropChains(landmarks)
@@ -309,7 +307,7 @@ func (d *Dataset) Scale(f float64) *Dataset {
 // mirrored specimens are at a hinge.
 func (d *Dataset) FixJoint(joint, resting, moving []int) (_ *Dataset, err error) {
 	defer try.Named(&err, "articulation of %s", d.Name)
-	n, dim := try.Get(preshapes(d.Shapes(), d.specimen))[0].points.Dims()
+	n, dim := d.preshapes(d.Shapes())[0].points.Dims()
 	seen := map[int]bool{}
 	for _, l := range slices.Concat(joint, resting, moving) {
 		try.FailIf(l < 0 || l >= n || seen[l], "%s is listed twice, or is not of %s to %s", d.Called(l), d.Landmark(0), d.Landmark(n-1))
@@ -416,33 +414,21 @@ func (d *Dataset) fixPose(joint int, resting, moving []int) {
 	d.note("%s: rotated about %s to their mean pose, by at most %.1f°", d.Called(moving...), d.Called(joint), degrees(most))
 }
 
-// turns returns the rotations about the origin that bring points to their mean, and whose own mean is the identity.
-func (d *Dataset) turns(points []*mat.Dense) (_ []*mat.Dense, err error) {
+// turns returns the rotations about the origin that bring points to their mean, and whose own mean is the identity: those of the points with
+// their images on the other side of the origin, which is the centroid of both.
+func (d *Dataset) turns(points []*mat.Dense) (out []*mat.Dense, err error) {
 	defer try.Catch(&err)
-	weights, turned, out := make([]float64, len(points)), make([]*mat.Dense, len(points)), make([]*mat.Dense, len(points))
-	for i, x := range points {
-		weights[i], turned[i], out[i] = 1/mat.Norm(x, 2), x, mat.DenseCopyOf(mat.NewDiagDense(3, []float64{1, 1, 1}))
+	both := lists.Each(points, func(x *mat.Dense) shape.Shape {
+		unit := shape.Shape(slices.Collect(slices.Chunk(x.RawMatrix().Data, 3))).Scale(1 / math.Max(mat.Norm(x, 2), math.SmallestNonzeroFloat64))
+		return append(unit, unit.Scale(-1)...)
+	})
+	a := try.Get(d.procrustes(both, nil, KeepSize()))
+	try.Do(a.Err())
+	out = lists.Each(a.Transforms, func(t Similarity) *mat.Dense { return dense.Rows(t.Rotation) })
+	ones := slices.Repeat([]float64{1}, len(out))
+	common, _ := try.Get2(pointset.Rotation(mat.DenseCopyOf(weightedMean(ones, out).T()), dense.Rows(lists.Identity(3))))
+	for _, r := range out {
+		r.Mul(common, r)
 	}
-	for range 1000 {
-		mean, change := weightedMean(weights, turned), 0.0
-		for i, x := range points {
-			r, _, err := pointset.Rotation(x, mean)
-			try.Do(try.Name(err, "%s", d.specimen(i)))
-			change = max(change, frobenius(1, r, out[i]))
-			var y mat.Dense
-			y.Mul(x, r.T())
-			out[i], turned[i] = r, &y
-		}
-		if change > 1e-13 {
-			continue
-		}
-		ones := slices.Repeat([]float64{1}, len(out))
-		common, _ := try.Get2(pointset.Rotation(mat.DenseCopyOf(weightedMean(ones, out).T()), mat.DenseCopyOf(mat.NewDiagDense(3, ones[:3]))))
-		for i, r := range out {
-			out[i] = new(mat.Dense)
-			out[i].Mul(common, r)
-		}
-		return out, nil
-	}
-	return nil, errors.New("its mean still turns after 1000 iterations: the specimens have too little in common")
+	return out, nil
 }

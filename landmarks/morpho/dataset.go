@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/lists"
@@ -171,8 +173,24 @@ func (d *Dataset) Column(name string) ([]string, error) {
 	return column, nil
 }
 
-// Numbers is Column for a covariate that is a number, such as an age; NaN where it is not known.
-func (d *Dataset) Numbers(name string) (_ []float64, err error) {
+// Row is what errors call specimen i.
+func (d *Dataset) Row(i int) string { return d.specimen(i) }
+
+// Numbers is Column for a covariate that is a number, such as an age; NaN where it is not known. Where there is no such column, "log size" and
+// "centroid size" are those of LogSizes.
+func (d *Dataset) Numbers(name string) ([]float64, error) {
+	if _, err := d.Column(name); err == nil || name != LogSize && name != Size {
+		return d.numbers(name)
+	}
+	sizes, err := d.LogSizes()
+	if name == Size {
+		sizes = lists.Each(sizes, math.Exp)
+	}
+	return sizes, err
+}
+
+// numbers are those of a column.
+func (d *Dataset) numbers(name string) (_ []float64, err error) {
 	defer try.Catch(&err)
 	column := try.Get(d.Column(name))
 	numbers := make([]float64, len(column))
@@ -224,57 +242,81 @@ func (d *Dataset) Validate() (err error) {
 	if len(d.Specimens) == 0 {
 		return d.empty()
 	}
-	try.Do(d.CheckCodes())
-	first := d.Specimens[0]
 	numbers := make(map[string]int, len(d.Specimens))
 	for i, s := range d.Specimens {
-		fail := func(do, format string, args ...any) {
-			try.Fail("%s: specimen %q: %w", d.Name, s.Name, text.Advise(do, format, args...))
-		}
-		switch j, taken := numbers[s.Name]; {
-		case taken:
-			fail("give each a name of its own", "specimens %d and %d both have this name", j, i)
-		case len(s.Points) == 0:
-			fail("digitise it, or leave it out", "no landmarks")
-		case len(s.Points) != len(first.Points):
-			fail("write NA for those that are missing, or leave the specimen out",
-				"%d landmarks, but %q has %d", len(s.Points), first.Name, len(first.Points))
+		if j, taken := numbers[s.Name]; taken {
+			return fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i),
+				text.Advise("give each a name of its own", "specimens %d and %d both have this name", j, i))
 		}
 		numbers[s.Name] = i
-		try.Do(d.allMissing(i, s.Points))
-		for l, p := range s.Points {
-			switch c, bad := lists.NotFinite(p); {
-			case len(p) != 2 && len(p) != 3 && !d.Flat:
-				fail("give it 2 or 3", "landmark %s has %d coordinates", d.Landmark(l), len(p))
-			case len(p) != len(first.Points[0]):
-				fail("give all landmarks as many",
-					"landmark %s has %d coordinates, but landmark %s of %q has %d", d.Landmark(l), len(p), d.Landmark(0), first.Name, len(first.Points[0]))
-			case bad && math.IsNaN(p[c]):
-				fail("leave the landmark or the specimen out, or estimate it (in Go by Complete)",
-					"landmark %s is missing (%s is NaN)", d.Landmark(l), d.axis(c))
-			case bad:
-				fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.Landmark(l), d.axis(c))
-			}
-		}
 	}
-	return nil
+	return try.Name(try.Run(func() { d.check(d.Shapes(), false) }), "%s", d.Name)
 }
 
-// allMissing is the error of specimen i if it has no landmark.
-func (d *Dataset) allMissing(i int, points [][]float64) error {
-	if slices.ContainsFunc(points, func(p []float64) bool { return slices.ContainsFunc(p, func(v float64) bool { return !math.IsNaN(v) }) }) {
-		return nil
+// unnamed is the data set of shapes that errors call by their numbers, as their landmarks.
+var unnamed *Dataset
+
+// check ends the run if shapes are not those of a data set, landmark by landmark: see Validate. It returns how many landmarks they have in how many
+// dimensions and, where they may lack some, those that each lacks.
+func (d *Dataset) check(shapes []shape.Shape, mayLack bool) (n, dim int, lacking [][]int) {
+	text.RefuseIf(len(shapes) == 0, "give some", "no shapes")
+	lacking = make([][]int, len(shapes))
+	first := shapes[0]
+	for i, x := range shapes {
+		fail := func(do, format string, args ...any) {
+			try.Fail("%s: %w", d.specimen(i), text.Advise(do, format, args...))
+		}
+		switch {
+		case len(x) == 0:
+			fail("digitise it, or leave it out", "no landmarks")
+		case len(x) != len(first):
+			fail("write NA for those that are missing, or leave the specimen out",
+				"%d landmarks, but %s has %d", len(x), strings.TrimPrefix(d.specimen(0), "specimen "), len(first))
+		case !slices.ContainsFunc(x, func(p []float64) bool { return floats.Count(math.IsNaN, p) < len(p) }):
+			fail("see whether the columns are those of the coordinates, or leave it out", "all landmarks are missing")
+		}
+		for l, p := range x {
+			switch c, bad := lists.NotFinite(p); {
+			case len(p) != 2 && len(p) != 3 && (d == nil || !d.Flat):
+				fail("give it 2 or 3", "landmark %s has %d coordinates", d.called(l), len(p))
+			case len(p) != len(first[0]):
+				fail("give all landmarks as many", "landmark %s has %d coordinates, but landmark %s of %s has %d", d.called(l), len(p), d.called(0),
+					strings.TrimPrefix(d.specimen(0), "specimen "), len(first[0]))
+			case mayLack && floats.Count(math.IsNaN, p) == len(p):
+				lacking[i] = append(lacking[i], l)
+			case mayLack && bad && math.IsNaN(p[c]):
+				fail("let all its coordinates be NaN, or none", "landmark %s is %v: a landmark is missing as a whole or not at all", d.called(l), p)
+			case bad && math.IsNaN(p[c]):
+				fail("leave the landmark or the specimen out, or estimate it (in Go by Complete)",
+					"landmark %s is missing (%s is NaN)", d.called(l), d.axis(c))
+			case bad:
+				fail("correct it, or write NA if it is missing", "landmark %s: %s is infinite", d.called(l), d.axis(c))
+			}
+			try.Do(try.Name(d.checkCode(l, p), "%s", d.specimen(i)))
+		}
 	}
-	return fmt.Errorf("%s: %s: %w", d.Name, d.specimen(i),
-		text.Advise("see whether the columns are those of the coordinates, or leave it out", "all landmarks are missing"))
+	return len(first), len(first[0]), lacking
 }
 
 // specimen calls specimen i in an error.
-func (d *Dataset) specimen(i int) string { return fmt.Sprintf("specimen %q", d.Specimens[i].Name) }
+func (d *Dataset) specimen(i int) string {
+	if d == nil {
+		return fmt.Sprint("shape ", i)
+	}
+	return fmt.Sprintf("specimen %q", d.Specimens[i].Name)
+}
+
+// called calls landmark l in an error.
+func (d *Dataset) called(l int) string {
+	if d == nil {
+		return strconv.Itoa(l)
+	}
+	return d.Landmark(l)
+}
 
 // axis names coordinate c.
 func (d *Dataset) axis(c int) string {
-	if d.Flat {
+	if d != nil && d.Flat {
 		return fmt.Sprintf("coordinate %d", c)
 	}
 	return text.Axis(c)
@@ -288,29 +330,21 @@ func clipped(name string) string {
 	return name
 }
 
-// Kind is what the values of a column are.
-type Kind int
-
-const (
-	Categories Kind = iota
-	Numbers
-)
-
 // fewValues are the distinct whole numbers, at most, by which people number categories.
 const fewValues = 10
 
 // Variable is what a column of the data set is taken for.
 type Variable struct {
-	Name   string
-	Kind   Kind
-	Doubt  bool     // the values are few whole numbers, which may be either
-	Values []string // the distinct ones in the order of the specimens
+	Name       string
+	Categories bool     // and not numbers
+	Doubt      bool     // the values are few whole numbers, which may be either
+	Values     []string // the distinct ones in the order of the specimens
 }
 
 // String says what the column is taken for, and how to ask for the other kind.
 func (r *Variable) String() string {
 	what, other, ask := "numbers", "categories", "factor"
-	if r.Kind == Categories {
+	if r.Categories {
 		what, other, ask = "categories", "numbers", "number"
 	}
 	return fmt.Sprintf("%s has the values %s and is taken for %s; %s(%s) takes it for %s", r.Name, text.Listed(r.Values), what, ask, r.Name, other)
@@ -321,7 +355,7 @@ func (r *Variable) String() string {
 func (d *Dataset) Variable(name string) (_ *Variable, err error) {
 	defer try.Catch(&err)
 	column := try.Get(d.Column(name))
-	r := &Variable{Name: name, Kind: Numbers, Doubt: true}
+	r := &Variable{Name: name, Doubt: true}
 	var cells, names []string
 	numbers := 0
 	for i, value := range column {
@@ -341,13 +375,13 @@ func (d *Dataset) Variable(name string) (_ *Variable, err error) {
 	case len(r.Values) == 1 && len(column) > 1 && r.Values[0] != "":
 		return nil, text.Advise("leave it out of the model", "%s is %s in all specimens, so that it explains nothing", name, text.Clip(r.Values[0]))
 	case name == "group":
-		r.Kind = Categories
+		r.Categories = true
 	case 2*numbers > len(column) && cells != nil:
 		return nil, text.Advise(fmt.Sprintf("correct the cells, or leave the specimens out (--without %s); factor(%s) takes all values for categories",
 			quoted(strings.Join(names, "; ")), name),
 			"most values of %s are numbers, but %s", name, text.Listed(cells))
 	case cells != nil:
-		r.Kind = Categories
+		r.Categories = true
 	}
 	return r, nil
 }

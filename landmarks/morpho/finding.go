@@ -132,9 +132,8 @@ func (l labels) called(d *Dataset) string {
 
 // bestLabels returns the labels, other than those it has, with which a shape is nearest to the mean: those of its mirror image, and, counted
 // around, those from another landmark or the other way round, too.
-func bestLabels(x, mean [][]float64, around bool) (_ labels, err error) {
-	defer try.Catch(&err)
-	pre := try.Get(preshapes([]shape.Shape{x, mean}, shapeNumber))
+func bestLabels(x, mean [][]float64, around bool) labels {
+	pre := unnamed.preshapes([]shape.Shape{x, mean})
 	n, dim := pre[0].points.Dims()
 	best := labels{distance: math.Inf(1)}
 	other := mat.NewDense(n, dim, nil)
@@ -167,7 +166,7 @@ func bestLabels(x, mean [][]float64, around bool) (_ labels, err error) {
 			}
 		}
 	}
-	return best, nil
+	return best
 }
 
 // swapped returns the pairs of landmarks of an aligned shape that fit the mean once they are exchanged, the greatest gain first. usual are

@@ -32,7 +32,7 @@ func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmar
 	defer try.Named(&err, "procrustes with sliding as geomorph")
 	try.FailIf(turns < 1, "%d turns, want at least 1", turns)
 	whole := newSlider(shapes, semilandmarks, criterion, opts)
-	pre := try.Get(preshapes(shapes, shapeNumber))
+	pre := whole.of.preshapes(shapes)
 	n, dim := pre[0].points.Dims()
 	try.FailIf(slices.ContainsFunc(semilandmarks, func(m Semilandmark) bool { return len(m.On) > 0 }),
 		"semi-landmarks lie on curves or surfaces: use ProcrustesSliding")
@@ -40,7 +40,7 @@ func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmar
 	rotate := func(mean *mat.Dense) {
 		for i, x := range slid {
 			r, _, err := pointset.Rotation(x, mean)
-			try.FailIf(err != nil, "%s and the mean: %w", whole.shape(i), err)
+			try.FailIf(err != nil, "%s and the mean: %w", whole.of.specimen(i), err)
 			var rotated mat.Dense
 			rotated.Mul(x, r.T())
 			slid[i] = &rotated
@@ -72,7 +72,7 @@ func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmar
 			try.Do(try.Name(try.Run(func() {
 				y, length, _ := s.slide(shape(x))
 				next, lengths = append(next, mat.NewDense(n, dim, slices.Concat(y...))), append(lengths, length)
-			}), "%s", whole.shape(i)))
+			}), "%s", whole.of.specimen(i)))
 		}
 		return next, lengths
 	}

@@ -137,7 +137,7 @@ func Inspect(d *Dataset) (_ *Inspection, err error) {
 func inspect(d *Dataset, errors []float64) (in *Inspection, err error) {
 	defer try.Named(&err, "%s", d.Name)
 	shapes := d.Shapes()
-	in = &Inspection{Data: d, Mean: try.Get(coreMean(shapes, d.specimen)), work: orderings}
+	in = &Inspection{Data: d, Mean: d.coreMean(shapes), work: orderings}
 	distances, without := make([]float64, len(shapes)), make([]float64, len(shapes)) // with and without errors
 	deviations := make([][]float64, len(in.Mean))                                    // [n][N], squared
 	in.aligned = make([]shape.Shape, len(shapes))
@@ -165,7 +165,7 @@ func inspect(d *Dataset, errors []float64) (in *Inspection, err error) {
 	far := in.far(distances, without, errors)
 	for i, x := range shapes {
 		in.coincident(i, slices.DeleteFunc(pairs[i], func(p [2]int) bool { return common[p] }))
-		try.Do(try.Name(in.judge(i, x, distances[i], far[i]), "%s", d.specimen(i)))
+		try.Do(try.Name(try.Run(func() { in.judge(i, x, distances[i], far[i]) }), "%s", d.specimen(i)))
 	}
 	in.copies(distances)
 	in.Findings = together(append(in.Findings, otherSizes(d)...))
@@ -332,7 +332,7 @@ func (in *Inspection) coincident(i int, pairs [][2]int) {
 }
 
 // judge looks for the other faults of specimen i at its distance.
-func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding) (err error) {
+func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding) {
 	d := in.Data
 	again := func() bool { return in.orders(i, len(x)) }
 	if d.Closed {
@@ -344,13 +344,8 @@ func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding)
 	explained := false
 	if distance > farther*in.median && distance > none {
 		half := math.Sqrt(explains) * distance
-		if explained, err = in.relabelled(i, x, distance, d.Closed, half); !d.Closed && !explained && err == nil {
-			// Some order of landmarks that follow no outline always fits better: this one must fit as those of the others do.
-			explained, err = in.relabelled(i, x, distance, true, min(half, fitting*in.median))
-		}
-	}
-	if err != nil {
-		return err
+		// Some order of landmarks that follow no outline always fits better: this one must fit as those of the others do.
+		explained = in.relabelled(i, x, distance, d.Closed, half) || !d.Closed && in.relabelled(i, x, distance, true, min(half, fitting*in.median))
 	}
 	if !d.Closed && !explained {
 		pairs := in.exchanged(x, swapped(in.aligned[i], in.Mean, in.usual, again))
@@ -365,15 +360,14 @@ func (in *Inspection) judge(i int, x [][]float64, distance float64, far Finding)
 		far.Fault = FarFromMean
 		in.note(i, far)
 	}
-	return nil
 }
 
 // relabelled looks for labels that leave less than a limit of the distance of specimen i.
-func (in *Inspection) relabelled(i int, x [][]float64, distance float64, around bool, limit float64) (bool, error) {
+func (in *Inspection) relabelled(i int, x [][]float64, distance float64, around bool, limit float64) bool {
 	around = around && in.orders(i, len(x))
-	l, err := bestLabels(x, in.Mean, around)
-	if err != nil || l.distance > limit || !l.mirrored && distance < farOff*in.median { // other labels fit a shape that has a symmetry, too
-		return false, err
+	l := bestLabels(x, in.Mean, around)
+	if l.distance > limit || !l.mirrored && distance < farOff*in.median { // other labels fit a shape that has a symmetry, too
+		return false
 	}
 	f := Finding{Fault: Relabelled, Severity: distance / in.median,
 		About: fmt.Sprintf("%s fits the others: %.3f from the mean, not %.3f", l.called(in.Data), l.distance, distance)}
@@ -388,7 +382,7 @@ func (in *Inspection) relabelled(i int, x [][]float64, distance float64, around 
 	if in.note(i, f, options...); l.mirrored && options == nil {
 		in.Findings[len(in.Findings)-1].advice = advice[Relabelled]
 	}
-	return true, nil
+	return true
 }
 
 // exchanged are the pairs of landmarks after whose exchange a shape fits: it is within the fence, and they are where they usually are.
@@ -415,9 +409,8 @@ func (in *Inspection) exchanged(x [][]float64, pairs [][2]int) [][2]int {
 
 // coreMean returns the Procrustes mean, of size 1, of that half of the shapes which is nearest to it: found in turns from the mean of all, until it
 // rests. There are 20 turns at most, and none after so many steps as turning says.
-func coreMean(shapes []shape.Shape, what func(i int) string) (_ [][]float64, err error) {
-	defer try.Catch(&err)
-	try.Get2(commonExtent(shapes, what))
+func (d *Dataset) coreMean(shapes []shape.Shape) [][]float64 {
+	d.check(shapes, false)
 	half := shapes
 	var mean [][]float64
 	for turn, steps := 0, 0; turn < 20 && steps < turning; turn++ {
@@ -437,7 +430,7 @@ func coreMean(shapes []shape.Shape, what func(i int) string) (_ [][]float64, err
 		}
 		half = next
 	}
-	return mean, nil
+	return mean
 }
 
 // rising are the numbers of values in their order; equal ones stay in theirs.

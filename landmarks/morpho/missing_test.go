@@ -109,15 +109,15 @@ func TestCompleteErrors(t *testing.T) {
 	square := [][]float64{{0, 0}, {1, 0}, {1, 1}, {0, 2}}
 	estimate := func(x ...shape.Shape) error { _, err := EstimateMissing(x); return err }
 	for want, err := range map[string]error{
-		"no shapes":                              estimate(),
-		"every shape lacks a landmark":           estimate(without(square, 1), without(square, 2)),
-		"landmark 1 is [NaN 0]":                  estimate(square, [][]float64{{0, 0}, {nan, 0}, {1, 1}, {0, 2}}),
-		"shape 1: all landmarks are missing":     estimate(square, without(square, 0, 1, 2, 3)),
-		"shape 1 has 2 landmarks, too few":       estimate(square, without(square, 0, 1)),
-		"shape 1 has 3 landmarks, shape 0 has 4": estimate(square, square[:3]),
-		"shape 1: landmark 1: x is +Inf":         estimate(square, [][]float64{{0, 0}, {math.Inf(1), 0}, {1, 1}, {0, 2}}),
+		"no shapes":                               estimate(),
+		"every shape lacks a landmark":            estimate(without(square, 1), without(square, 2)),
+		"landmark 1 is [NaN 0]":                   estimate(square, [][]float64{{0, 0}, {nan, 0}, {1, 1}, {0, 2}}),
+		"shape 1: all landmarks are missing":      estimate(square, without(square, 0, 1, 2, 3)),
+		"shape 1 has 2 landmarks, too few":        estimate(square, without(square, 0, 1)),
+		"shape 1: 3 landmarks, but shape 0 has 4": estimate(square, square[:3]),
+		"shape 1: landmark 1: x is infinite":      estimate(square, [][]float64{{0, 0}, {math.Inf(1), 0}, {1, 1}, {0, 2}}),
 		// Numbers of landmarks are those of the shape, not of what is left of it.
-		"shape 1: landmark 2: y is -Inf":        estimate(square, [][]float64{{nan, nan}, {1, 0}, {1, math.Inf(-1)}, {0, 2}}),
+		"shape 1: landmark 2: y is infinite":    estimate(square, [][]float64{{nan, nan}, {1, 0}, {1, math.Inf(-1)}, {0, 2}}),
 		"shape 1: landmark 2 has 3 coordinates": estimate(square, [][]float64{{nan, nan}, {1, 0}, {1, 1, 1}, {0, 2}}),
 		"shape 0: landmark 0 has 1 coordinates": estimate([][]float64{{0}, {1}}),
 		"determine no thin-plate spline": estimate([][]float64{{0, 0}, {1, 1}, {2, 2}, {0, 5}},

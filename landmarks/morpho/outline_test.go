@@ -47,7 +47,7 @@ func TestMean(t *testing.T) {
 	}
 	expect.Abs(t, "mean", mean, [][]float64{{1, 2}, {2, 3}}, 0)
 	_, err = Mean([]shape.Shape{{{0, 0}}, {{0, 0}, {1, 1}}})
-	expect.Refused(t, err, "mean", "shape 1 has 2 landmarks")
+	expect.Refused(t, err, "mean", "shape 1: 2 landmarks, but shape 0 has 1")
 }
 
 func TestResampleSquare(t *testing.T) {

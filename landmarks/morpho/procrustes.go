@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
@@ -46,22 +45,6 @@ type procrustesOptions struct {
 	of       *Dataset
 }
 
-// called is the number of landmark l, or what a data set calls it.
-func (o procrustesOptions) called(l int) string {
-	if o.of == nil {
-		return strconv.Itoa(l)
-	}
-	return o.of.Landmark(l)
-}
-
-// shape calls shape i.
-func (o procrustesOptions) shape(i int) string {
-	if o.of == nil {
-		return shapeNumber(i)
-	}
-	return o.of.specimen(i)
-}
-
 // Of lets errors about semi-landmarks call shapes and landmarks as the data set does whose they are; without it they are counted from 0.
 func Of(d *Dataset) ProcrustesOption { return func(o *procrustesOptions) { o.of = d } }
 
@@ -74,7 +57,7 @@ func KeepSize() ProcrustesOption { return func(o *procrustesOptions) { o.keepSiz
 // (collinear landmarks in space, or a shape at the greatest distance from the other).
 func FitSimilarity(from, target shape.Shape, opts ...ProcrustesOption) (_ Similarity, err error) {
 	defer try.Named(&err, "fit a similarity (shape 0 to shape 1)")
-	pre := try.Get(preshapes([]shape.Shape{from, target}, shapeNumber))
+	pre := unnamed.preshapes([]shape.Shape{from, target})
 	x, y := pre[0], pre[1]
 	r, cosine := try.Get2(pointset.Rotation(x.points, y.points))
 	scale := 1.0
@@ -90,7 +73,7 @@ func FitSimilarity(from, target shape.Shape, opts ...ProcrustesOption) (_ Simila
 // landmarks of a shape coincide.
 func ShapeDistance(a, b [][]float64) (_ float64, err error) {
 	defer try.Named(&err, "shape distance")
-	pre := try.Get(preshapes([]shape.Shape{a, b}, shapeNumber))
+	pre := unnamed.preshapes([]shape.Shape{a, b})
 	x, y := pre[0].points, pre[1].points
 	r, cosine, err := pointset.Rotation(x, y)
 	if !errors.Is(err, pointset.ErrRotation) { // every best rotation gives the same distance
@@ -141,7 +124,7 @@ const (
 // It is an error if counts or dimensions differ, a coordinate is not finite, a landmark is at a usual code of a missing one (see
 // Dataset.CheckCodes), all landmarks of a shape coincide, or a rotation is not determined.
 func Procrustes(shapes []shape.Shape, opts ...ProcrustesOption) (*Alignment, error) {
-	return procrustes(shapes, nil, shapeNumber, opts...)
+	return unnamed.procrustes(shapes, nil, opts...)
 }
 
 // WeightedProcrustes is Procrustes with a weight for each shape in the sums that the mean minimises, in the Mean of the aligned shapes, and in RMS.
@@ -155,16 +138,16 @@ func WeightedProcrustes(shapes []shape.Shape, weights []float64, opts ...Procrus
 	}
 	relative := slices.Clone(weights)
 	floats.Scale(float64(len(weights))/floats.Sum(weights), relative)
-	return procrustes(shapes, relative, shapeNumber, opts...)
+	return unnamed.procrustes(shapes, relative, opts...)
 }
 
-// procrustes is WeightedProcrustes with weights of mean 1, or nil, and errors that call shape i what(i).
-func procrustes(shapes []shape.Shape, importance []float64, what func(i int) string, opts ...ProcrustesOption) (_ *Alignment, err error) {
+// procrustes is WeightedProcrustes of shapes of a data set, with weights of mean 1, or nil.
+func (d *Dataset) procrustes(shapes []shape.Shape, importance []float64, opts ...ProcrustesOption) (_ *Alignment, err error) {
 	defer try.Named(&err, "procrustes")
 	if importance == nil {
 		importance = slices.Repeat([]float64{1}, len(shapes))
 	}
-	pre := try.Get(preshapes(shapes, what))
+	pre := d.preshapes(shapes)
 	n, dim := pre[0].points.Dims()
 	o := optionsOf(opts)
 	// One iteration is μ ← Σ_i w_i s_i R_i z_i, brought to size 1, with z_i of size 1: s_i = cos ρ_i, or with sizes kept the size itself.
@@ -176,7 +159,7 @@ func procrustes(shapes []shape.Shape, importance []float64, what func(i int) str
 		for i, z := range pre {
 			var err error
 			if rotations[i], cosines[i], err = pointset.Rotation(z.points, mean); err != nil {
-				try.Fail("%s and the mean: %w", what(i), err)
+				try.Fail("%s and the mean: %w", d.specimen(i), err)
 			}
 			rotated[i] = mat.NewDense(n, dim, nil)
 			rotated[i].Mul(z.points, rotations[i].T())
@@ -260,10 +243,9 @@ type preshape struct {
 	size   float64
 }
 
-// preshapes sees that the shapes correspond and that each has a size; errors call shape i what(i).
-func preshapes(shapes []shape.Shape, what func(i int) string) (_ []preshape, err error) {
-	defer try.Catch(&err)
-	n, dim := try.Get2(commonExtent(shapes, what))
+// preshapes sees that the shapes correspond and that each has a size.
+func (d *Dataset) preshapes(shapes []shape.Shape) []preshape {
+	n, dim, _ := d.check(shapes, false)
 	pre := make([]preshape, len(shapes))
 	for i, shape := range shapes {
 		z := preshape{points: mat.NewDense(n, dim, nil), centre: shape.Centroid()}
@@ -273,32 +255,31 @@ func preshapes(shapes []shape.Shape, what func(i int) string) (_ []preshape, err
 			largest = max(largest, floats.Norm(p, math.Inf(1)))
 		}
 		z.size = mat.Norm(z.points, 2)
-		if math.IsNaN(z.size) || math.IsInf(z.size, 0) {
-			return nil, fmt.Errorf("%s: %w", what(i), text.Advise("take another unit", "coordinates as large as %g overflow", largest))
+		var err error
+		if !lists.Finite(z.size) {
+			err = text.Advise("take another unit", "coordinates as large as %g overflow", largest)
+		} else if z.size <= 1e-14*largest*math.Sqrt(float64(n)) { // below this the size is rounding of the place
+			err = text.Advise("leave it out", "all %d landmarks coincide, so there is nothing to align", n)
 		}
-		// Below this the size is rounding of the place.
-		if z.size <= 1e-14*largest*math.Sqrt(float64(n)) {
-			return nil, fmt.Errorf("%s: %w", what(i), text.Advise("leave it out", "all %d landmarks coincide, so there is nothing to align", n))
-		}
+		try.Do(try.Name(err, "%s", d.specimen(i)))
 		z.points.Apply(func(_, _ int, v float64) float64 { return v / z.size }, z.points)
 		pre[i] = z
 	}
-	return pre, nil
+	return pre
 }
 
 // CheckShapes returns an error if the shapes cannot be aligned: see Procrustes.
 func (d *Dataset) CheckShapes() error {
-	_, err := preshapes(d.Shapes(), d.specimen)
-	return err
+	return try.Run(func() { d.preshapes(d.Shapes()) })
 }
 
 // Align aligns the shapes as TangentShapes compares them: by Procrustes, of Forms with KeepSize and in mean centroid sizes.
 func (d *Dataset) Align() (_ *Alignment, err error) {
 	defer try.Catch(&err)
 	if !d.Forms {
-		return procrustes(d.Shapes(), nil, d.specimen)
+		return d.procrustes(d.Shapes(), nil)
 	}
-	return procrustes(brought(try.Get(preshapes(d.Shapes(), d.specimen)), true), nil, d.specimen, KeepSize())
+	return d.procrustes(brought(d.preshapes(d.Shapes()), true), nil, KeepSize())
 }
 
 // brought are shapes at the origin, of size 1 or, as forms, in units of their mean size.
@@ -326,8 +307,8 @@ func (d *Dataset) TangentShapes() (rows [][]float64, _ shape.Shape, err error) {
 	if d.Flat {
 		return d.flatRows()
 	}
-	pre := try.Get(preshapes(d.Shapes(), d.specimen))
-	a := try.Get(alignedOnce(brought(pre, d.Forms), d.specimen))
+	pre := d.preshapes(d.Shapes())
+	a := try.Get(d.alignedOnce(brought(pre, d.Forms)))
 	text.RefuseIf(a.Status != solve.Converged, "see by Inspect which are out of order",
 		"the mean shape still changes after %d iterations: the shapes have too little in common for a mean", a.Iterations)
 	length, squares := 1.0, 0.0
@@ -367,7 +348,7 @@ type alignedShapes struct {
 }
 
 // alignedOnce is procrustes with KeepSize. It returns the same Alignment again for equal shapes, so callers change neither the shapes nor the result.
-func alignedOnce(shapes []shape.Shape, what func(i int) string) (*Alignment, error) {
+func (d *Dataset) alignedOnce(shapes []shape.Shape) (*Alignment, error) {
 	recent.Lock()
 	defer recent.Unlock()
 	same := func(a alignedShapes) bool {
@@ -376,7 +357,7 @@ func alignedOnce(shapes []shape.Shape, what func(i int) string) (*Alignment, err
 	if i := slices.IndexFunc(recent.of, same); i >= 0 {
 		return recent.of[i].Alignment, nil
 	}
-	a, err := procrustes(shapes, nil, what, KeepSize())
+	a, err := d.procrustes(shapes, nil, KeepSize())
 	if err == nil {
 		recent.of = append([]alignedShapes{{shapes, a}}, recent.of[:min(1, len(recent.of))]...)
 	}

@@ -83,7 +83,7 @@ const (
 // newSlider is for semi-landmarks that the shapes have.
 func newSlider(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Criterion, opts []ProcrustesOption) slider {
 	o := slider{procrustesOptions: optionsOf(opts), semilandmarks: semilandmarks}
-	n, d := try.Get2(commonExtent(shapes, shapeNumber))
+	n, d, _ := o.of.check(shapes, false)
 	try.FailIf(len(semilandmarks) == 0, "there are no semi-landmarks: list at least one, or use Procrustes")
 	try.FailIf(criterion != BendingEnergy && criterion != ProcrustesDistance, "no criterion %d", int(criterion))
 	seen := map[int]bool{}
@@ -92,22 +92,22 @@ func newSlider(shapes []shape.Shape, semilandmarks []Semilandmark, criterion Cri
 			try.FailIf(l < 0 || l >= n, "semi-landmark %d is landmark %d with the neighbours %v; landmarks are 0 to %d", // in Go alone
 				i, s.Point, s.Neighbours, n-1)
 		}
-		what := "the semi-landmark " + o.called(s.Point)
+		what := "the semi-landmark " + o.of.called(s.Point)
 		switch k := len(s.Neighbours); {
 		case k == 0 && len(s.On) == 0:
 			try.Fail("%s has neither neighbours nor a curve or surface, so no tangent", what)
 		case k == 1:
 			try.Fail("%s has one neighbour, so no tangent; two are of a curve, three or more of a surface", what)
 		case k == 2 && s.Neighbours[0] == s.Neighbours[1]:
-			try.Fail("%s has landmark %s on both sides, so no tangent", what, o.called(s.Neighbours[0]))
+			try.Fail("%s has landmark %s on both sides, so no tangent", what, o.of.called(s.Neighbours[0]))
 		case k > 2 && d == 2:
 			try.Fail("%s has %d neighbours, as on a surface, but is in the plane; two are of a curve", what, k)
 		}
 		try.FailIf(len(s.On) > 0 && len(s.On) != len(shapes), "%s lies on %d curves or surfaces, one a shape, but there are %d shapes",
 			what, len(s.On), len(shapes))
 		nowhere := slices.Index(s.On, nil)
-		try.FailIf(nowhere >= 0, "%s: its curve or surface of %s is nil", what, o.shape(max(nowhere, 0)))
-		try.FailIf(seen[s.Point], "landmark %s slides twice", o.called(s.Point))
+		try.FailIf(nowhere >= 0, "%s: its curve or surface of %s is nil", what, o.of.specimen(max(nowhere, 0)))
+		try.FailIf(seen[s.Point], "landmark %s slides twice", o.of.called(s.Point))
 		seen[s.Point] = true
 	}
 	return o
@@ -173,7 +173,7 @@ func (s *slider) ontoSupports(x [][]float64) [][]float64 {
 		}
 		out[m.Point], _ = m.On[s.number].Nearest(x[m.Point])
 		try.FailIf(len(out[m.Point]) != len(x[0]) || !(floats.Norm(out[m.Point], math.Inf(1)) <= math.MaxFloat64),
-			"landmark %s: the nearest point of its curve or surface is %v", s.called(m.Point), out[m.Point])
+			"landmark %s: the nearest point of its curve or surface is %v", s.of.called(m.Point), out[m.Point])
 	}
 	return out
 }
@@ -258,17 +258,17 @@ func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 	case len(m.Neighbours) != 2 && len(m.On) > 0:
 		_, tangents := m.On[s.number].Nearest(x[m.Point])
 		try.FailIf(len(tangents) == 0 || len(tangents) >= d, "landmark %s: its curve or surface has %d tangents in %d dimensions",
-			s.called(m.Point), len(tangents), d)
+			s.of.called(m.Point), len(tangents), d)
 		var out [][]float64
 		for _, v := range tangents {
-			try.FailIf(len(v) != d, "landmark %s: a tangent %v of its curve or surface in %d dimensions", s.called(m.Point), v, d)
+			try.FailIf(len(v) != d, "landmark %s: a tangent %v of its curve or surface in %d dimensions", s.of.called(m.Point), v, d)
 			u := slices.Clone(v)
 			for _, w := range out {
 				floats.AddScaled(u, -floats.Dot(u, w), w)
 			}
 			norm := floats.Norm(u, 2)
 			try.FailIf(!(norm > 1e-9*floats.Norm(v, 2)), "landmark %s: the tangents %v of its curve or surface span nothing",
-				s.called(m.Point), tangents)
+				s.of.called(m.Point), tangents)
 			floats.Scale(1/norm, u)
 			out = append(out, u)
 		}
@@ -277,21 +277,21 @@ func (s *slider) tangents(m Semilandmark, x [][]float64) [][]float64 {
 		before, after := m.Neighbours[0], m.Neighbours[1]
 		u := floats.SubTo(make([]float64, d), x[after], x[before])
 		norm := floats.Norm(u, 2)
-		try.FailIf(norm == 0, "landmarks %s and %s coincide, so landmark %s between them has no tangent", s.called(before), s.called(after),
-			s.called(m.Point))
+		try.FailIf(norm == 0, "landmarks %s and %s coincide, so landmark %s between them has no tangent", s.of.called(before), s.of.called(after),
+			s.of.called(m.Point))
 		floats.Scale(1/norm, u)
 		return [][]float64{u}
 	}
-	around, names := lists.Pick(x, m.Neighbours), lists.Each(m.Neighbours, s.called)
+	around, names := lists.Pick(x, m.Neighbours), lists.Each(m.Neighbours, s.of.called)
 	centre, spread := shape.Shape(around).Centroid(), mat.NewSymDense(d, nil)
 	for _, y := range around {
 		spread.SymRankOne(spread, 1, mat.NewVecDense(d, floats.SubTo(make([]float64, d), y, centre)))
 	}
 	values, vectors, ok := dense.Eigen(spread)
-	try.FailIf(!ok, "landmark %s: the principal directions of its neighbours %v were not found", s.called(m.Point), names)
+	try.FailIf(!ok, "landmark %s: the principal directions of its neighbours %v were not found", s.of.called(m.Point), names)
 	try.FailIf(!(values[1] > 1e-12*values[2]) || values[0] > values[1]/2,
 		"landmark %s: its neighbours %v lie near no plane, or on a line: they vary by %.3g, %.3g and %.3g along their principal directions",
-		s.called(m.Point), names, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
+		s.of.called(m.Point), names, math.Sqrt(values[2]), math.Sqrt(math.Max(0, values[1])), math.Sqrt(math.Max(0, values[0])))
 	return [][]float64{mat.Col(nil, 2, vectors), mat.Col(nil, 1, vectors)}
 }
 
@@ -373,7 +373,7 @@ func ProcrustesSliding(shapes []shape.Shape, semilandmarks []Semilandmark, crite
 			slid, steps, left := s.slideTo(out.Reference, x, opts)
 			out.Slid, out.Left, out.Off = append(out.Slid, slid), append(out.Left, left), append(out.Off, s.off(slid, x))
 			out.Crossed, longest = append(out.Crossed, s.crossed(slid, x)), max(longest, steps)
-		}), "%s", s.shape(i)))
+		}), "%s", s.of.specimen(i)))
 	}
 	out.Alignment = try.Get(Procrustes(out.Slid, opts...))
 	for _, x := range out.Shapes {
@@ -407,12 +407,12 @@ func (s slider) onTheirSupports(shapes []shape.Shape) []shape.Shape {
 	out := make([]shape.Shape, len(shapes))
 	for i, x := range shapes {
 		s.number = i
-		try.Do(try.Name(try.Run(func() { out[i] = s.ontoSupports(x) }), "%s", s.shape(i)))
+		try.Do(try.Name(try.Run(func() { out[i] = s.ontoSupports(x) }), "%s", s.of.specimen(i)))
 		radius := CentroidSize(x) / math.Sqrt(float64(len(x)))
 		for l, p := range x {
 			if way := floats.Distance(p, out[i][l], 2); way > radius {
 				try.Fail("%s: landmark %s is %.4g from its curve or surface, while landmarks are %.4g from their centroid: "+
-					"is it that of this shape, in its unit and axes?", s.shape(i), s.called(l), way, radius)
+					"is it that of this shape, in its unit and axes?", s.of.specimen(i), s.of.called(l), way, radius)
 			}
 		}
 	}

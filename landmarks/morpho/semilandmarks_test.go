@@ -110,7 +110,7 @@ func displaced(shape [][]float64, semi []Semilandmark, by float64) [][]float64 {
 // slideOnce slides a shape towards a reference, with which it is aligned for Procrustes distance, in one step.
 func slideOnce(x, reference shape.Shape, semilandmarks []Semilandmark, criterion Criterion) (out [][]float64, err error) {
 	defer try.Catch(&err)
-	try.Get2(commonExtent([]shape.Shape{x, reference}, shapeNumber))
+	unnamed.check([]shape.Shape{x, reference}, false)
 	s := newSlider([]shape.Shape{x}, semilandmarks, criterion, nil)
 	if s.reference = reference; criterion == BendingEnergy {
 		s.bending = bendingOf(reference)
@@ -275,7 +275,7 @@ func TestSlideErrors(t *testing.T) {
 		"landmark 3 on both sides":   slide(square, between(3, 0, 3)),
 		"landmark 0 slides twice":    slide(square, between(3, 0, 1), between(3, 0, 1)),
 		"landmarks 1 and 3 coincide": slide([][]float64{{0, 0}, {1, 0}, {1, 1}, {1, 0}}, between(1, 2, 3)),
-		"shape 1 has 4 landmarks":    slide(square[:3], between(0, 1, 2)),
+		"shape 1: 4 landmarks":       slide(square[:3], between(0, 1, 2)),
 		"determine no thin-plate spline": func() error {
 			_, err := slideOnce(square, [][]float64{{0, 0}, {1, 1}, {2, 2}, {3, 3}}, []Semilandmark{between(0, 1, 2)}, BendingEnergy)
 			return err

@@ -6,7 +6,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -26,8 +25,8 @@ const (
 	nearOne    = 0.01 // from 1 are, at most, the sizes of shapes that were scaled to 1
 )
 
-// LogSize is the name of the covariate that LogSizes is.
-const LogSize = "log size"
+// LogSize and Size are the names of the covariates that LogSizes are, and centroid sizes.
+const LogSize, Size = "log size", "centroid size"
 
 // LogSizes returns the logarithms of the centroid sizes. It is an error if the shapes were aligned or scaled before, so that what is left of sizes is
 // rounding, or the distance of a shape from the mean: the sizes are equal, or are once they are multiplied or divided by the cosine of that distance
@@ -37,7 +36,7 @@ func (d *Dataset) LogSizes() ([]float64, error) {
 		return nil, d.empty()
 	}
 	if d.Flat {
-		return d.Numbers(LogSize)
+		return d.numbers(LogSize)
 	}
 	if d.Unscaled {
 		return nil, fmt.Errorf("%s: %w", d.Name,
@@ -75,21 +74,15 @@ func (d *Dataset) scaled(sizes []float64) bool {
 	if alike(0, nil) {
 		return true
 	}
-	first := slices.Concat(d.Specimens[0].Points...)
-	rows, mean := make([][]float64, len(sizes)), make([]float64, len(first))
-	for i, s := range d.Specimens {
-		if len(s.Points) != len(d.Specimens[0].Points) || len(s.Points[0]) != len(d.Specimens[0].Points[0]) {
-			return false
-		}
-		centre := s.Points.Centroid()
-		for _, p := range s.Points {
-			rows[i] = append(rows[i], floats.SubTo(make([]float64, len(p)), p, centre)...)
-		}
-		floats.Add(mean, rows[i])
+	var rows []shape.Shape
+	if try.Run(func() { rows = brought(d.preshapes(d.Shapes()), true) }) != nil { // which others say
+		return false
 	}
-	cosines := lists.Each(rows, func(row []float64) float64 {
-		return math.Max(0, floats.Dot(row, mean)/(floats.Norm(row, 2)*floats.Norm(mean, 2)))
-	})
+	mean := rows[0].Scale(0)
+	for _, x := range rows {
+		mean = mean.Add(x)
+	}
+	cosines := lists.Each(rows, func(x shape.Shape) float64 { return math.Max(0, x.Dot(mean)/math.Sqrt(x.Dot(x)*mean.Dot(mean))) })
 	return alike(1, cosines) || alike(-1, cosines)
 }
 
@@ -209,7 +202,7 @@ func MeanSpacing(points [][]float64, closed bool) float64 {
 func Resample(points shape.Shape, n int, closed bool) (_ shape.Shape, err error) {
 	defer try.Named(&err, "resample")
 	const most = 1 << 24
-	try.Get2(extent(points))
+	unnamed.check([]shape.Shape{points}, false)
 	text.RefuseIf(n < 2, "ask for at least 2", "%d points are asked for", n)
 	text.RefuseIf(n > most, "ask for fewer", "%d points are asked for, and %d are the most", n, most)
 	out, total := pointset.Resample(points, n, closed)
@@ -220,7 +213,7 @@ func Resample(points shape.Shape, n int, closed bool) (_ shape.Shape, err error)
 // Mean returns the coordinate mean (1/N) Σ_i shape_i of N shapes [n][d]. Align them first if they lie apart (Procrustes).
 func Mean(shapes []shape.Shape) (_ shape.Shape, err error) {
 	defer try.Named(&err, "mean")
-	try.Get2(commonExtent(shapes, shapeNumber))
+	unnamed.check(shapes, false)
 	mean := shapes[0].Scale(0)
 	for _, x := range shapes {
 		mean = mean.Add(x.Scale(1 / float64(len(shapes))))
@@ -230,53 +223,6 @@ func Mean(shapes []shape.Shape) (_ shape.Shape, err error) {
 
 // CentroidSize returns sqrt(Σ_i |x_i − c|²), c the centroid.
 func CentroidSize(x [][]float64) float64 { return pointset.CentroidSize(x) }
-
-// extent returns the count and dimension of a shape whose landmarks are all there.
-func extent(shape [][]float64) (n, dim int, err error) {
-	defer try.Catch(&err)
-	text.RefuseIf(len(shape) == 0, "leave it out", "no landmarks")
-	dim = len(shape[0])
-	text.RefuseIf(dim != 2 && dim != 3, "give it 2 or 3", "landmark 0 has %d coordinates", dim)
-	for l, p := range shape {
-		if len(p) != dim {
-			text.Refuse("give all landmarks as many", "landmark %d has %d coordinates, landmark 0 has %d", l, len(p), dim)
-		}
-		try.Do(checkPoint(l, p, strconv.Itoa))
-	}
-	return len(shape), dim, nil
-}
-
-// checkPoint returns an error where landmark l has no place: its coordinates are not finite, or a usual code of a missing one.
-func checkPoint(l int, p []float64, called func(l int) string) error {
-	for c, v := range p {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return text.Advise("leave out the landmark or the specimen, or see EstimateMissing", "landmark %s: %s is %g", called(l), text.Axis(c), v)
-		}
-	}
-	return checkCode(l, p, called)
-}
-
-// commonExtent returns the count and dimension that all shapes have; errors call shape i what(i).
-func commonExtent(shapes []shape.Shape, what func(i int) string) (n, dim int, err error) {
-	defer try.Catch(&err)
-	text.RefuseIf(len(shapes) == 0, "give some", "no shapes")
-	for i, shape := range shapes {
-		m, d, err := extent(shape)
-		if err != nil {
-			try.Fail("%s: %w", what(i), err)
-		}
-		if i == 0 {
-			n, dim = m, d
-		}
-		if m != n || d != dim {
-			text.Refuse("let missing landmarks be NaN in their places, or leave the shape out",
-				"%s has %d landmarks in %d dimensions, %s has %d in %d", what(i), m, d, what(0), n, dim)
-		}
-	}
-	return n, dim, nil
-}
-
-func shapeNumber(i int) string { return fmt.Sprint("shape ", i) }
 
 // NearestSpacing returns the mean distance from a landmark to the one nearest to it: the natural length for the width of a
 // kernel where the landmarks follow no curve, as MeanSpacing is where they do. Points are [n][d], n ≥ 2.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -26,7 +25,7 @@ var errSpline = text.Advise("leave out one of those that coincide, or the shape"
 // landmarks lie on a line or in a plane.
 func ThinPlateSpline(from, to shape.Shape) (_ func(points shape.Shape) shape.Shape, err error) {
 	defer try.Named(&err, "thin-plate spline (shape 0 to shape 1)")
-	try.Get2(commonExtent([]shape.Shape{from, to}, shapeNumber))
+	unnamed.check([]shape.Shape{from, to}, false)
 	s, err := newSpline(from)
 	if err != nil {
 		kept := places(from, to)
@@ -157,19 +156,22 @@ const estimateIterations = 10000
 // of them. It is an error if this does not hold, if landmarks are at a code such as −999 (see Dataset.Missing), or if the estimates have not settled
 // after 10,000 rounds; the fewer shapes have a landmark, the more rounds are needed.
 func EstimateMissing(shapes []shape.Shape) ([]shape.Shape, error) {
-	return estimateMissing(shapes, shapeNumber, strconv.Itoa)
+	return unnamed.estimateMissing(shapes)
 }
 
-// estimateMissing is EstimateMissing with errors that call shape i what(i) and landmark l called(l).
-func estimateMissing(shapes []shape.Shape, what, called func(int) string) (_ []shape.Shape, err error) {
+// estimateMissing is EstimateMissing of shapes of a data set.
+func (d *Dataset) estimateMissing(shapes []shape.Shape) (_ []shape.Shape, err error) {
 	defer try.Named(&err, "missing landmarks")
-	missing := missingLandmarks(shapes, what, called)
+	n, dim, missing := d.check(shapes, true)
 	var whole []shape.Shape
 	for i, x := range shapes {
 		if len(missing[i]) == 0 {
 			whole = append(whole, x)
+		} else if present := n - len(missing[i]); present < dim+1 {
+			text.Refuse("leave it out", "%s has %d landmarks, too few to estimate the other %d from", d.specimen(i), present, n-present)
 		}
 	}
+	text.RefuseIf(whole == nil, "leave out the landmarks that most shapes lack", "every shape lacks a landmark: one shape at least must have all of them")
 	if len(whole) == len(shapes) {
 		return shapes, nil
 	}
@@ -184,7 +186,7 @@ func estimateMissing(shapes []shape.Shape, what, called func(int) string) (_ []s
 		next, change := make([]shape.Shape, len(shapes)), 0.0
 		for i, x := range shapes {
 			if next[i], err = estimateBySpline(x, missing[i], reference); err != nil {
-				try.Fail("%s: %w", what(i), err)
+				try.Fail("%s: %w", d.specimen(i), err)
 			}
 			for _, l := range missing[i] {
 				move := floats.Distance(next[i][l], out[i][l], 2)
@@ -199,45 +201,6 @@ func estimateMissing(shapes []shape.Shape, what, called func(int) string) (_ []s
 	}
 	return nil, text.Advise("leave out the landmarks that few shapes have",
 		"mean and estimates still change after %d turns, as only %d of %d shapes have all landmarks", estimateIterations, len(whole), len(shapes))
-}
-
-// missingLandmarks lists the landmarks that each shape lacks and sees that there is enough to estimate them from.
-func missingLandmarks(shapes []shape.Shape, what, called func(int) string) [][]int {
-	text.RefuseIf(len(shapes) == 0, "give some", "no shapes")
-	out := make([][]int, len(shapes))
-	whole := false
-	dim := 0
-	for i, x := range shapes {
-		text.RefuseIf(len(x) != len(shapes[0]), "let missing landmarks be NaN in their places",
-			"%s has %d landmarks, %s has %d", what(i), len(x), what(0), len(shapes[0]))
-		for l, p := range x {
-			if i == 0 && l == 0 {
-				dim = len(p)
-			}
-			if len(p) != dim || dim != 2 && dim != 3 {
-				text.Refuse("give all landmarks 2, or all 3",
-					"%s: landmark %s has %d coordinates, landmark %s of %s has %d", what(i), called(l), len(p), called(0), what(0), dim)
-			}
-			switch count := floats.Count(math.IsNaN, p); {
-			case count == dim:
-				out[i] = append(out[i], l)
-			case count > 0:
-				text.Refuse("let all its coordinates be NaN, or none",
-					"%s: landmark %s is %v: a landmark is missing as a whole or not at all", what(i), called(l), p)
-			default:
-				if err := checkPoint(l, p, called); err != nil {
-					try.Fail("%s: %w", what(i), err)
-				}
-			}
-		}
-		present := len(x) - len(out[i])
-		text.RefuseIf(present == 0, "leave it out", "%s: all landmarks are missing", what(i))
-		text.RefuseIf(len(out[i]) > 0 && present < dim+1, "leave it out",
-			"%s has %d landmarks, too few to estimate the other %d from", what(i), present, len(out[i]))
-		whole = whole || len(out[i]) == 0
-	}
-	text.RefuseIf(!whole, "leave out the landmarks that most shapes lack", "every shape lacks a landmark: one shape at least must have all of them")
-	return out
 }
 
 // estimateBySpline returns a shape with its missing landmarks where the spline takes those of a reference.

@@ -13,7 +13,7 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 func skulls(t *testing.T, n int) string {
 	t.Helper()

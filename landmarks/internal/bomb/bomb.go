@@ -3,8 +3,6 @@ package bomb
 
 import (
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -33,14 +31,4 @@ func Refused[T any](t *testing.T, what string, read func(file io.Reader, name st
 	if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 1000 {
 		t.Errorf("%s: %d MiB allocated", what, allocated)
 	}
-}
-
-// Device wants read to refuse a link of this name to a device that never ends.
-func Device[T any](t *testing.T, read func(path string) (T, error), name string) {
-	t.Helper()
-	link := filepath.Join(t.TempDir(), name)
-	if err := os.Symlink("/dev/zero", link); err != nil {
-		t.Skip(err)
-	}
-	expect.Refused(t, expect.Error(read(link)), name+" is a device")
 }

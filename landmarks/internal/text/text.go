@@ -59,14 +59,8 @@ func Decode(r io.Reader) Decoded {
 	}
 	if packed != nil {
 		in, within.Size = bufio.NewReaderSize(input.Of(&unpacked{packed, advised(err)}, within.Budget), 64<<10), -1
-		head, _ = in.Peek(3)
 	}
-	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} {
-		if bytes.HasPrefix(head, []byte(mark)) {
-			in = bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(transform.Nop)), 64<<10)
-			break
-		}
-	}
+	in = bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(transform.Nop)), 64<<10)
 	return Decoded{in, within.Budget, within.Size}
 }
 
@@ -134,13 +128,10 @@ func (in *Reader) Spend(kind input.Kind, n int) {
 	}
 }
 
-// Advise returns an Advice at the current line or byte.
-func (in *Reader) Advise(do, format string, args ...any) error {
-	return in.Errorf("%w", Advise(do, format, args...))
-}
-
 // Refuse ends the read by an Advice at the current line or byte: see package try.
-func (in *Reader) Refuse(do, format string, args ...any) { try.Do(in.Advise(do, format, args...)) }
+func (in *Reader) Refuse(do, format string, args ...any) {
+	try.Do(in.Errorf("%w", Advise(do, format, args...)))
+}
 
 // RefuseIf is Refuse if the condition holds.
 func (in *Reader) RefuseIf(bad bool, do, format string, args ...any) {

@@ -327,11 +327,18 @@ func align() *cobra.Command {
 			options = append(options, morpho.KeepSize())
 		}
 		a := try.Get(morpho.Procrustes(d.Shapes(), options...))
-		if a.Status != solve.Converged {
-			try.Fail("the alignment: %s", a.Status)
-		}
+		try.FailIf(a.Status != solve.Converged, "the alignment: %s", a.Status)
 		if format == "json" {
-			try.Do(json.NewEncoder(c.OutOrStdout()).Encode(aligned(d, a)))
+			try.Do(json.NewEncoder(c.OutOrStdout()).Encode(struct {
+				Specimens  []string    `json:"specimens"`
+				Status     string      `json:"status"`
+				Iterations int         `json:"iterations"`
+				RMS        float64     `json:"rms"`
+				Mean       [][]float64 `json:"mean"`           // [n][d]
+				Distances  []float64   `json:"distances"`      // [N]
+				Sizes      []float64   `json:"centroid_sizes"` // [N], in the unit of the coordinates
+			}{d.Names(), a.Status.String(), a.Iterations, a.RMS, a.Mean, a.Distances,
+				lists.Each(d.Shapes(), func(x shape.Shape) float64 { return morpho.CentroidSize(x) })}))
 		} else {
 			fmt.Fprintln(c.ErrOrStderr(), a)
 		}
@@ -419,23 +426,6 @@ func (v *choiceValue) Set(s string) error {
 		}
 	}
 	return fmt.Errorf("want %s", strings.Join(v.allowed, " or "))
-}
-
-// alignment is what `align --format json` says about an alignment.
-type alignment struct {
-	Specimens  []string    `json:"specimens"`
-	Status     string      `json:"status"`
-	Iterations int         `json:"iterations"`
-	RMS        float64     `json:"rms"`
-	Mean       [][]float64 `json:"mean"`           // [n][d]
-	Distances  []float64   `json:"distances"`      // [N]
-	Sizes      []float64   `json:"centroid_sizes"` // [N], in the unit of the coordinates
-}
-
-// aligned describes the alignment of a data set.
-func aligned(d *morpho.Dataset, a *morpho.Alignment) alignment {
-	sizes := lists.Each(d.Shapes(), func(x shape.Shape) float64 { return morpho.CentroidSize(x) })
-	return alignment{d.Names(), a.Status.String(), a.Iterations, a.RMS, a.Mean, a.Distances, sizes}
 }
 
 func components() *cobra.Command {

@@ -141,7 +141,11 @@ func TestJSON(t *testing.T) {
 	heads, _ := inFolder(t)
 	d := expect.Must(morpho.Read(heads))
 	state, out, errors := commandLine("align", heads, filepath.Join(t.TempDir(), "aligned.npy"), "--format", "json")
-	var about alignment
+	var about struct {
+		Mean      [][]float64
+		Distances []float64
+		Sizes     []float64 `json:"centroid_sizes"`
+	}
 	if err := json.Unmarshal([]byte(out), &about); state != 0 || err != nil || errors != "" {
 		t.Fatal(err, errors)
 	}

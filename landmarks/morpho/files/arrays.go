@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"regexp"
 	"slices"
@@ -86,7 +87,7 @@ func (in *source) array(count, landmarks, dim int, at func(i, l, c int) float64)
 			points[l] = make([]float64, dim)
 			for c := range points[l] {
 				if points[l][c] = at(i, l, c); math.IsInf(points[l][c], 0) {
-					refuse("save NaN where it is missing", "specimen %d of %d, landmark %d: %s is infinite", i+1, count, l, text.Axis(c))
+					refuse("save NaN where it is missing", "specimen %d, landmark %d: %s is infinite", len(in.Specimens)+1, l, text.Axis(c))
 				}
 			}
 		}
@@ -157,9 +158,17 @@ func readNTS(in *source) {
 		}
 	}
 	h := in.ntsHeader()
-	words := &ntsWords{in, ""}
+	more, stop := iter.Pull(in.words())
+	defer stop()
+	next := func(what func() string) string {
+		word, is := more()
+		if !is {
+			refuse("the file may have been cut off: save it again", "the file ends before all that its parameter line announces: %s", what())
+		}
+		return word
+	}
 	label := func() string {
-		names = append(names, words.next(func() string { return fmt.Sprintf("label %d", len(names)+1) }))
+		names = append(names, next(func() string { return fmt.Sprintf("label %d", len(names)+1) }))
 		return names[len(names)-1]
 	}
 	if h.labels == "L" {
@@ -181,7 +190,7 @@ func readNTS(in *source) {
 			name = label()
 		}
 		for column := 0; column < h.columns; column += h.dim {
-			points = append(points, words.point(h, row, column))
+			points = append(points, in.ntsPoint(h, row, column, next))
 		}
 		if h.labels == "E" {
 			name = label()
@@ -194,9 +203,9 @@ func readNTS(in *source) {
 	if alone {
 		in.add(Specimen{Points: points})
 	}
-	if words.more() {
+	if word, is := more(); is {
 		refuse("correct the numbers of rows and columns in the parameter line, or remove the rest",
-			"%s after the last of %d × %d numbers", text.Clip(words.next(nil)), h.rows, h.columns)
+			"%s after the last of %d × %d numbers", text.Clip(word), h.rows, h.columns)
 	}
 	in.decimals()
 	if len(groups) > 0 && len(groups) != len(in.Specimens) {
@@ -248,35 +257,21 @@ func (in *source) ntsHeader() (h ntsHeader) {
 	return h
 }
 
-// ntsWords reads words across lines.
-type ntsWords struct {
-	*source
-	rest string // of the line, from a word on
+// words are those of the lines that are left.
+func (in *source) words() iter.Seq[string] {
+	return func(yield func(word string) bool) {
+		for in.next() {
+			for word := range strings.FieldsSeq(in.text) {
+				if in.Spend(input.Cells, 1); !yield(word) {
+					return
+				}
+			}
+		}
+	}
 }
 
-func (t *ntsWords) more() bool {
-	if t.rest == "" && t.source.next() {
-		t.rest = t.text
-	}
-	return t.rest != ""
-}
-
-// next reads a word: what is for the error if there is none.
-func (t *ntsWords) next(what func() string) string {
-	if !t.more() {
-		refuse("the file may have been cut off: save it again", "the file ends before all that its parameter line announces: %s", what())
-	}
-	t.Spend(input.Cells, 1)
-	word := t.rest
-	if end := strings.IndexFunc(word, unicode.IsSpace); end >= 0 {
-		word = word[:end]
-	}
-	t.rest = strings.TrimSpace(t.rest[len(word):])
-	return word
-}
-
-// point reads a landmark.
-func (t *ntsWords) point(h ntsHeader, row, column int) []float64 {
+// ntsPoint reads a landmark of words.
+func (in *source) ntsPoint(h ntsHeader, row, column int, next func(what func() string) string) []float64 {
 	point := make([]float64, h.dim)
 	for c := range point {
 		where := func() string {
@@ -285,7 +280,7 @@ func (t *ntsWords) point(h ntsHeader, row, column int) []float64 {
 			}
 			return fmt.Sprintf("specimen %d of %d, landmark %d: %s", row+1, h.rows, column/h.dim, text.Axis(c))
 		}
-		v, err := t.coordinate(t.next(where))
+		v, err := in.coordinate(next(where))
 		if err != nil {
 			try.Fail("%s = %w", where(), err)
 		}

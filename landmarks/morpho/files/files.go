@@ -96,7 +96,17 @@ func (as Reading) Read(path string) (d *Data, err error) {
 	if strings.EqualFold(filepath.Ext(path), archive) {
 		return as.readArchive(path), nil
 	}
-	return try.Get(as.readFile(path, new(input.Budget), false, nil)).Data, nil
+	return try.Get(as.readFile(onDisk(path), new(input.Budget), false, nil)).Data, nil
+}
+
+// entry is a file that can be read: on the disk, or in an archive.
+type entry struct {
+	path string // as errors call it
+	open func(within *input.Budget) (*input.Reader, error)
+}
+
+func onDisk(path string) entry {
+	return entry{path, func(within *input.Budget) (*input.Reader, error) { return input.Open(path, within) }}
 }
 
 // ReadAs reads a file of this name by a format: CSV, TPS and others, as the table of formats calls them.
@@ -120,8 +130,9 @@ func (e notLandmarks) Error() string { return string(e) }
 func (e notLandmarks) Is(target error) bool { return target == ErrNotLandmarks }
 
 // readFile reads a file by a format, or, where this is nil, by that which its extension or its contents tell.
-func (as Reading) readFile(path string, within *input.Budget, alone bool, read func(*source)) (*source, error) {
-	f, err := input.Open(path, within)
+func (as Reading) readFile(file entry, within *input.Budget, alone bool, read func(*source)) (*source, error) {
+	path := file.path
+	f, err := file.open(within)
 	if err != nil {
 		return nil, err
 	}
@@ -264,44 +275,29 @@ func (as Reading) readArchive(path string) (d *Data) {
 	if err := new(input.Budget).Spend(input.Bytes, least); err != nil { // before anything is unpacked
 		try.Fail("%s: unpacked, it has %w", path, err)
 	}
-	folder := try.Get(os.MkdirTemp("", "landmarks-*"))
-	defer os.RemoveAll(folder)
-	alone, count, unpacked := "", 0, new(input.Budget)
+	var files []entry
+	seen := map[string]bool{}
 	for _, f := range in.File {
 		name := filepath.Base(filepath.FromSlash(f.Name))
 		if strings.HasSuffix(f.Name, "/") || strings.HasPrefix(name, ".") || strings.HasPrefix(f.Name, "__MACOSX/") {
 			continue
 		}
-		try.Do(try.Name(unpack(f, filepath.Join(folder, name), unpacked), "%s", path))
-		alone, count = name, count+1
-	}
-	err = try.Run(func() {
-		if count == 1 {
-			d = try.Get(as.readFile(filepath.Join(folder, alone), new(input.Budget), false, nil)).Data
-		} else {
-			d = as.readFolder(folder)
+		inner := filepath.Join(path, name)
+		if seen[inner] {
+			try.Do(try.Name(text.Advise("give each a name of its own", "two files %s", text.Clip(name)), "%s", path))
 		}
-	})
-	if err != nil {
-		try.Fail("%s", strings.ReplaceAll(err.Error(), folder, path))
+		seen[inner] = true
+		files = append(files, entry{inner, func(within *input.Budget) (*input.Reader, error) {
+			r, err := f.Open()
+			return input.Of(r, within), try.Name(err, "%s", inner)
+		}})
+	}
+	slices.SortFunc(files, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+	if len(files) == 1 {
+		d = try.Get(as.readFile(files[0], new(input.Budget), false, nil)).Data
+	} else {
+		d = as.readFiles(path, files)
 	}
 	d.Name, d.Source = stem(strings.TrimSuffix(path, filepath.Ext(path))+".x"), path
 	return d
-}
-
-// unpack writes a file of an archive into a folder.
-func unpack(f *zip.File, path string, within *input.Budget) error {
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return text.Advise("give each a name of its own", "two files %s", text.Clip(filepath.Base(path)))
-	}
-	if err != nil {
-		return err
-	}
-	r, err := f.Open()
-	if err == nil {
-		defer r.Close()
-		_, err = io.Copy(out, input.Of(r, within))
-	}
-	return try.Name(errors.Join(err, out.Close()), "%s", text.Clip(filepath.Base(path)))
 }

@@ -13,6 +13,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -28,8 +29,19 @@ type folder struct {
 
 // readFolder reads a folder with one specimen a file.
 func (as Reading) readFolder(path string) *Data {
+	return as.readFiles(path, lists.Each(try.Get(os.ReadDir(path)), func(e os.DirEntry) entry {
+		file := onDisk(filepath.Join(path, e.Name()))
+		if e.IsDir() {
+			file.open = nil
+		}
+		return file
+	}))
+}
+
+// readFiles reads the files of a folder or an archive; those that do not open are folders.
+func (as Reading) readFiles(path string, files []entry) *Data {
 	in, within := &folder{source: source{Data: newData(path), Reading: as}, taken: map[string]string{}, noted: map[string][]string{}}, new(input.Budget)
-	for _, e := range try.Get(os.ReadDir(path)) {
+	for _, e := range files {
 		in.read(e, within)
 	}
 	if len(in.files) == 0 {
@@ -47,23 +59,23 @@ func (as Reading) readFolder(path string) *Data {
 var companion = regexp.MustCompile(`(?i)slid|wire|link|curve`)
 
 // read reads a file of the folder.
-func (in *folder) read(e os.DirEntry, within *input.Budget) {
-	name, path := e.Name(), filepath.Join(in.Source, e.Name())
+func (in *folder) read(e entry, within *input.Budget) {
+	name, path := filepath.Base(e.path), e.path
 	_, extension := formatOf(strings.ToLower(strings.TrimSuffix(name, ".gz")))
 	switch {
 	case strings.HasPrefix(name, "."):
 		return
-	case e.IsDir(), !slices.Contains(Extensions(), extension) && !slices.Contains(unnamed, extension):
+	case e.open == nil, !slices.Contains(Extensions(), extension) && !slices.Contains(unnamed, extension):
 		in.passed = append(in.passed, name)
 		return
 	case companion.MatchString(name) && slices.Contains([]string{".csv", ".txt", ".tsv"}, extension):
-		if d, err := in.Reading.readFile(path, within, true, readChains); err == nil {
+		if d, err := in.Reading.readFile(e, within, true, readChains); err == nil {
 			in.Links, in.Sliders = append(in.Links, d.Links...), append(in.Sliders, d.Sliders...)
 			in.remember(d.Notes[0], name)
 			return
 		}
 	}
-	d, err := in.Reading.readFile(path, within, true, nil)
+	d, err := in.Reading.readFile(e, within, true, nil)
 	switch {
 	case errors.Is(err, ErrNotLandmarks):
 		in.passed = append(in.passed, name)
@@ -142,7 +154,7 @@ func readChains(in *source) {
 // AddChains adds the Links or Sliders of a table: see morpho.Dataset.ReadSliders.
 func (d *Data) AddChains(path string) (err error) {
 	defer try.Catch(&err)
-	in := try.Get(Reading{}.readFile(path, new(input.Budget), true, readChains))
+	in := try.Get(Reading{}.readFile(onDisk(path), new(input.Budget), true, readChains))
 	d.Links, d.Sliders = append(slices.Clip(d.Links), in.Links...), append(slices.Clip(d.Sliders), in.Sliders...)
 	d.note("%s: %s", filepath.Base(path), in.Notes[0])
 	return try.Name(d.checkChains(), "%s", path)

@@ -92,9 +92,8 @@ func readMITK(in *source) {
 		for _, a := range part.Attributes {
 			one := a.Name.Local == "m_0_0" || a.Name.Local == "m_1_1" || a.Name.Local == "m_2_2"
 			v, err := text.Number(a.Value)
-			if a.Name.Local != "type" && (err != nil || one && v != 1 || !one && v != 0) {
-				refuse("save the points with the identity as their geometry", "the geometry of the points moves them: %s is %s", a.Name.Local, text.Clip(a.Value))
-			}
+			refuseIf(a.Name.Local != "type" && (err != nil || one && v != 1 || !one && v != 0), "save the points with the identity as their geometry",
+				"the geometry of the points moves them: %s is %s", a.Name.Local, text.Clip(a.Value))
 		}
 	}
 	in.one("mm")

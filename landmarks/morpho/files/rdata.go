@@ -1,6 +1,7 @@
 package files
 
 import (
+	"encoding/binary"
 	"math"
 	"regexp"
 	"slices"
@@ -25,10 +26,8 @@ func readR(in *source) {
 	refuseIf(len(found) == 0, "save the array of landmarks by saveRDS, or the table by write.csv", "%w",
 		notLandmarks("the file of R holds no array of [landmarks, 2 or 3, specimens], no list of matrices, and no table"))
 	in.inner(len(found), "of %d arrays or tables in the file, %s was read", func(k int, one *source) string {
-		if f := found[k]; f.value.isArray() {
-			f.array(one)
-		} else if f.value.isShapes() {
-			f.shapes(one)
+		if f := found[k]; f.value.shapes() != nil {
+			f.read(one)
 		} else {
 			readSheet(sheetOf(one, f.value.table()))
 		}
@@ -77,12 +76,6 @@ func (v rValue) dimnames(axis int) []string {
 	return nil
 }
 
-// isArray says whether a value is an array of landmarks.
-func (v rValue) isArray() bool {
-	dims := v.dims()
-	return len(dims) == 3 && v.holds(dims...) && (dims[1] == 2 || dims[1] == 3)
-}
-
 // holds says whether a value has the numbers of an array of these extents.
 func (v rValue) holds(extents ...int) bool {
 	n := 1
@@ -95,15 +88,22 @@ func (v rValue) holds(extents ...int) bool {
 	return n == len(v.numbers)
 }
 
-// isShapes says whether a value is a list of matrices of landmarks.
-func (v rValue) isShapes() bool {
-	for _, x := range v.list {
+// shapes are the matrices of landmarks of an array or of a list; nil if a value is neither.
+func (v rValue) shapes() (all []rValue) {
+	if dims := v.dims(); len(dims) == 3 && v.holds(dims...) {
+		for x := range slices.Chunk(v.numbers, dims[0]*dims[1]) {
+			all = append(all, rValue{numbers: x, attr: map[string]rValue{"dim": {numbers: v.attr["dim"].numbers[:2]}}})
+		}
+	} else if len(v.list) > 1 {
+		all = v.list
+	}
+	for _, x := range all {
 		dims := x.dims()
-		if len(dims) != 2 || dims[1] != v.list[0].dims()[1] || dims[1] != 2 && dims[1] != 3 || !x.holds(dims...) {
-			return false
+		if len(dims) != 2 || dims[1] != all[0].dims()[1] || dims[1] != 2 && dims[1] != 3 || !x.holds(dims...) {
+			return nil
 		}
 	}
-	return len(v.list) > 1
+	return all
 }
 
 // rReader reads R's serialization, version 2 or 3, in the XDR format.
@@ -143,13 +143,11 @@ func (r *rReader) bytes(n int) []byte {
 }
 
 func (r *rReader) int() int {
-	b := r.bytes(4)
-	return int(int32(uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])))
+	return int(int32(binary.BigEndian.Uint32(r.bytes(4))))
 }
 
 func (r *rReader) real() float64 {
-	hi, lo := uint32(r.int()), uint32(r.int())
-	return math.Float64frombits(uint64(hi)<<32 | uint64(lo))
+	return math.Float64frombits(binary.BigEndian.Uint64(r.bytes(8)))
 }
 
 // count reads the length of a vector.
@@ -326,7 +324,7 @@ func rLandmarks(root rValue) (arrays []rFound) {
 	look = func(v, beside rValue, name string) {
 		dims := v.dims()
 		switch {
-		case v.isArray(), v.isShapes():
+		case v.shapes() != nil:
 			arrays = append(arrays, rFound{name, v, beside})
 		case slices.Contains(v.attr["class"].texts, "data.frame") && len(v.list) > 0 || len(dims) == 2 && v.dimnames(1) != nil && v.holds(dims...):
 			tables = append(tables, rFound{name, v, beside})
@@ -345,27 +343,20 @@ func rLandmarks(root rValue) (arrays []rFound) {
 	return tables
 }
 
-// array reads an array: element c·p + l of a specimen is coordinate c of landmark l.
-func (f rFound) array(in *source) {
-	dims := f.value.dims()
-	in.array(dims[2], dims[0], dims[1], func(i, l, c int) float64 { return f.value.numbers[(i*dims[1]+c)*dims[0]+l] })
-	if labels := f.value.dimnames(0); len(labels) == dims[0] && !slices.ContainsFunc(labels, IsNumber) {
-		in.Labels = labels
-	}
-	f.called(in, f.value.dimnames(2))
-}
-
-// shapes reads a list of matrices. Those of other numbers of landmarks are outlines.
-func (f rFound) shapes(in *source) {
-	for _, x := range f.value.list {
-		dims := x.dims()
-		in.array(1, dims[0], dims[1], func(_, l, c int) float64 { return x.numbers[c*dims[0]+l] })
-		in.curves = append(in.curves, [][2]int{{0, dims[0]}})
+// read reads an array or a list of matrices: element c·p + l of one is coordinate c of landmark l. Those of other numbers of landmarks are outlines.
+func (f rFound) read(in *source) {
+	for _, x := range f.value.shapes() {
+		n := x.dims()[0]
+		in.array(1, n, x.dims()[1], func(_, l, c int) float64 { return x.numbers[c*n+l] })
+		in.curves = append(in.curves, [][2]int{{0, n}})
 	}
 	if !slices.ContainsFunc(in.curves, func(of [][2]int) bool { return of[0] != in.curves[0][0] }) {
 		in.curves = nil
 	}
-	f.called(in, f.value.names)
+	if labels := f.value.dimnames(0); len(labels) == in.count() && !slices.ContainsFunc(labels, IsNumber) {
+		in.Labels = labels
+	}
+	f.called(in, slices.Concat(f.value.dimnames(2), f.value.names))
 }
 
 // called gives the specimens their names, and the elements of the vectors beside them that have one for each.

@@ -68,9 +68,8 @@ type sheet struct {
 	first  int            // number of the first of them
 	parsed map[rune][]Row // the lines ahead by their separators, before any is handed out
 
-	before int    // lines before the first that encoding/csv sees
-	rest   string // of the line at hand
-	begun  int    // bytes of the row at hand
+	rest  string // of the line at hand
+	begun int    // bytes of the row at hand
 }
 
 const (
@@ -107,7 +106,6 @@ func newSheet(in *source) *sheet {
 	if strings.TrimSpace(strings.Join(s.ahead, "")) == "" {
 		in.refuseAt(0, "write a header such as specimen,group,landmark,x,y and a row for each landmark", "the file is empty")
 	}
-	s.before = s.first - 1
 	return s
 }
 
@@ -213,7 +211,6 @@ func (s *sheet) skipTo(line int) {
 		return
 	}
 	s.ahead, s.first = s.ahead[line-s.first:], line
-	s.before = line - 1
 }
 
 // Read is io.Reader's.
@@ -261,7 +258,7 @@ func (s *sheet) all(lazy bool) (rows []Row) {
 	if s.whole != nil {
 		return s.whole
 	}
-	reader := csv.NewReader(s)
+	reader, before := csv.NewReader(s), s.first-1
 	reader.LazyQuotes = lazy
 	reader.Comma, reader.TrimLeadingSpace, reader.FieldsPerRecord = s.comma, s.comma != '\t', -1 // who takes them counts them, with a better message
 	for {
@@ -271,12 +268,12 @@ func (s *sheet) all(lazy bool) (rows []Row) {
 			return rows
 		}
 		if parse := (*csv.ParseError)(nil); errors.As(err, &parse) {
-			s.in.refuseAt(s.before+parse.Line, `write a quotation mark within a cell twice, and one around the cell: "5"" skull"`, "%w", parse.Err)
+			s.in.refuseAt(before+parse.Line, `write a quotation mark within a cell twice, and one around the cell: "5"" skull"`, "%w", parse.Err)
 		}
 		try.Do(err)
 		line, _ := reader.FieldPos(0)
 		s.in.Spend(input.Cells, len(cells)+4)
-		rows = append(rows, Row{cells, s.before + line})
+		rows = append(rows, Row{cells, before + line})
 	}
 }
 
@@ -329,7 +326,7 @@ func ReadTable(path string) (t *Table, err error) {
 	if spreadsheet(path) {
 		return nil, fmt.Errorf("%s: %w", path, text.Advise(saveAsCSV, "it is no table in text"))
 	}
-	in := try.Get(Reading{}.readFile(path, new(input.Budget), true, func(in *source) {
+	in := try.Get(Reading{}.readFile(onDisk(path), new(input.Budget), true, func(in *source) {
 		if strings.EqualFold(filepath.Ext(path), ".xlsx") {
 			t = sheetOf(in, in.sheets()[0].rows).table()
 		} else {

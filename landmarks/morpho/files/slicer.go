@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
-	"anatomy/internal/input"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -133,75 +132,100 @@ func isPlaced(landmark int, status string) bool {
 // "undefined" or "missing", whatever its position; "preview", a position that was never confirmed, is an error. The type is Fiducial, Line, Angle,
 // Curve or ClosedCurve, whose control points are a closed outline. The unit is mm unless the file has another.
 func readMarkups(in *source) {
-	j := newJSON(in)
-	in.one("")
-	lists, curves := 0, [][2]int(nil)
-	j.object("the file", func(key string) {
-		if key != "markups" {
-			j.skip()
-			return
+	j := &jsonFile{source: in, all: in.All()}
+	in.one("mm")
+	in.line = 1
+	var file struct {
+		Markups []json.RawMessage `json:"markups"`
+	}
+	j.check(in.JSON(j.all, &file), "the file")
+	if len(file.Markups) == 0 {
+		in.refuseAt(0, "save the points by 3D Slicer", "no markups: this is no file of 3D Slicer's points")
+	}
+	var curves [][2]int
+	for k, raw := range file.Markups {
+		from := len(in.Labels)
+		kind := j.markup(raw, k == 0)
+		if in.Closed = kind == "ClosedCurve"; strings.HasSuffix(kind, "Curve") {
+			curves = append(curves, [2]int{from, len(in.Labels)})
 		}
-		j.array("markups", func() {
-			at, list := j.next(), &slicerList{from: len(in.Labels), system: "LPS"}
-			j.object("a markup", func(key string) { j.property(list, key) })
-			if j.at(at); lists > 0 && list.unit != in.Unit {
-				refuse("save each in the same unit", "the unit of a markup is %q, that of the first %q", list.unit, in.Unit)
-			}
-			toLPS(list.system, in.Specimens[0].Points[list.from:])
-			if list.curve {
-				curves = append(curves, [2]int{list.from, len(in.Labels)})
-			}
-			lists++
-			in.Unit, in.Closed = list.unit, list.closed
-		})
-	})
-	if in.line = 0; lists == 0 {
-		refuse("save the points by 3D Slicer", "no markups: this is no file of 3D Slicer's points")
 	}
 	in.complete()
-	if in.Unit = cmp.Or(in.Unit, "mm"); lists > 1 {
+	if in.Unit = cmp.Or(in.Unit, "mm"); len(file.Markups) > 1 {
 		in.Closed, in.curves = false, [][][2]int{curves}
 	}
 }
 
-// slicerList is a list of points, or a curve, from one landmark on.
-type slicerList struct {
-	from         int
-	system, unit string
-	closed       bool
-	curve        bool // not loose points
+// jsonFile is a JSON file whose values are found again in its text, so that errors are at their lines.
+type jsonFile struct {
+	*source
+	all []byte
+	at  int // where the line at hand is; values are looked for behind it
 }
 
-// property reads a value of a markup.
-func (j *jsonFile) property(list *slicerList, key string) {
-	at := j.next()
-	switch key {
-	case "type":
-		kind := ""
-		j.value(&kind, key)
-		if j.at(at); !slices.Contains([]string{"Fiducial", "Line", "Angle", "Curve", "ClosedCurve"}, kind) {
-			refuse("save a list of points, a curve, a line or an angle", "%w",
-				notLandmarks("the type of the markup is "+text.Clip(kind)+", whose control points are no landmarks"))
-		}
-		list.closed, list.curve = kind == "ClosedCurve", strings.HasSuffix(kind, "Curve")
-	case "coordinateSystem":
-		system := ""
-		j.value(&system, key)
-		j.at(at)
-		list.system = slicerSystem(system)
-	case "coordinateUnits": // "mm", or the code of a terminology: ["mm", "UCUM", "millimeter"]
-		if j.all[at] != '[' {
-			j.value(&list.unit, key)
-			return
-		}
-		var code [3]string
-		j.value(&code, key)
-		list.unit = code[0]
-	case "controlPoints":
-		j.array(key, func() { j.controlPoint() })
-	default:
-		j.skip()
+// value reads a value, named what, into v; it leaves v as it is where there is no value.
+func (j *jsonFile) value(raw json.RawMessage, what string, v any) {
+	if raw != nil {
+		j.move(max(bytes.Index(j.all[j.at:], raw), 0))
+		j.check(json.Unmarshal(raw, v), what)
+		j.move(1)
 	}
+}
+
+// move goes on by so many bytes.
+func (j *jsonFile) move(bytesOn int) {
+	j.line += bytes.Count(j.all[j.at:j.at+bytesOn], []byte("\n"))
+	j.at += bytesOn
+}
+
+// check ends the read by the error of a value that begins at hand.
+func (j *jsonFile) check(err error, what string) {
+	var syntax *json.SyntaxError
+	var other *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		j.move(max(int(syntax.Offset)-1, 0))
+		refuse("the file may have been cut off: save it again", "this is no JSON: %w", err)
+	case errors.As(err, &other):
+		j.move(min(int(other.Offset), len(j.all)-j.at))
+		refuse("save the file again by 3D Slicer", "%s is a JSON %s", strings.Trim(what+": "+other.Field, ": "), other.Value)
+	}
+	try.Do(err)
+}
+
+// markup reads a list of points, or a curve, and returns its type. All lists have the unit of the first.
+func (j *jsonFile) markup(raw json.RawMessage, first bool) (kind string) {
+	var list struct {
+		Type, CoordinateSystem, CoordinateUnits json.RawMessage
+		ControlPoints                           []json.RawMessage `json:"controlPoints"`
+	}
+	j.value(raw, "a markup", &list)
+	at, line, from := j.at, j.line, len(j.Labels)
+	begin := func() { j.at, j.line = at, line }
+	j.value(list.Type, "type", &kind)
+	if !slices.Contains([]string{"", "Fiducial", "Line", "Angle", "Curve", "ClosedCurve"}, kind) {
+		refuse("save a list of points, a curve, a line or an angle", "%w",
+			notLandmarks("the type of the markup is "+text.Clip(kind)+", whose control points are no landmarks"))
+	}
+	begin()
+	system := "LPS"
+	j.value(list.CoordinateSystem, "coordinateSystem", &system)
+	system = slicerSystem(system)
+	begin()
+	var code [3]string // "mm", or the code of a terminology: ["mm", "UCUM", "millimeter"]
+	if bytes.HasPrefix(list.CoordinateUnits, []byte("[")) {
+		j.value(list.CoordinateUnits, "coordinateUnits", &code)
+	} else {
+		j.value(list.CoordinateUnits, "coordinateUnits", &code[0])
+	}
+	refuseIf(!first && code[0] != j.Unit, "save each in the same unit", "the unit of a markup is %q, that of the first %q", code[0], j.Unit)
+	j.Unit = code[0]
+	begin()
+	for _, point := range list.ControlPoints {
+		j.controlPoint(point)
+	}
+	toLPS(system, j.Data.Specimens[0].Points[from:])
+	return kind
 }
 
 // controlPoint is a point of a markup.
@@ -212,11 +236,11 @@ type controlPoint struct {
 	PositionStatus string          `json:"positionStatus"`
 }
 
-func (j *jsonFile) controlPoint() {
-	at, landmark, point := j.next(), len(j.in.Labels), missing()
+func (j *jsonFile) controlPoint(raw json.RawMessage) {
+	landmark, point := len(j.Labels), missing()
 	p := controlPoint{PositionStatus: "defined"}
-	j.value(&p, fmt.Sprintf("landmark %d", landmark))
-	if j.at(at); isPlaced(landmark, p.PositionStatus) {
+	j.value(raw, fmt.Sprintf("landmark %d", landmark), &p)
+	if isPlaced(landmark, p.PositionStatus) {
 		var position [3]*float64 // of a longer array Unmarshal drops the rest, and null leaves nil
 		err := json.Unmarshal(p.Position, &position)
 		refuseIf(err != nil || slices.Contains(position[:], nil) || bytes.Count(p.Position, []byte(",")) != 2,
@@ -226,75 +250,8 @@ func (j *jsonFile) controlPoint() {
 			point[c] = *v
 		}
 	}
-	j.in.put(point, p.Label)
+	j.put(point, p.Label)
 }
-
-// jsonFile walks through a JSON file and knows where it is.
-type jsonFile struct {
-	*json.Decoder
-	in  *source
-	all []byte
-}
-
-// newJSON reads the text and sees that it is JSON.
-func newJSON(in *source) *jsonFile {
-	j := &jsonFile{in: in, all: in.All()}
-	var syntax *json.SyntaxError
-	if err := in.JSON(j.all, new(struct{})); errors.As(err, &syntax) {
-		j.at(max(int(syntax.Offset)-1, 0))
-		refuse("the file may have been cut off: save it again", "this is no JSON: %w", err)
-	} else if errors.As(err, new(*input.Advice)) {
-		try.Do(err)
-	}
-	j.Decoder = json.NewDecoder(bytes.NewReader(j.all))
-	return j
-}
-
-// at lets errors be at the line of a byte.
-func (j *jsonFile) at(offset int) { j.in.line = 1 + bytes.Count(j.all[:offset], []byte("\n")) }
-
-// next returns where the next value begins.
-func (j *jsonFile) next() int {
-	at := int(j.InputOffset())
-	for at < len(j.all) && bytes.IndexByte([]byte(" \t\r\n,:"), j.all[at]) >= 0 {
-		at++
-	}
-	return at
-}
-
-// object calls each for every key of an object; each reads its value.
-func (j *jsonFile) object(what string, each func(key string)) {
-	j.between(what, '{', "object", func() { each(try.Get(j.Token()).(string)) })
-}
-
-// array calls each for every element of an array; each reads it.
-func (j *jsonFile) array(what string, each func()) { j.between(what, '[', "array", each) }
-
-func (j *jsonFile) between(what string, open json.Delim, kind string, each func()) {
-	j.at(j.next())
-	if t, err := j.Token(); err != nil || t != open {
-		refuse("save the file again by 3D Slicer", "%s is no JSON %s", what, kind)
-	}
-	for j.More() {
-		each()
-	}
-	try.Get(j.Token())
-}
-
-// value reads the next value, named what, into v.
-func (j *jsonFile) value(v any, what string) {
-	at := j.next()
-	err := j.Decode(v)
-	if other := (*json.UnmarshalTypeError)(nil); errors.As(err, &other) {
-		if j.at(at); other.Field != "" {
-			what += ": " + other.Field
-		}
-		refuse("save the file again by 3D Slicer", "%s is a JSON %s", what, other.Value)
-	}
-	try.Do(err)
-}
-
-func (j *jsonFile) skip() { j.value(new(json.RawMessage), "") }
 
 // alone returns the one specimen of the data, in space, for a format that holds no more, and the names of its landmarks.
 func (d *Data) alone(what string) (points [][]float64, labels []string) {

@@ -137,9 +137,7 @@ func (in *source) tpsRecords() (records []*tpsRecord) {
 // announced calls each with the numbers of as many lines as a key announces.
 func (in *source) announced(key, value string, what func(i int) string, each func(i int)) {
 	count, err := text.Count("points", value)
-	if err != nil {
-		try.Fail("%s= announces %w", key, err)
-	}
+	try.FailIf(err != nil, "%s= announces %w", key, err)
 	from := in.line
 	for i := range count {
 		if !in.next() {

@@ -67,7 +67,7 @@ func MeasureAllometry(d *morpho.Dataset, t *tree.Tree, p linear.Permutations) (_
 	}
 	out.Table = try.Get(tested.ANOVA(p))
 	out.Scores = try.Get(out.Common.RegressionScores(size))
-	out.Sizes = try.Get((columns{out.Common.Data}).Numbers(morpho.LogSize))
+	out.Sizes = try.Get(out.Common.Data.Numbers(morpho.LogSize))
 	free := *out.Common.Data
 	free.Specimens, free.Unit = slices.Clone(free.Specimens), ""
 	out.SizeFree = &free
@@ -143,7 +143,7 @@ func (r *Repeatability) String() string {
 // individual was measured twice; other errors are those of Fit.
 func MeasureRepeatability(d *morpho.Dataset, individual linear.Term, p linear.Permutations, session ...linear.Term) (_ *Repeatability, err error) {
 	defer try.Named(&err, "repeatability of %s", d.Name)
-	names, members := try.Get2(linear.Cells(len(d.Specimens), columns{d}, individual))
+	names, members := try.Get2(linear.Cells(len(d.Specimens), d, individual))
 	n, a, squares := float64(len(d.Specimens)), float64(len(names)), 0.0
 	for _, m := range members {
 		squares += float64(len(m) * len(m))

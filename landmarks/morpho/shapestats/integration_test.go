@@ -216,15 +216,15 @@ func TestIntegrationErrors(t *testing.T) {
 	coded.Specimens[2].Points[7] = []float64{-999, -999}
 	a := normals(r, 10, 2)
 	for want, f := range map[string]func() error{
-		"listed twice":                               func() error { return expect.Error(MeasureIntegration(d, []int{1, 1, 2}, draws(9, 1))) },
-		"or is not of 0 to 8":                        func() error { return expect.Error(MeasureIntegration(d, []int{1, 2, 9}, draws(9, 1))) },
-		"a part has 2":                               func() error { return expect.Error(MeasureIntegration(d, []int{1, 2}, draws(9, 1))) },
-		`specimen "2": landmark 7: y is NaN`:         func() error { return expect.Error(MeasureIntegration(lost, []int{1, 2, 3}, draws(9, 1))) },
-		`specimen "2": landmark 7 is at [-999 -999]`: func() error { return expect.Error(MeasureIntegration(coded, []int{1, 2, 3}, draws(9, 1))) },
-		"no specimens":                               func() error { return expect.Error(MeasureIntegration(&morpho.Dataset{}, []int{1, 2, 3}, draws(9, 1))) },
-		"10 and 9 specimens":                         func() error { return expect.Error(TwoBlockPLS(a, a[:9], draws(9, 1))) },
-		"0 permutations":                             func() error { return expect.Error(TwoBlockPLS(a, a, draws(0, 1))) },
-		"block 2: all":                               func() error { return expect.Error(TwoBlockPLS(a, slices.Repeat([][]float64{{1, 2}}, 10), draws(9, 1))) },
+		"listed twice":        func() error { return expect.Error(MeasureIntegration(d, []int{1, 1, 2}, draws(9, 1))) },
+		"or is not of 0 to 8": func() error { return expect.Error(MeasureIntegration(d, []int{1, 2, 9}, draws(9, 1))) },
+		"a part has 2":        func() error { return expect.Error(MeasureIntegration(d, []int{1, 2}, draws(9, 1))) },
+		`specimen "2": landmark 8 is missing (y is NaN)`: func() error { return expect.Error(MeasureIntegration(lost, []int{1, 2, 3}, draws(9, 1))) },
+		`specimen "2": landmark 8 is at [-999 -999]`:     func() error { return expect.Error(MeasureIntegration(coded, []int{1, 2, 3}, draws(9, 1))) },
+		"no specimens":       func() error { return expect.Error(MeasureIntegration(&morpho.Dataset{}, []int{1, 2, 3}, draws(9, 1))) },
+		"10 and 9 specimens": func() error { return expect.Error(TwoBlockPLS(a, a[:9], draws(9, 1))) },
+		"0 permutations":     func() error { return expect.Error(TwoBlockPLS(a, a, draws(0, 1))) },
+		"block 2: all":       func() error { return expect.Error(TwoBlockPLS(a, slices.Repeat([][]float64{{1, 2}}, 10), draws(9, 1))) },
 		"specimen 9 is NaN": func() error {
 			return expect.Error(TwoBlockPLS(append(a[:9:9], []float64{1, math.NaN()}), a, draws(9, 1)))
 		},

@@ -15,8 +15,6 @@ package shapestats
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -64,7 +62,7 @@ func FitWithErrors(d *morpho.Dataset, terms ...linear.Term) (_ *Model, between f
 	squares := try.Get(d.SquaredErrors())
 	try.FailIf(squares == nil, "no column %q: take Fit", morpho.ErrorColumn)
 	m := &Model{Data: d, Mean: mean}
-	m.Model, between, err = linear.FitWithErrors(columns{d}, rows, squares, terms...)
+	m.Model, between, err = linear.FitWithErrors(d, rows, squares, terms...)
 	return m, between, err
 }
 
@@ -79,7 +77,7 @@ func FitOnTree(d *morpho.Dataset, t *tree.Tree, terms ...linear.Term) (_ *Model,
 func fit(d *morpho.Dataset, t *tree.Tree, terms []linear.Term) (_ *Model, err error) {
 	defer try.Named(&err, "linear model of %s%s", d.Name, map[bool]string{true: " on a tree"}[t != nil])
 	rows, mean := try.Get2(d.TangentShapes())
-	design := try.Get(linear.NewDesign(len(rows), columns{d}, nil, terms...))
+	design := try.Get(linear.NewDesign(len(rows), d, nil, terms...))
 	m := &Model{Data: d, Mean: mean, tree: t}
 	if t != nil {
 		m.Model, err = design.FitOnTree(rows, t)
@@ -94,7 +92,7 @@ func fit(d *morpho.Dataset, t *tree.Tree, terms []linear.Term) (_ *Model, err er
 func FitRows(d *morpho.Dataset, rows [][]float64, terms ...linear.Term) (_ *linear.Model, err error) {
 	defer try.Named(&err, "linear model of rows about %s", d.Name)
 	try.FailIf(len(rows) != len(d.Specimens), "%d rows for %d specimens", len(rows), len(d.Specimens))
-	return try.Get(linear.NewDesign(len(rows), columns{d}, nil, terms...)).Fit(rows)
+	return try.Get(linear.NewDesign(len(rows), d, nil, terms...)).Fit(rows)
 }
 
 // Shape returns a row of the model as a shape, [n][d]; they share their numbers.
@@ -114,35 +112,9 @@ func (m *Model) Predict(covariates map[string]string) (_ shape.Shape, err error)
 // points are numbers in rows of dim; they share them.
 func points(x []float64, dim int) [][]float64 { return slices.Collect(slices.Chunk(x, dim)) }
 
-const centroidSize = "centroid size"
-
 // LogSize is the logarithm of the centroid size, the Covariate "log size", or the column of the data set that has this name: allometry. It is an
 // error if the shapes were aligned or scaled before: see morpho.Dataset.LogSizes.
 func LogSize() linear.Term { return linear.Covariate(morpho.LogSize) }
-
-// columns are those of a data set, for terms.
-type columns struct{ d *morpho.Dataset }
-
-func (c columns) Column(name string) ([]string, error) { return c.d.Column(name) }
-
-func (c columns) Row(i int) string { return fmt.Sprintf("specimen %q", c.d.Specimens[i].Name) }
-
-func (c columns) Numbers(name string) ([]float64, error) { return Numbers(c.d, name) }
-
-// Numbers returns a column of numbers, or where there is no such column "log size" and "centroid size". It has the errors of morpho.Dataset.Numbers
-// and LogSizes.
-func Numbers(d *morpho.Dataset, name string) ([]float64, error) {
-	if _, err := d.Column(name); err == nil || name != morpho.LogSize && name != centroidSize {
-		return d.Numbers(name)
-	}
-	sizes, err := d.LogSizes()
-	for i := range sizes {
-		if name == centroidSize {
-			sizes[i] = math.Exp(sizes[i])
-		}
-	}
-	return sizes, err
-}
 
 // PhylogeneticSignal returns the signal K of shapes on a tree whose leaves are the specimens (D. Adams, A generalized K statistic for
 // estimating phylogenetic signal from shape and other high-dimensional multivariate data, Syst. Biol. 63, 2014; see tree.Tree.Signal).
@@ -181,7 +153,7 @@ func EvolutionaryRates(d *morpho.Dataset, t *tree.Tree, groups linear.Term, p li
 func onTree(d *morpho.Dataset, t *tree.Tree) ([][]float64, linear.Data) {
 	ordered := try.Get(d.OnTree(t))
 	rows, _ := try.Get2(ordered.TangentShapes())
-	return rows, columns{ordered}
+	return rows, ordered
 }
 
 // Formula is a model in a line, as Parse reads it.
@@ -399,21 +371,21 @@ func (p *parser) name() string {
 		name = p.column(p.words[0])
 		p.words = p.words[1:]
 		try.FailIf(!p.next(")"), "%s( has no closing bracket behind %s", word, text.Clip(name))
-		if !asked && name != centroidSize && name != "size" {
+		if !asked && name != morpho.Size && name != "size" {
 			try.Fail("log(%s): log is that of Csize alone. Add a column of logarithms to the table", name)
 		} else if !asked {
 			name = "size"
 		}
 	}
-	if _, err := p.data.Column(name); err != nil && p.asked[name] == "" && (name == "size" || name == centroidSize) {
+	if _, err := p.data.Column(name); err != nil && p.asked[name] == "" && (name == "size" || name == morpho.Size) {
 		term := LogSize()
-		if name == centroidSize {
+		if name == morpho.Size {
 			term = linear.Covariate(name)
 		}
 		p.take(term, &p.numbers)
 		return term.Name()
 	}
-	if p.asked[name] == "number" || p.asked[name] == "" && p.kind(name) == morpho.Numbers {
+	if p.asked[name] == "number" || p.asked[name] == "" && !p.categories(name) {
 		p.take(linear.Covariate(name), &p.numbers)
 	} else {
 		try.Get(p.data.Column(name))
@@ -432,19 +404,19 @@ func (p *parser) column(word string) string {
 		return like[0]
 	case lower == "size" || lower == "log size" || lower == "logcsize":
 		return "size"
-	case lower == "csize" || lower == centroidSize:
-		return centroidSize
+	case lower == "csize" || lower == morpho.Size:
+		return morpho.Size
 	}
 	return name
 }
 
-// kind is what a column is taken for, with a word of doubt.
-func (p *parser) kind(name string) morpho.Kind {
+// categories says whether a column is taken for categories, with a word of doubt.
+func (p *parser) categories(name string) bool {
 	r := try.Get(p.data.Variable(name))
 	if r.Doubt && !slices.Contains(p.doubts, r.String()) {
 		p.doubts = append(p.doubts, r.String())
 	}
-	return r.Kind
+	return r.Categories
 }
 
 func (p *parser) take(term linear.Term, list *[]string) {

@@ -215,7 +215,7 @@ func TestPhylogeneticSignalRefuses(t *testing.T) {
 		same.Specimens[i].Points = turned.Apply(morpho.PlethodonSpecies().Specimens[0].Points)
 	}
 	for want, d := range map[string]*morpho.Dataset{
-		`specimen "P_cinereus": landmark 2 is at [9999 9999]`: coded,
+		`specimen "P_cinereus": landmark 3 is at [9999 9999]`: coded,
 		"all specimens have the same shape":                   same,
 	} {
 		expect.Refused(t, expect.Error(PhylogeneticSignal(d, phylogeny, draws(99, 1))), "phylogenetic signal of salamander species", want)

@@ -44,7 +44,7 @@ func TestRepeatability(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		of := expect.Must(columns{d}.Column(individual.Name()))
+		of := expect.Must(d.Column(individual.Name()))
 		count, total, within, n := map[string]float64{}, 0.0, 0.0, float64(len(of))
 		for _, name := range of {
 			count[name]++

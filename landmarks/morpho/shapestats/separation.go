@@ -71,7 +71,7 @@ func separation(what string, d *morpho.Dataset, p linear.Permutations, component
 	c := try.Get(mean.Components())
 	groups := lists.Each(d.Specimens, func(s morpho.Specimen) string { return s.Group })
 	r := components(c, len(groups)-len(d.Groups()))
-	out := try.Get(separate(what, c.Scores[:r], groups, whiten, p))
+	out := separate(what, c.Scores[:r], groups, whiten, p)
 	out.Mean = mean.Mean
 	for k, axis := range out.Axes {
 		out.Axes[k] = lists.Combine(axis, c.Axes[:r])
@@ -90,8 +90,7 @@ type sorted struct {
 }
 
 // separate does so for columns of numbers, [r][N], whose means are 0.
-func separate(what string, columns [][]float64, groups []string, whiten bool, p linear.Permutations) (_ *Separation, err error) {
-	defer try.Catch(&err)
+func separate(what string, columns [][]float64, groups []string, whiten bool, p linear.Permutations) *Separation {
 	n, r := len(groups), len(columns)
 	out := &Separation{Components: r}
 	s := &sorted{z: mat.NewDense(n, r, nil), whiten: whiten}
@@ -109,7 +108,7 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 	g := len(out.Groups)
 	try.FailIf(g < 2, "%d group, want at least 2", g)
 	if k := slices.Index(s.count, 1); k >= 0 {
-		return nil, fmt.Errorf("the group %s has 1 specimen, want at least 2", out.Groups[k])
+		try.Fail("the group %s has 1 specimen, want at least 2", out.Groups[k])
 	}
 	s.mean = s.means(s.of)
 	s.within = mat.NewSymDense(r, nil)
@@ -147,17 +146,16 @@ func separate(what string, columns [][]float64, groups []string, whiten bool, p 
 	if whiten { // by the covariance of all: the sum of squares between groups is Pillai's trace then
 		rows = standardise(s.z)
 	}
-	table := try.Get(oneWay(rows, groups, p))
+	table := oneWay(rows, groups, p)
 	out.Test = linear.Test{P: table.Rows[0].P, Permutations: table.Permutations}
-	return out, nil
+	return out
 }
 
 // oneWay is the analysis of variance of rows in groups.
-func oneWay(rows *mat.Dense, groups []string, p linear.Permutations) (_ *linear.ANOVA, err error) {
-	defer try.Catch(&err)
+func oneWay(rows *mat.Dense, groups []string, p linear.Permutations) *linear.ANOVA {
 	y := lists.Make(len(groups), rows.RawRowView)
 	design := try.Get(linear.NewDesign(len(y), nil, nil, linear.Factor("group", groups...)))
-	return try.Get(design.Fit(y)).ANOVA(p)
+	return try.Get(try.Get(design.Fit(y)).ANOVA(p))
 }
 
 // standardise turns and scales columns such that their products are 1 with themselves and 0 with each other.

@@ -142,15 +142,15 @@ func TestSymmetryErrors(t *testing.T) {
 	lost := faces(r, 4, 1, 0.1, 0, 0)
 	lost.Specimens[2].Points[4][0] = math.NaN()
 	for want, f := range map[string]func() error{
-		"landmark 3 is in two":                 func() error { return expect.Error(ObjectSymmetry(d, [][2]int{{2, 3}, {3, 4}}, draws(9, 1))) },
-		"twice in one":                         func() error { return expect.Error(ObjectSymmetry(d, [][2]int{{2, 2}}, draws(9, 1))) },
-		"landmark 8, want 0 to 7":              func() error { return expect.Error(ObjectSymmetry(d, [][2]int{{2, 8}}, draws(9, 1))) },
-		"no pairs of landmarks":                func() error { return expect.Error(ObjectSymmetry(d, nil, draws(9, 1))) },
-		"0 permutations":                       func() error { return expect.Error(ObjectSymmetry(d, sides, draws(0, 1))) },
-		"no specimens":                         func() error { return expect.Error(ObjectSymmetry(&morpho.Dataset{}, sides, draws(9, 1))) },
-		"one has an individual":                func() error { return expect.Error(ObjectSymmetry(some, sides, draws(9, 1))) },
-		`specimen "2.0": landmark 4: x is NaN`: func() error { return expect.Error(ObjectSymmetry(lost, sides, draws(9, 1))) },
-		"2 individuals, want at le":            func() error { return expect.Error(ObjectSymmetry(two, sides, draws(9, 1))) },
+		"landmark 3 is in two":    func() error { return expect.Error(ObjectSymmetry(d, [][2]int{{2, 3}, {3, 4}}, draws(9, 1))) },
+		"twice in one":            func() error { return expect.Error(ObjectSymmetry(d, [][2]int{{2, 2}}, draws(9, 1))) },
+		"landmark 8, want 0 to 7": func() error { return expect.Error(ObjectSymmetry(d, [][2]int{{2, 8}}, draws(9, 1))) },
+		"no pairs of landmarks":   func() error { return expect.Error(ObjectSymmetry(d, nil, draws(9, 1))) },
+		"0 permutations":          func() error { return expect.Error(ObjectSymmetry(d, sides, draws(0, 1))) },
+		"no specimens":            func() error { return expect.Error(ObjectSymmetry(&morpho.Dataset{}, sides, draws(9, 1))) },
+		"one has an individual":   func() error { return expect.Error(ObjectSymmetry(some, sides, draws(9, 1))) },
+		`specimen "2.0": landmark 5 is missing (x is NaN)`: func() error { return expect.Error(ObjectSymmetry(lost, sides, draws(9, 1))) },
+		"2 individuals, want at le":                        func() error { return expect.Error(ObjectSymmetry(two, sides, draws(9, 1))) },
 	} {
 		expect.Refused(t, f(), want)
 	}

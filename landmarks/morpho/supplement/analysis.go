@@ -144,8 +144,9 @@ func (document *Document) analyse(d *morpho.Dataset, q Question) {
 	document.Sections = slices.Insert(document.Sections, 0, *a.summary())
 	document.Sections = append(document.Sections, *a.describeMethods(), *a.specimens())
 	document.Flagged = a.doubtful
-	document.record = record{Question: a.Question, Unit: d.Unit, Closed: d.Closed, FromZero: d.FromZero, Labels: d.Labels, Curves: d.Curves, Notes: d.Notes, Name: d.Name,
-		Unscaled: d.Unscaled, Wires: d.Links, Sliders: d.Sliders, data: d}
+	about := *d
+	about.Specimens, about.Source = nil, ""
+	document.record = record{Question: a.Question, Of: about, data: d}
 	if d.Flat {
 		document.record.data = nil
 		document.reword()

@@ -399,7 +399,7 @@ func (t *Table) CSV() []byte {
 	return b.Bytes()
 }
 
-var notPlain = regexp.MustCompile("[^A-Za-z0-9]+")
+var notPlain, accents = regexp.MustCompile("[^A-Za-z0-9]+"), regexp.MustCompile("[\u0300-\u036f]")
 
 // greek are letters that Unicode does not take apart into plain ones.
 var greek = strings.NewReplacer("λ", "lambda", "σ", "sigma", "√", "sqrt ", "ß", "ss")
@@ -408,13 +408,8 @@ var greek = strings.NewReplacer("λ", "lambda", "σ", "sigma", "√", "sqrt ", "
 func (t *Table) columns() []string {
 	out, taken := make([]string, len(t.Header)), map[string]bool{}
 	for i, name := range t.Header {
-		var ascii strings.Builder
-		for _, r := range norm.NFKD.String(greek.Replace(name)) {
-			if r < 0x300 || r > 0x36f { // accents
-				ascii.WriteRune(r)
-			}
-		}
-		plain := strings.Trim(notPlain.ReplaceAllString(ascii.String(), "_"), "_")
+		ascii := accents.ReplaceAllString(norm.NFKD.String(greek.Replace(name)), "")
+		plain := strings.Trim(notPlain.ReplaceAllString(ascii, "_"), "_")
 		if plain == "" {
 			plain = fmt.Sprintf("column_%d", i+1)
 		}

@@ -172,7 +172,7 @@ func holm(pairs linear.Pairs) []float64 {
 func (a *analysis) meanOf(m *shapestats.Model, d *morpho.Dataset, group string) [][]float64 {
 	at := map[string]string{"group": group}
 	for _, name := range a.formula.Numbers {
-		values := try.Get(shapestats.Numbers(d, name))
+		values := try.Get(d.Numbers(name))
 		at[name] = fmt.Sprint(floats.Sum(values) / float64(len(values)))
 	}
 	return try.Get(m.Predict(at))

@@ -115,7 +115,7 @@ func (document *Document) describeMesh(q Question) {
 			Drawing: arranged(views, views.Of(Drawn([]*mesh.Mesh{m}, q.Unit, "", nil), m.Vertices))})
 	document.Add("Methods", Paragraph("Duplicate vertices are merged, degenerate and duplicate cells are removed, and neighbouring cells are oriented alike. Computed by "+Software()+"."))
 	document.Title, document.Authors = cmp.Or(q.Title, q.Surface, "A mesh"), q.Authors
-	document.record = record{Question: q, Unit: q.Unit}
+	document.record = record{Question: q, Of: morpho.Dataset{Unit: q.Unit}}
 }
 
 // measures is the table of the measures of a mesh.
@@ -180,13 +180,9 @@ func (a *analysis) bodies(title string, from, to []float64, quantity string) []*
 
 // flatEnds are the meshes at the ends of the first two components, coloured by their displacement from the mean.
 func (a *analysis) flatEnds() *Figure {
-	var figures []*viz.Figure
-	for k := range 2 {
-		for end, score := range a.ends(k) {
-			title := fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])
-			figures = append(figures, a.bodies(title, a.mean.Mean[0], a.along(k, score)[0], "displacement")...)
-		}
-	}
+	figures := a.atEnds(func(title string, at [][]float64) []*viz.Figure {
+		return a.bodies(title, a.mean.Mean[0], at[0], "displacement")
+	})
 	return &Figure{Name: "surfaces", Caption: "The template, deformed to the ends of the first two components, coloured by the displacement from the mean.", Drawing: viz.Tiles(2, figures...).SharedAxes()}
 }
 

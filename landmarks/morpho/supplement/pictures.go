@@ -41,6 +41,17 @@ func parseLinks(line string, d *morpho.Dataset) (links [][2]int) {
 // drawn says whether a shape is more than its points: lines join them.
 func (a *analysis) drawn() bool { return a.links != nil || a.data.Closed }
 
+// body draws a shape: its wireframe, its outline or its landmarks.
+func (a *analysis) body(x [][]float64) *viz.Layer {
+	switch {
+	case a.links != nil:
+		return viz.Wireframe(x, a.links)
+	case a.data.Closed:
+		return viz.Outline(x)
+	}
+	return viz.Points(x)
+}
+
 // morphospace has the scores of the specimens, with the shapes that lie at its margins.
 func (a *analysis) morphospace(values []string) *viz.Figure {
 	x, y := a.pca.Scores[0], a.pca.Scores[1]
@@ -69,24 +80,11 @@ func (a *analysis) deformations() *Figure {
 	if len(a.mean.Mean[0]) != 2 || a.data.Flat {
 		return nil
 	}
-	var figures []*viz.Figure
-	for k := range 2 {
-		for end, score := range a.ends(k) {
-			at := a.along(k, score)
-			warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, at))
-			layers := []*viz.Layer{viz.Grid(lists.Each(viz.Lattice(10, a.mean.Mean), func(line shape.Shape) shape.Shape { return warp(line) })...)}
-			switch {
-			case a.links != nil:
-				layers = append(layers, viz.Wireframe(at, a.links).Color(viz.Black))
-			case a.data.Closed:
-				layers = append(layers, viz.Outline(at).Color(viz.Black))
-			default:
-				layers = append(layers, viz.Points(at).Color(viz.Black))
-			}
-			name := fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])
-			figures = append(figures, viz.Fig(layers...).NoAxes().Title(name))
-		}
-	}
+	figures := a.atEnds(func(title string, at [][]float64) []*viz.Figure {
+		warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, at))
+		grid := viz.Grid(lists.Each(viz.Lattice(10, a.mean.Mean), func(line shape.Shape) shape.Shape { return warp(line) })...)
+		return []*viz.Figure{viz.Fig(grid, a.body(at).Color(viz.Black)).NoAxes().Title(title)}
+	})
 	columns := 4
 	if low, high := extents(a.mean.Mean); high[1]-low[1] < (high[0]-low[0])/2 {
 		columns = 2
@@ -126,6 +124,17 @@ func (a *analysis) along(k int, score float64) [][]float64 {
 // ends are the lowest and the highest score on a component.
 func (a *analysis) ends(k int) []float64 {
 	return []float64{floats.Min(a.pca.Scores[k]), floats.Max(a.pca.Scores[k])}
+}
+
+// atEnds draws the shapes at the ends of the first two components.
+func (a *analysis) atEnds(draw func(title string, at [][]float64) []*viz.Figure) (figures []*viz.Figure) {
+	for k := range 2 {
+		for end, score := range a.ends(k) {
+			title := fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])
+			figures = append(figures, draw(title, a.along(k, score))...)
+		}
+	}
+	return figures
 }
 
 // inTurn are the colours of groups, in the order in which figures have them.
@@ -171,12 +180,9 @@ func (a *analysis) between(title string, from, to [][]float64, names ...string) 
 		return a.bodies(title, from[0], to[0], fmt.Sprintf("displacement of %s from %s", names[1], names[0]))
 	}
 	var layers [2]*viz.Layer
-	switch {
-	case a.links != nil:
-		layers = [2]*viz.Layer{viz.Wireframe(from, a.links), viz.Wireframe(to, a.links).Label(names[1])}
-	case a.data.Closed:
-		layers = [2]*viz.Layer{viz.Outline(from), viz.Outline(to).Label(names[1])}
-	default: // a tree joins the landmarks
+	if a.drawn() {
+		layers = [2]*viz.Layer{a.body(from), a.body(to).Label(names[1])}
+	} else { // a tree joins the landmarks
 		layers = [2]*viz.Layer{viz.Wireframe(from, nil), viz.Arrows(from, shape.Shape(to).Sub(from)).Label("to " + names[1])}
 	}
 	layers[0].Label(names[0])
@@ -279,17 +285,12 @@ func (a *analysis) surfaces() *Figure {
 	if surface == nil {
 		return nil
 	}
-	var figures []*viz.Figure
-	for k := range 2 {
-		for end, score := range a.ends(k) {
-			warp := try.Get(morpho.ThinPlateSpline(a.mean.Mean, a.along(k, score)))
-			vertices := warp(surface.Vertices)
-			moved := lists.Make(len(vertices), func(i int) float64 { return floats.Distance(vertices[i], surface.Vertices[i], 2) })
-			title := fmt.Sprintf("(%c) component %d, %s score", 'a'+2*k+end, k+1, []string{"lowest", "highest"}[end])
-			figures = append(figures, a.views.Of(viz.Fig(viz.Mesh(vertices, surface.Triangles()).ColorBy("displacement (centroid sizes)", moved...)).
-				NoAxes().Title(title), surface.Vertices)...)
-		}
-	}
+	figures := a.atEnds(func(title string, at [][]float64) []*viz.Figure {
+		vertices := try.Get(morpho.ThinPlateSpline(a.mean.Mean, at))(surface.Vertices)
+		moved := lists.Make(len(vertices), func(i int) float64 { return floats.Distance(vertices[i], surface.Vertices[i], 2) })
+		return a.views.Of(viz.Fig(viz.Mesh(vertices, surface.Triangles()).ColorBy("displacement (centroid sizes)", moved...)).
+			NoAxes().Title(title), surface.Vertices)
+	})
 	return &Figure{Name: "surfaces", Caption: fmt.Sprintf("The surface of %s, warped by thin-plate splines to the ends of the first two components, and how far each of its points is from the surface of the mean shape. The landmarks are at most %.2g centroid sizes off it.", a.Surface, off),
 		Drawing: viz.Tiles(2, figures...).SharedAxes()}
 }

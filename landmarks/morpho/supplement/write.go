@@ -37,17 +37,7 @@ func Software() string { return "anatomy " + anatomy.Version + " with " + runtim
 // record is what a document is made again from.
 type record struct {
 	Question
-	Name     string   `json:"name"`
-	Unit     string   `json:"unit,omitempty"`
-	Closed   bool     `json:"closed,omitempty"`
-	FromZero bool     `json:"from_zero,omitempty"`
-	Labels   []string `json:"labels,omitempty"`
-	Curves   [][2]int `json:"landmarks_of_curves,omitempty"`
-	Notes    []string `json:"notes,omitempty"`
-
-	Unscaled bool     `json:"unscaled,omitempty"`
-	Wires    [][2]int `json:"wires,omitempty"` // links that the data came with, and sliders, from 0
-	Sliders  [][3]int `json:"sliders,omitempty"`
+	Of morpho.Dataset `json:"data"` // without its specimens, which are in a file of their own
 
 	data *morpho.Dataset
 }
@@ -297,7 +287,7 @@ func open(folder string) (*morpho.Dataset, Question) {
 	}
 	at := func(name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
 	if slices.Contains(needed, meshFile) {
-		r.Mesh, r.Question.Unit = try.Get(mesh.Read(at(meshFile))), r.Unit
+		r.Mesh, r.Question.Unit = try.Get(mesh.Read(at(meshFile))), r.Of.Unit
 	}
 	if !slices.Contains(needed, dataFile) {
 		return nil, r.Question
@@ -308,15 +298,14 @@ func open(folder string) (*morpho.Dataset, Question) {
 			try.Get(tree.Parse(t))
 		}
 	}
-	for _, l := range r.Wires {
-		r.Sliders = append(r.Sliders, [3]int{l[0], l[1], l[0]})
+	chains := r.Of.Sliders
+	for _, l := range r.Of.Links {
+		chains = append(chains, [3]int{l[0], l[1], l[0]})
 	}
-	for _, l := range r.Sliders {
+	for _, l := range chains {
 		try.FailIf(slices.Min(l[:]) < 0 || slices.Max(l[:]) >= len(d.Specimens[0].Points),
-			"%s: sliders or wires %v name landmarks that are not there", questionFile, l)
+			"%s: sliders or links %v name landmarks that are not there", questionFile, l)
 	}
-	r.Sliders = r.Sliders[:len(r.Sliders)-len(r.Wires)]
-	d.Name, d.Unit, d.Closed, d.FromZero, d.Labels, d.Curves, d.Notes = r.Name, r.Unit, r.Closed, r.FromZero, r.Labels, r.Curves, r.Notes
-	d.Unscaled, d.Links, d.Sliders = r.Unscaled, r.Wires, r.Sliders
-	return d, r.Question
+	r.Of.Specimens, r.Of.Source = d.Specimens, d.Source
+	return &r.Of, r.Question
 }

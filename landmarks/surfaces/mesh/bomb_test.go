@@ -83,5 +83,4 @@ func TestBombs(t *testing.T) {
 	} {
 		bomb.Refused(t, name, c.read, c.file, c.want)
 	}
-	bomb.Device(t, mesh.Read, "a.ply")
 }

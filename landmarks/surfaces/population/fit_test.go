@@ -22,7 +22,7 @@ import (
 	"anatomy/landmarks/surfaces/mesh"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 // small are three ellipses with different numbers of points, a template and control points in random places, and a model with a
 // free choice of everything that the objective has.

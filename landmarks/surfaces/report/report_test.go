@@ -26,7 +26,7 @@ import (
 	"anatomy/landmarks/surfaces/study"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 // words are all paragraphs, warnings and lists of a document.
 func words(d *supplement.Document) string {

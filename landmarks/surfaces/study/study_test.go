@@ -24,7 +24,7 @@ import (
 	"anatomy/landmarks/surfaces/study"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 const modelXML = `<?xml version="1.0"?>
 <model>
