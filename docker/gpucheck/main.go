@@ -128,7 +128,8 @@ func start(backend string, options ...string) (_ *run, err error) {
 			name, _, _ := strings.Cut(s, "=")
 			return slices.Contains([]string{"GOMLX_BACKEND", "ANATOMY_DEVICE", "ANATOMY_NATIVE"}, name)
 		})
-		known := map[string][]string{"cpu": {"ANATOMY_DEVICE=cpu"}, "cuda": {"ANATOMY_DEVICE=cuda"}, "portable": {"ANATOMY_DEVICE=cpu", "ANATOMY_NATIVE=off"}}
+		cpu, cuda := "ANATOMY_DEVICE=cpu", "ANATOMY_DEVICE=cuda"
+		known := map[string][]string{"cpu": {cpu}, "cuda": {cuda}, "portable": {cpu, "ANATOMY_NATIVE=off"}}
 		if known[backend] == nil {
 			known[backend] = []string{"GOMLX_BACKEND=" + backend}
 		}

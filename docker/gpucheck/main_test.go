@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 )
 
@@ -39,7 +38,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	geomtest.Main(m, geomtest.Quick)
+	os.Exit(m.Run())
 }
 
 // Written as for a GPU, 25 programs and searches agree with those that call C functions, and float32 is within its tolerance of float64.

@@ -44,12 +44,7 @@ var precisions = []struct {
 // landmarks by each way to sum and by the one that Fast chooses on the device.
 func programs(measure measurer, ns []int) {
 	space, q, target := callosa(1)
-	var x, y, v []float64
-	for i := range q {
-		for a := range q[i] {
-			x, y, v = append(x, q[i][a]), append(y, target[i][a]), append(v, target[i][a]-q[i][a])
-		}
-	}
+	x, y, v := q.Flat(), target.Flat(), target.Sub(q).Flat()
 	steady := space.With(geom.Integrator(ode.RK4, 25))
 	exp := func(q, v *Node) *Node {
 		end, _ := steady.FlowMap(q, geom.Flat(space.Manifold, q, v))
@@ -175,11 +170,7 @@ func stochasticSearches(measure measurer) {
 	for i := 0; i < len(q); i += 3 {
 		start, end = append(start, q[i]), append(end, target[i])
 	}
-	frame := make([]geom.Shape, 2)
-	for i := range start {
-		frame[0] = append(frame[0], []float64{end[i][0] - start[i][0], end[i][1] - start[i][1]})
-		frame[1] = append(frame[1], []float64{1, 0})
-	}
+	frame := []geom.Shape{end.Sub(start), slices.Repeat(geom.Shape{{1, 0}}, len(start))}
 	measure("8 × Brownian bridge, 13 landmarks", "float64", 1e-8, func() [][]float64 {
 		run := stochastic.Run{Paths: 8, Steps: 20, Time: 0.01, Seed: 1}
 		l := try.Get(stochastic.LogLikelihood(few, stochastic.DelyonHu, start, slices.Repeat([]geom.Shape{end}, 8), run))
@@ -233,21 +224,17 @@ func callosa(spacings float64) (space *landmarks.Space, q, target geom.Shape) {
 	return landmarks.New(39, 2, kernels.Gaussian(spacings*cc.Spacing())), cc.Shape("jhu_atlas"), cc.Shape("colin27")
 }
 
-func ellipse(n int, a, b float64) (x [][]float64) {
-	for i := range n {
+func ellipse(n int, a, b float64) [][]float64 {
+	return lists.Make(n, func(i int) []float64 {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
-		x = append(x, []float64{a * cos, b * sin})
-	}
-	return x
+		return []float64{a * cos, b * sin}
+	})
 }
 
 // movedFar returns an ellipse, and the same moved by its half axis and bent.
 func movedFar(n int) (q, target [][]float64) {
 	q = ellipse(n, 1, 0.7)
-	for _, x := range q {
-		target = append(target, []float64{x[0] + 1 + x[1]/7, x[1] + 0.1*x[0]*x[0]})
-	}
-	return q, target
+	return q, lists.Each(q, func(x []float64) []float64 { return []float64{x[0] + 1 + x[1]/7, x[1] + 0.1*x[0]*x[0]} })
 }
 
 // ellipsoid returns n points spread evenly over an ellipsoid, and smooth momenta.

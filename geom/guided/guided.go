@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Observations are what is seen at the leaves of a tree, with independent normal errors: the landmarks there, or the coordinates of a point that is
@@ -187,9 +188,9 @@ func (s *sampler[P]) empty() []*Posterior[P] {
 				out[g].Parts = append(out[g].Parts, make([][][]P, k))
 			}
 		}
-		for _, u := range s.options.Unknown {
-			out[g].Unknown = append(out[g].Unknown, Estimate{Name: u.Name, Draws: make([][]float64, k), Signed: u.Prior.family == normal})
-		}
+		out[g].Unknown = lists.Each(s.options.Unknown, func(u Unknown) Estimate {
+			return Estimate{Name: u.Name, Draws: make([][]float64, k), Signed: u.Prior.family == normal}
+		})
 	}
 	return out
 }

@@ -78,10 +78,7 @@ func summit(logs, slopes [][][]float64) (_ []float64, _ *mat.Cholesky, err error
 	u, r := slices.Concat(logs...), slices.Concat(slopes...)
 	try.FailIf(len(u) == 0, "there are no draws: ask Sample for more")
 	k := len(u[0])
-	draws := mat.NewDense(len(u), k, nil)
-	for i := range u {
-		draws.SetRow(i, u[i])
-	}
+	draws := dense.Rows(u)
 	var covariance mat.SymDense
 	stat.CovarianceMatrix(&covariance, draws, nil)
 	var spread mat.Cholesky

@@ -95,7 +95,8 @@ func number(param any) bool {
 // free checks the priors of the root's state and makes a row of them.
 func (s *sampler[P]) free() {
 	n := len(s.options.RootParts)
-	try.FailIf(n != 0 && n != len(s.process.Parts), "priors of %d parts of the root, want one for each of the %d parts of the process", n, len(s.process.Parts))
+	try.FailIf(n != 0 && n != len(s.process.Parts), "priors of %d parts of the root, want one for each of the %d parts of the process", n,
+		len(s.process.Parts))
 	for j, x := range append([]float64{s.options.Root}, s.options.RootParts...) {
 		try.FailIf(!(x >= 0) || math.IsInf(x, 1), "prior of the root with the standard deviation %g, want a finite number from 0", x)
 		rows := s.process.Space.M.Dim() / s.d

@@ -53,11 +53,8 @@ type key struct {
 func (k key) String() string { return "guided." + k.name }
 
 func (s *sampler[P]) key(name string) key {
-	unknowns := ""
-	for _, u := range s.options.Unknown {
-		unknowns += fmt.Sprintf("%v ", u)
-	}
-	return key{name, s.model.key(), fmt.Sprint(s.tree.Parent, s.stands), fmt.Sprint(unknowns, s.spread != nil), s.dynamics, s.options.Steps, s.groups}
+	options := fmt.Sprint(s.options.Unknown, s.spread != nil)
+	return key{name, s.model.key(), fmt.Sprint(s.tree.Parent, s.stands), options, s.dynamics, s.options.Steps, s.groups}
 }
 
 // logs are the logarithms of the unknowns at y.

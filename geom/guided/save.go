@@ -83,7 +83,8 @@ func (s *sampler[P]) resume() *run[P] {
 	try.FailIf(r.Of != s.identity(),
 		"%s is of another run, with other observations or options, or of another version: remove it, or give Options.Save another name", s.options.Save)
 	drawn := r.Iteration - s.options.Warmup
-	try.FailIf(drawn > s.options.Draws, "%s has %d draws of each chain, %d are wanted: want at least as many, remove it, or give Options.Save another name", s.options.Save, drawn, s.options.Draws)
+	try.FailIf(drawn > s.options.Draws,
+		"%s has %d draws of each chain, %d are wanted: want at least as many, remove it, or give Options.Save another name", s.options.Save, drawn, s.options.Draws)
 	s.source = &rand.PCG{}
 	try.Do(try.Name(s.source.UnmarshalBinary(r.Random), "%s", s.options.Save))
 	s.rng = rand.New(s.source)

@@ -88,8 +88,8 @@ func (t *Tree) lengths(known bool) (node int, err error) {
 		case known && math.IsNaN(l):
 			return i, fmt.Errorf("the edge above %s has no length", t.Label(i))
 		case l < 0:
-			return i, fmt.Errorf("the edge above %s: the length is %v: lengths are not negative: write 0 if that was meant, or estimate the tree by another method",
-				t.Label(i), l)
+			return i, fmt.Errorf("the edge above %s: the length is %v: lengths are not negative: write 0 if that was meant, "+
+				"or estimate the tree by another method", t.Label(i), l)
 		case math.IsInf(l, 0):
 			return i, fmt.Errorf("the edge above %s: the length is %v: lengths are finite", t.Label(i), l)
 		}

@@ -18,10 +18,7 @@ import (
 func (m *Mesh) normal(i int) []float64 {
 	c := m.Cells[i]
 	a, b := m.Vertices[c[0]], m.Vertices[c[1]]
-	u := make([]float64, len(a))
-	for k := range u {
-		u[k] = b[k] - a[k]
-	}
+	u := floats.SubTo(make([]float64, len(a)), b, a)
 	if len(c) == 2 {
 		return u
 	}

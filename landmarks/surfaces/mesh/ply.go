@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -113,11 +114,7 @@ func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder)
 	for i := range e.count {
 		values := e.read(in, order, columns, i)
 		if e.name == "vertex" {
-			x := make([]float64, len(columns))
-			for a, k := range columns {
-				x[a] = values[k][0]
-			}
-			b.vertex(x)
+			b.vertex(lists.Each(columns, func(k int) float64 { return values[k][0] }))
 			continue
 		}
 		var cell []int

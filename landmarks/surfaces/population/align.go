@@ -184,9 +184,7 @@ func (al *aligner) align(name string, s []*mesh.Mesh, starts []*mat.Dense, follo
 		if slices.ContainsFunc(out, func(b *Aligned) bool { return angle(a.rotation(), b.rotation()) < apart }) {
 			continue
 		}
-		for _, m := range s {
-			a.Objects = append(a.Objects, m.Map(a.Move))
-		}
+		a.Objects = lists.Each(s, func(m *mesh.Mesh) *mesh.Mesh { return m.Map(a.Move) })
 		out = append(out, a)
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 )
 
 // calibrate sets Calibration and Shared by the errors of templates on each other.
@@ -125,10 +126,7 @@ func (p *Placement) combine(i int, s *located, placed [][][]PlacedLandmark) []Pl
 	}
 	out := make([]PlacedLandmark, len(all[0]))
 	for l := range out {
-		weights := make([]float64, len(all))
-		for t, marks := range all {
-			weights[t] = 1 / math.Pow(marks[l].StandardError(), 2)
-		}
+		weights := lists.Each(all, func(marks []PlacedLandmark) float64 { return 1 / math.Pow(marks[l].StandardError(), 2) })
 		floats.Scale(1/floats.Sum(weights), weights)
 		d := len(all[0][l].Point)
 		mean, covariance, own := make([]float64, d), mat.NewDense(d, d, nil), 0.0

@@ -163,7 +163,8 @@ func (c *carrier) estimate() (noise []float64, reach, known, change float64) {
 	reach = math.Sqrt((2*energy + none*unit) / (n*known + none))
 	for o, sigma := range c.sigma {
 		parts := c.hessian.parts(o)
-		text.RefuseIf(c.Objects[o].Noise == 0 && left[o] < share*parts, "give Noise, or take a wider kernel of the deformations or a narrower one of the norm",
+		text.RefuseIf(c.Objects[o].Noise == 0 && left[o] < share*parts,
+			"give Noise, or take a wider kernel of the deformations or a narrower one of the norm",
 			"%s cannot be estimated: of %.0f independent parts of a residual, deformations leave %.0f", c.Label("the noise", o), parts, left[o])
 		// Rounding bounds σ from below, as where all subjects are the template.
 		noise[o] = math.Sqrt(math.Max(noise[o], 1e-8*squares[o]) / (n * left[o]))

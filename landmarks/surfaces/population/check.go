@@ -75,7 +75,8 @@ func (o Object) checkUnits(template *mesh.Mesh, name string, s *mesh.Mesh) {
 	length := func(m *mesh.Mesh) float64 { return math.Pow(m.Size(), 1/float64(len(m.Cells[0])-1)) }
 	const units = 7 // centimetres and millimetres differ by 10, animals of one kind by less
 	ratio := length(s) / length(template)
-	text.RefuseIf(ratio > units || ratio < 1.0/units, "give both in one unit, or scale it by Align", "%s is %.3g times as large as the template", name, ratio)
+	text.RefuseIf(ratio > units || ratio < 1.0/units, "give both in one unit, or scale it by Align",
+		"%s is %.3g times as large as the template", name, ratio)
 	if o.Norm.Varifold {
 		return
 	}

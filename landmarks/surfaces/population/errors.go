@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -35,11 +36,7 @@ func (c *carrier) errorsOf(pulls *mat.Dense, mixture []prior) *mat.Dense {
 	var taken, out mat.Dense
 	taken.Mul(pulls, held) // (R P⁻¹ Jᵀ W)ᵀ
 	out.Product(held.T(), c.hessian.weighted(c.weights()), held)
-	factor := 0.0
-	for _, p := range mixture {
-		factor += p.share * p.noise
-	}
-	out.Scale(factor, &out)
+	out.Scale(lists.Sum(len(mixture), func(k int) float64 { return mixture[k].share * mixture[k].noise }), &out)
 	for _, p := range mixture {
 		out.Add(&out, p.missed(&taken, len(c.marks), c.Space.Manifold.D))
 	}
@@ -153,10 +150,7 @@ func (c *carrier) priors(points [][]float64, pulls *mat.Dense, reach float64) []
 
 // prior is the process of the kernel of the deformations with so many times its width, and of variance 1.
 func (c *carrier) prior(points [][]float64, wider float64) prior {
-	var at [][]float64
-	for _, x := range slices.Concat(points, c.marks) {
-		at = append(at, floats.ScaleTo(make([]float64, len(x)), 1/wider, x))
-	}
+	at := lists.Each(slices.Concat(points, c.marks), func(x []float64) []float64 { return floats.ScaleTo(make([]float64, len(x)), 1/wider, x) })
 	z, all := len(points), len(at)
 	between := mat.NewDense(all, all, try.Get(c.gramOf.Call(at)).Flat(0))
 	part := func(i, k, j, l int) *mat.Dense { return between.Slice(i, k, j, l).(*mat.Dense) }

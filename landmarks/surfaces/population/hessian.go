@@ -219,5 +219,6 @@ func (o *dataHessian) posterior(weights []float64, ridge float64) *mat.SymDense 
 
 // factorPosterior is the factor of posterior.
 func (o *dataHessian) factorPosterior(weights []float64) *mat.Cholesky {
-	return factored(o.posterior(weights, 1e-6*o.kernel.At(0, 0)), "give Noise, or take a wider kernel of the norm", "the matrix of the second derivatives by a momentum")
+	return factored(o.posterior(weights, 1e-6*o.kernel.At(0, 0)), "give Noise, or take a wider kernel of the norm",
+		"the matrix of the second derivatives by a momentum")
 }

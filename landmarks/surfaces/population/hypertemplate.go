@@ -167,12 +167,7 @@ func (f *fit) resistances(e *evaluation) [][]*mat.SymDense {
 		}
 	}
 	if size := float64(f.Space.Manifold.Dim()); float64(len(sums))*size*size > maxApart {
-		mean := sums[0]
-		for _, s := range sums[1:] {
-			floats.Add(mean, s)
-		}
-		floats.Scale(1/float64(len(sums)), mean)
-		sums = sums[:1]
+		sums = [][]float64{lists.Mean(sums)}
 	}
 	var out [][]*mat.SymDense
 	for _, s := range sums {

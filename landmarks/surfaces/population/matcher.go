@@ -59,9 +59,7 @@ func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects 
 		c.sigma = c.initialNoise(z)
 	}
 	c.ends, c.status = make([]*matched, len(subjects)), make([]geom.Status, len(subjects))
-	for range subjects {
-		c.x = append(c.x, make([]float64, m.Space.Manifold.Dim()+c.pose.size()))
-	}
+	c.x = lists.Zeros(len(subjects), m.Space.Manifold.Dim()+c.pose.size())
 	c.hold()
 	return c
 }

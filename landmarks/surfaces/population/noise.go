@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 )
 
@@ -60,10 +61,7 @@ func (f *fit) anneal(s *annealing, e *evaluation, a *Atlas, iterations int) (don
 // quarter of a momentum, whatever the unit of K.
 func (f *fit) initialNoise(vertices []float64) []float64 {
 	o := f.dataHessianAt(vertices)
-	parts := 0.0
-	for k := range f.sigma {
-		parts += o.parts(k)
-	}
+	parts := lists.Sum(len(f.sigma), o.parts)
 	quarter := math.Min(float64(f.Space.Manifold.Dim()), parts) / 4
 	for sigma, factor := 1.0, 1.0; ; {
 		all, weights := make([]float64, len(f.sigma)), make([]float64, len(f.sigma))
@@ -89,10 +87,7 @@ func (f *fit) initialNoise(vertices []float64) []float64 {
 // weights are what the second derivatives of the data terms count for a momentum: 1/σ² of every object for each subject that it
 // moves, times the square of how far.
 func (f *fit) weights() []float64 {
-	w := 0.0
-	for _, row := range f.design {
-		w += row[0] * row[0]
-	}
+	w := lists.Sum(len(f.design), func(i int) float64 { return f.design[i][0] * f.design[i][0] })
 	return floats.ScaleTo(make([]float64, len(f.sigma)), 2*w, f.precision())
 }
 

@@ -165,7 +165,8 @@ func (p *Placement) Among(templates ...int) (_ *Placement, err error) {
 	all := solve.NotNil(p).matches
 	text.RefuseIf(all == nil || len(templates) == 0, "give at least one of a placement that Model.Landmarks returned", "no templates")
 	for k, t := range templates {
-		text.RefuseIf(all.of[t] == nil || slices.Contains(templates[:k], t), "give some of them, each once", "templates %v among %v", templates, p.Templates)
+		text.RefuseIf(all.of[t] == nil || slices.Contains(templates[:k], t), "give some of them, each once",
+			"templates %v among %v", templates, p.Templates)
 	}
 	return all.conclude(templates), nil
 }

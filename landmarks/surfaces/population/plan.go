@@ -6,6 +6,7 @@ import (
 
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // usualEvaluations is how many evaluations a search with given noise takes: 60 to 320 of profiles, brains and simulated skulls, at the tolerance 0.05.
@@ -26,11 +27,8 @@ func (f *fit) memory() float64 {
 		measure  = 120   // a cell of a subject: its middle and its weights, with their slices
 	)
 	at, d, subjects := f.blocks(), f.Space.Manifold.D, float64(len(f.design))
-	cells := 0
-	for _, m := range f.start {
-		cells += len(m.Cells)
-	}
-	each := 2*(16+24/float64(d))*float64(at[0][1]) + measure*float64(cells) // two evaluations, with pulls and deformed vertices
+	cells := lists.Sum(len(f.start), func(o int) float64 { return float64(len(f.start[o].Cells)) })
+	each := 2*(16+24/float64(d))*float64(at[0][1]) + measure*cells // two evaluations, with pulls and deformed vertices
 	heap := 16*remembered*float64(at[2][1]) + subjects*each
 	if f.stiffens() {
 		size, apart := float64(f.Space.Manifold.Dim()), 1.0

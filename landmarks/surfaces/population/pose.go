@@ -208,10 +208,7 @@ func (c *matcher) back(k int) *Aligned {
 	h := c.pose.at(c.x[k][momenta:])
 	g := try.Get(c.Space.With(geom.FixedSteps).Shoot(c.controls, c.Space.FromFlat(c.x[k][:momenta])))
 	path := try.Get(c.Space.Transform(g, c.vertices))
-	ends := path[len(path)-1]
-	for i, x := range ends {
-		ends[i] = h.Move(x)
-	}
+	ends := lists.Each(path[len(path)-1], h.Move)
 	fit, err := morpho.FitSimilarity(ends, c.vertices)
 	if err != nil { // as of a straight line, which has no best rotation
 		return h.inverse()

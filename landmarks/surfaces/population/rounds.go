@@ -329,12 +329,8 @@ func (r *Rounds) Reduce(now *AtlasRound, parts func(round int) ([]*Part, error))
 
 // scaleOf returns the scales of the steps by the curvatures of all parts.
 func (f *fit) scaleOf(parts []*Part) []float64 {
-	curvature := make([]float64, len(f.scale))
-	for _, p := range parts {
-		floats.Add(curvature, p.Curvature)
-	}
 	f.scale = f.noScales()
-	f.rescale(parts[0].Expected, curvature)
+	f.rescale(parts[0].Expected, sums(lists.Each(parts, func(p *Part) []float64 { return p.Curvature })))
 	return f.scale
 }
 

@@ -221,9 +221,7 @@ func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*
 func (f *fit) finish(a *Atlas, e *evaluation, subjects [][]*mesh.Mesh) {
 	a.Imbalance, a.Unsettled = f.balance(e)
 	z, flat, q := f.split(e.x)
-	for _, t := range mesh.WithVertices(f.start, f.Space.FromFlat(z)) {
-		a.Template = append(a.Template, t.Copy())
-	}
+	a.Template = lists.Each(mesh.WithVertices(f.start, f.Space.FromFlat(z)), (*mesh.Mesh).Copy)
 	a.Controls = f.Space.FromFlat(q)
 	for i := range subjects {
 		a.Momenta = append(a.Momenta, f.Space.FromFlat(f.momentum(i, flat)))

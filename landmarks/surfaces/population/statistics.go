@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
@@ -130,21 +131,17 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Differenc
 	deformed := lists.Each(a.Deformed, mesh.Vertices)
 	moves, inverse := make([]*mat.Dense, len(template)), make([]*mat.Dense, len(template))
 	for v, x := range template {
-		moves[v] = mat.NewDense(n, d, nil)
-		for i, y := range deformed {
-			moves[v].SetRow(i, floats.SubTo(make([]float64, d), y[v], x))
+		own := lists.Each(deformed, func(y [][]float64) []float64 { return floats.SubTo(make([]float64, d), y[v], x) })
+		mean := lists.Mean(own)
+		for _, move := range own {
+			floats.Sub(move, mean)
 		}
-		for k := range d {
-			column := mat.Col(nil, k, moves[v])
-			floats.AddConst(-floats.Sum(column)/float64(n), column)
-			moves[v].SetCol(k, column)
-		}
+		moves[v] = dense.Rows(own)
 		var scatter mat.Dense
 		scatter.Mul(moves[v].T(), moves[v])
 		inverse[v] = new(mat.Dense)
-		if err := inverse[v].Inverse(&scatter); err != nil {
-			try.Fail("the displacements of vertex %d have no spread in some direction: %w", v, err)
-		}
+		err := inverse[v].Inverse(&scatter)
+		try.FailIf(err != nil, "the displacements of vertex %d have no spread in some direction: %w", v, err)
 	}
 	share := slices.Repeat([]float64{-1 / float64(n-count)}, n)
 	for _, i := range members[0] {

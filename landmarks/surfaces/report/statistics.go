@@ -35,9 +35,7 @@ func (t *Template) check(own *study.Study) {
 	if t.Tree != "" {
 		var notes []string
 		t.Question, notes = try.Get2(t.Question.ReadTrees(t.Tree, true))
-		for _, note := range notes {
-			own.Notes = append(own.Notes, "the tree: "+note)
-		}
+		own.Notes = append(own.Notes, lists.Each(notes, func(note string) string { return "the tree: " + note })...)
 	}
 	columns := own.Columns()
 	if t.Question.Tree != "" {

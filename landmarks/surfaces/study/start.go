@@ -57,9 +57,7 @@ func (s *Study) Start(deformation, detail float64, similarity bool) (err error) 
 func (s *Study) align(deformation float64, similarity bool) {
 	var poses []*population.Aligned
 	if s.Posed {
-		for range s.Subjects[1:] {
-			poses = append(poses, still(len(s.Subjects[0][0].Vertices[0])))
-		}
+		poses = lists.Each(s.Subjects[1:], func(shape []*mesh.Mesh) *population.Aligned { return still(len(shape[0].Vertices[0])) })
 	} else {
 		poses = s.choosePoses(deformation)
 	}

@@ -55,7 +55,8 @@ func (t *ParallelTransport) Predict() (out []Prediction, err error) {
 		"give three times in this order, of which the first and the last differ", "from %g to %g, with the template at %g", t.From, t.To,
 		t.At)
 	text.RefuseIf(!(t.StepsPerUnitTime > 0 && t.StepsPerUnitTime*(t.To-t.From) <= maxSteps),
-		fmt.Sprintf("give a positive number, and at most %d steps in all", maxSteps), "%g steps per unit of time for a time of %g", t.StepsPerUnitTime, t.To-t.From)
+		fmt.Sprintf("give a positive number, and at most %d steps in all", maxSteps),
+		"%g steps per unit of time for a time of %g", t.StepsPerUnitTime, t.To-t.From)
 	if t.From < t.At {
 		out = t.until(t.From)
 		slices.Reverse(out)
