@@ -21,7 +21,12 @@ import (
 	"anatomy/landmarks"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) {
+	geomtest.Main(m, geomtest.Plain,
+		TestLogOfALevelSetIsThatOfItsChart, TestLogIsShortest, TestHopfDistance, TestLogsOfAFlatEllipsoid, TestLogToTheAntipode,
+		TestStepsInTheHalfPlane, TestStoppedLog, TestHeisenbergBesideTheAxis, TestHeisenbergDistance, TestTinyAndHugeVectors,
+		TestTransportAroundTriangle, TestSingularMetricIsAnError, TestKeys)
+}
 
 // Spaces with other integrators share what is compiled, and each has its own.
 func TestIntegratorsOverOneSpace(t *testing.T) {

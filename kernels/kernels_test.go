@@ -14,7 +14,7 @@ import (
 	"anatomy/kernels"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 var cases = map[string]struct {
 	kernel  kernels.Kernel

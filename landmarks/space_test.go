@@ -20,7 +20,7 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 func callosa(options ...geom.Option) (m *landmarks.Space, atlas, colin [][]float64) {
 	cc := morpho.CorpusCallosum()

@@ -9,18 +9,9 @@ import (
 	"anatomy/internal/lists"
 )
 
-// alt returns the alternative text of a drawing, for readers who do not see it: what Show and Save take, in words. It
-// names the title; every layer with what the legend says of it, its colour, and where it lies or leads; the range of the axes; and letters for
-// which boxes are drawn, since the font lacks them. Show sends it with the picture as plain text; SVG and HTML files hold it.
-func alt(drawings ...Drawing) (string, error) {
-	s, err := sheetOf(drawings)
-	if err != nil {
-		return "", fmt.Errorf("viz: %w", err)
-	}
-	return s.alt(), nil
-}
-
-// alt describes the sheet, and says once which letters are drawn as boxes.
+// alt returns the alternative text of a sheet, for readers who do not see it: the title; every layer with what the legend says of it, its
+// colour, and where it lies or leads; the range of the axes; and letters for which boxes are drawn, since the font lacks them. Show sends it
+// with the picture as plain text; SVG and HTML files hold it.
 func (s *sheet) alt() string {
 	text := readable(s.description())
 	drawn := text
@@ -73,13 +64,8 @@ func (a *animation) alt() string {
 
 // title joins the titles of the panels.
 func (s *sheet) title() string {
-	var out []string
-	for _, p := range s.panels {
-		if p.scene.title != "" {
-			out = append(out, p.scene.title)
-		}
-	}
-	return readable(strings.Join(out, "; "))
+	titles := lists.Each(s.panels, func(p panel) string { return p.scene.title })
+	return readable(strings.Join(lists.Filter(titles, func(title string) bool { return title != "" }), "; "))
 }
 
 func (s *scene) alt() string {

@@ -13,6 +13,15 @@ import (
 	"anatomy/geom/shape"
 )
 
+// alt is the alternative text of a drawing.
+func alt(drawings ...Drawing) (string, error) {
+	s, err := sheetOf(drawings)
+	if err != nil {
+		return "", err
+	}
+	return s.alt(), nil
+}
+
 func TestAlt(t *testing.T) {
 	q := [][]float64{{0, 0}, {10, 0}, {0, 5}}
 	panel := func(title string, v float64) *Figure {
@@ -129,7 +138,7 @@ func TestSeen(t *testing.T) {
 				c.line(q[:1], false, pen{})
 				c.line(q, false, pen{})
 			},
-			func(c *canvas) { c.rowsOf(1, 5); c.nameAt([]float64{0, 7}, "A", Blue) },
+			func(c *canvas) { c.rows, c.row = 1, 5; c.nameAt([]float64{0, 7}, "A", Blue) },
 		} {
 			expect.Must(alt(Fig(Outline(q).Label("q"), newLayer(l.traits, draw))))
 		}

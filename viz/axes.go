@@ -142,42 +142,31 @@ func overhangOf(m mark, at []float64) overhang {
 	return f
 }
 
-// makeRoom widens the ranges of the axes so that marks of given size lie inside, on sides of so many points.
+// makeRoom widens the ranges of the axes so that marks of given size lie inside, on sides of so many points: to the fewest data units a point
+// with which the ends of any two have room between the ends of the side.
 func (s *scene) makeRoom(f *frame, sides [2]float64) {
-	reach := func(k int, unit float64) (lo, hi float64) { // with so many data units a point
-		lo, hi = f.lo[k], f.hi[k]
-		for _, m := range s.overhangs {
-			lo, hi = math.Min(lo, m.at[k]-unit*m.before[k]), math.Max(hi, m.at[k]+unit*m.after[k])
-		}
-		return lo, hi
-	}
+	const most = 1024 // times the range of the data without marks: these would take a thousandth of the side
+	all := append([]overhang{{at: f.lo}, {at: f.hi}}, s.overhangs...)
 	var units [2]float64
 	for k := range 2 {
-		fits := func(unit float64) bool { lo, hi := reach(k, unit); return hi-lo <= unit*sides[k]*(1+1e-9) }
-		small := (f.hi[k] - f.lo[k]) / sides[k]
-		large := small
-		for doubled := 0; !fits(large); doubled++ {
-			if doubled == 10 { // the data would take a thousandth of the side
-				f.crowded = true
-				return
-			}
-			large *= 2
-		}
-		for range 50 { // the smallest unit that fits
-			if middle := (small + large) / 2; fits(middle) {
-				large = middle
-			} else {
-				small = middle
+		for _, left := range all {
+			for _, right := range all {
+				room := sides[k] - left.before[k] - right.after[k]
+				if units[k] = math.Max(units[k], (right.at[k]-left.at[k])/room); room <= 0 || units[k] > most*(f.hi[k]-f.lo[k])/sides[k] {
+					f.crowded = true
+					return
+				}
 			}
 		}
-		units[k] = large
 	}
 	if s.oneScale() {
 		units[0] = math.Max(units[0], units[1])
 		units[1] = units[0]
 	}
-	for k := range 2 {
-		f.lo[k], f.hi[k] = reach(k, units[k])
+	for _, m := range all {
+		for k, unit := range units {
+			f.lo[k], f.hi[k] = math.Min(f.lo[k], m.at[k]-unit*m.before[k]), math.Max(f.hi[k], m.at[k]+unit*m.after[k])
+		}
 	}
 }
 
@@ -212,17 +201,15 @@ func (f *frame) draw(c draw.Canvas) {
 				length /= 2
 			}
 			at := f.place([]float64{t.Value, t.Value})
-			if k == 0 {
-				at.Y = corner.Y - length
-				lines = append(lines, stamp{at: []vg.Point{{X: at.X, Y: corner.Y}, at}, stroke: black})
-				sty.XAlign, sty.YAlign = text.XCenter, text.YTop
-				c.FillText(sty, vg.Point{X: at.X, Y: at.Y - tickSpace}, t.Label)
-			} else {
-				at.X = corner.X - length
-				lines = append(lines, stamp{at: []vg.Point{{X: corner.X, Y: at.Y}, at}, stroke: black})
+			foot, out := vg.Point{X: at.X, Y: corner.Y}, vg.Point{Y: -1}
+			sty.XAlign, sty.YAlign = text.XCenter, text.YTop
+			if k == 1 {
+				foot, out = vg.Point{X: corner.X, Y: at.Y}, vg.Point{X: -1}
 				sty.XAlign, sty.YAlign = text.XRight, text.YCenter
-				c.FillText(sty, vg.Point{X: at.X - tickSpace, Y: at.Y}, t.Label)
 			}
+			tip := foot.Add(out.Scale(length))
+			lines = append(lines, stamp{at: []vg.Point{foot, tip}, stroke: black})
+			c.FillText(sty, tip.Add(out.Scale(tickSpace)), t.Label)
 		}
 	}
 	ink(c.Canvas, lines)

@@ -1,6 +1,7 @@
 package viz
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -17,8 +18,8 @@ import (
 type canvas struct {
 	marks []mark
 	layer *Layer
-	rows  int // y numbers rows, each so many points high
-	row   float64
+	rows  int     // y numbers so many rows, from 0: there is no y axis, and the x axis reaches as far as the data
+	row   float64 // height of a row in points, if the figure's size is not set
 	tone  float64 // of the item whose colour was asked for last
 }
 
@@ -37,7 +38,7 @@ const (
 	faceMark            // lit surface of triangles
 	dotMark             // disc
 	arrowMark           // at[0] to at[1]
-	vectorMark          // at[1] from at[0], before the figure's scale of arrows is known
+	vectorMark          // at[1] from at[0], before its factor is known: that of Layer.Scale, or one by which the figure's longest can be read
 	textMark
 	nameMark  // text beside a point, where it covers least
 	glyphMark // line or area of given size in points, or a text, at a place
@@ -52,13 +53,14 @@ type mark struct {
 	fill   color.NRGBA
 	radius float64 // points
 	text   string
-	glyph  [][]float64 // corners as offsets from at[0], in points; of a text how far it is moved, glyph[0]
-	layer  *Layer
-	name   string // that shows on a point
-	shape  int    // of a dot: see dotShapes
-	body   *body
-	tone   float64   // that its colour stands for, if its layer has several
-	tones  []float64 // likewise of the vertices of a surface
+	glyph  [][]float64 // corners as offsets from at[0], in points; of a text glyph[0], by which it is moved: it begins there where that is positive,
+	// ends there where it is negative, and has its middle there where it is 0
+	layer *Layer
+	name  string // that shows on a point
+	shape int    // of a dot: see dotShapes
+	body  *body
+	tone  float64   // that its colour stands for, if its layer has several
+	tones []float64 // likewise of the vertices of a surface
 }
 
 // line draws a line through the points and, if closed is true, back to the first.
@@ -69,11 +71,6 @@ func (c *canvas) line(points [][]float64, closed bool, s pen) {
 // area fills the polygon of a flat figure with the given corners.
 func (c *canvas) area(points [][]float64, fill color.NRGBA) {
 	c.add(mark{kind: areaMark, at: points, fill: fill})
-}
-
-// surface draws a lit surface of triangles in space, in the colours of their vertices.
-func (c *canvas) surface(vertices [][]float64, b *body, tones []float64) {
-	c.add(mark{kind: faceMark, at: vertices, body: b, fill: c.ink(0), tones: tones})
 }
 
 // dot draws a disc, its diameter in points. An edge of no width, pen{}, is not drawn.
@@ -94,17 +91,6 @@ func (c *canvas) dots(points [][]float64, diameter float64) {
 	}
 }
 
-// arrow draws an arrow between two points.
-func (c *canvas) arrow(from, to []float64, s pen) {
-	c.add(mark{kind: arrowMark, at: [][]float64{from, to}, stroke: s})
-}
-
-// vector draws the vector v at a point as an arrow, longer or shorter by the factor that Layer.Scale sets; without one
-// the figure chooses a factor that lets the layer's longest vector be read. The legend states the factor.
-func (c *canvas) vector(at, v []float64, s pen) {
-	c.add(mark{kind: vectorMark, at: [][]float64{at, v}, stroke: s})
-}
-
 // write writes a text beside a point, on the side that is away from the other texts of the layer.
 func (c *canvas) write(at []float64, text string, ink color.NRGBA) {
 	c.add(mark{kind: textMark, at: [][]float64{at}, text: text, fill: ink})
@@ -116,21 +102,11 @@ func (c *canvas) nameAt(at []float64, text string, ink color.NRGBA) {
 	c.add(mark{kind: nameMark, at: [][]float64{at}, text: text, fill: ink})
 }
 
-// caption writes a text at a place of a flat figure, moved by dx and dy points. It begins there if dx is positive, ends there if dx is
-// negative, and has its middle there if dx is 0; upwards likewise.
-func (c *canvas) caption(at []float64, dx, dy float64, text string, ink color.NRGBA) {
-	c.add(mark{kind: glyphMark, at: [][]float64{at}, text: text, fill: ink, glyph: [][]float64{{dx, dy}}})
-}
-
 // glyph draws a closed line at a place of a flat figure, and fills it unless the fill has no opacity. Its points are offsets from the
 // place in points: the size of a glyph does not follow the axes.
 func (c *canvas) glyph(at []float64, points [][]float64, fill color.NRGBA, s pen) {
 	c.add(mark{kind: glyphMark, at: [][]float64{at}, glyph: points, closed: true, fill: fill, stroke: s})
 }
-
-// rowsOf says that y numbers rows, of which there are n, from 0: there is no y axis, and the x axis reaches as far as the data. If the
-// figure's size is not set, a row is so many points high.
-func (c *canvas) rowsOf(n int, points float64) { c.rows, c.row = n, points }
 
 // ink returns the colour of item i of the layer: the colour for its value if the layer is coloured by values, and else the
 // one colour of the layer.
@@ -146,18 +122,7 @@ func (c *canvas) ink(i int) color.NRGBA {
 
 // width returns the width that Layer.Width set, or else the given one, in points.
 func (c *canvas) width(points float64) float64 {
-	if c.layer.width > 0 {
-		return c.layer.width
-	}
-	return points
-}
-
-// scale returns the factor that Layer.Scale was given, or 1. Vectors need no call: they have their factor from vector.
-func (c *canvas) scale() float64 {
-	if c.layer.scale > 0 {
-		return c.layer.scale
-	}
-	return 1
+	return cmp.Or(c.layer.width, points)
 }
 
 // stroke returns the line style of item i of the layer: its colour, the width that Layer.Width set or else the given one in
@@ -197,7 +162,7 @@ func (c *canvas) check() {
 		if m.kind == levelMark { // not a number across its axis; checked by the layer
 			continue
 		}
-		try.Do(checkPoints(fmt.Sprintf("mark %d", k), m.at))
+		checkPoints(fmt.Sprintf("mark %d", k), m.at)
 		if m.kind == nameMark || m.kind == glyphMark || m.kind == areaMark {
 			try.FailIf(len(m.at[0]) != 2, "mark %d: areas, names, captions and glyphs are for flat figures", k)
 			for i, p := range m.glyph {
@@ -221,11 +186,6 @@ func (b *box) add(p []float64) {
 			b.lo[k], b.hi[k] = math.Min(b.lo[k], v), math.Max(b.hi[k], v)
 		}
 	}
-}
-
-func (b *box) join(c box) {
-	b.add(c.lo[:])
-	b.add(c.hi[:])
 }
 
 func (b box) size(k int) float64 { return b.hi[k] - b.lo[k] }

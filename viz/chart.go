@@ -14,7 +14,7 @@ import (
 // Histogram, HLine or VLine has axes of independent scale.
 func Series(x, y []float64) *Layer {
 	return newLayer(traits{name: "Series", chart: true, noun: "curve", detail: (*scene).course}, func(c *canvas) {
-		points := try.Get(pairs(x, y))
+		points := pairs(x, y)
 		c.line(points, false, c.stroke(0, 1.1))
 	})
 }
@@ -22,7 +22,7 @@ func Series(x, y []float64) *Layer {
 // Scatter draws y against x as dots; both have the same length. Several in one figure that have labels have marks of different shapes. Hull and Ellipse draw the outline of the cloud.
 func Scatter(x, y []float64) *Layer {
 	return newLayer(traits{name: "Scatter", takes: "ColorBy Hover Hull Ellipse", chart: true, group: true, items: len(x), noun: "point", detail: (*scene).cloud}, func(c *canvas) {
-		points := try.Get(pairs(x, y))
+		points := pairs(x, y)
 		c.dots(points, c.width(3))
 		c.surround(points)
 	})
@@ -31,8 +31,8 @@ func Scatter(x, y []float64) *Layer {
 // Band fills the range from lo to hi over x: an error band, a confidence region.
 func Band(x, lo, hi []float64) *Layer {
 	return newLayer(traits{name: "Band", chart: true}, func(c *canvas) {
-		below := try.Get(pairs(x, lo))
-		above := try.Get(pairs(x, hi))
+		below := pairs(x, lo)
+		above := pairs(x, hi)
 		for i := len(above) - 1; i >= 0; i-- {
 			try.FailIf(lo[i] > hi[i], "value %d: the lower end %v lies above the upper %v", i, lo[i], hi[i])
 			below = append(below, above[i])
@@ -100,8 +100,7 @@ func level(name, noun string, at []float64, v float64) *Layer {
 }
 
 // pairs joins x and y to points.
-func pairs(x, y []float64) (_ [][]float64, err error) {
-	defer try.Catch(&err)
+func pairs(x, y []float64) [][]float64 {
 	try.FailIf(len(x) != len(y), "%d values of x, %d of y", len(x), len(y))
 	try.FailIf(len(x) == 0, "no values: give at least one")
 	points := make([][]float64, len(x))
@@ -110,5 +109,5 @@ func pairs(x, y []float64) (_ [][]float64, err error) {
 			try.Fail("value %d is (%v, %v)", i, x[i], y[i])
 		}
 	}
-	return points, nil
+	return points
 }

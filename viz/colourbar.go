@@ -31,8 +31,7 @@ func Density(vertices [][]float64, triangles [][3]int, quantity string, values [
 		}
 	})
 	if len(values) == 0 {
-		l.fail("no values")
-		return l
+		return l.fail("no values")
 	}
 	return l.ColorBy(quantity, values...)
 }

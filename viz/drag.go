@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Drag shows a geodesic of landmarks in the plane that the reader takes hold of: path holds its shapes from start to end,
@@ -37,12 +39,7 @@ func takeHold(name string, path []shape.Shape, momentum [][]float64, sigma float
 		return f
 	}
 	start, end := path[0], path[len(path)-1]
-	ways := make([]shape.Shape, len(start))
-	for i := range ways {
-		for _, q := range path {
-			ways[i] = append(ways[i], q[i])
-		}
-	}
+	ways := lists.Make(len(start), func(i int) shape.Shape { return lists.Each(path, func(q shape.Shape) []float64 { return q[i] }) })
 	draw := Points
 	if closed {
 		draw = func(q [][]float64) *Layer { return Outline(q) }
@@ -57,21 +54,14 @@ const mostDragged = 80 // landmarks: with more the page would be slow
 
 func checkDrag(path []shape.Shape, momentum [][]float64, sigma float64) (err error) {
 	defer try.Catch(&err)
-	try.Do(checkShapes("time", path, true))
-	try.Do(checkPoints("momentum", momentum))
+	checkShapes("time", path, true)
+	checkPoints("momentum", momentum)
 	n, dim := len(path[0]), len(path[0][0])
-	switch {
-	case len(path) < 2:
-		return fmt.Errorf("a path of one shape: give those from start to end")
-	case dim != 2:
-		return fmt.Errorf("shapes of %d coordinates: give shapes in the plane", dim)
-	case len(momentum) != n || len(momentum[0]) != dim:
-		return fmt.Errorf("%d×%d landmarks and %d×%d momenta: they must have one size", n, dim, len(momentum), len(momentum[0]))
-	case n > mostDragged:
-		return fmt.Errorf("%d landmarks: give at most %d, the page computes with them as the reader drags", n, mostDragged)
-	case !(sigma > 0) || math.IsInf(sigma, 0):
-		return fmt.Errorf("a kernel of width %v: give a positive number", sigma)
-	}
+	try.FailIf(len(path) < 2, "a path of one shape: give those from start to end")
+	try.FailIf(dim != 2, "shapes of %d coordinates: give shapes in the plane", dim)
+	try.FailIf(len(momentum) != n || len(momentum[0]) != dim, "%d×%d landmarks and %d×%d momenta: they must have one size", n, dim, len(momentum), len(momentum[0]))
+	try.FailIf(n > mostDragged, "%d landmarks: give at most %d, the page computes with them as the reader drags", n, mostDragged)
+	try.FailIf(!(sigma > 0) || math.IsInf(sigma, 0), "a kernel of width %v: give a positive number", sigma)
 	return nil
 }
 
@@ -90,46 +80,20 @@ type draggable struct {
 	zoom  float64 // of the sheet, on the page
 }
 
-// dragData is what drag.js computes and draws from.
-type dragData struct {
-	Start    []float64  `json:"start"` // x₀, y₀, x₁, y₁, …
-	End      []float64  `json:"end"`
-	Momentum []float64  `json:"momentum"`
-	Sigma    float64    `json:"sigma"`
-	Grid     []float64  `json:"grid"`
-	Lines    []int      `json:"lines"`  // points of each line of the grid
-	At       [2]float64 `json:"at"`     // of the origin, in points from the upper left corner
-	Unit     float64    `json:"unit"`   // points
-	Scale    float64    `json:"scale"`  // of momenta
-	Name     string     `json:"name"`   // of the unit, after a space
-	Closed   bool       `json:"closed"` // the landmarks follow an outline
-}
-
 // dragged lays the figure out as wide as a page, with a margin into which a reader can drag.
-func (f *Figure) dragged() (*sheet, error) {
-	own, zoom := *f, 1.0
+func (f *Figure) dragged() (out *sheet, err error) {
+	defer try.Catch(&err)
+	own := *f
 	own.bare = true
-	if own.width == 0 {
-		own.width, zoom = pageWidth, pageZoom
-	}
-	s, err := own.scene()
-	if err != nil {
-		return nil, err
-	}
+	s := try.Get(own.scene())
 	s.outside = true
 	for _, l := range f.drag.lattice() {
 		for _, p := range l {
 			s.bounds.add(p)
 		}
 	}
-	width := vg.Length(own.width) * cm
-	if high := s.naturalHeight(width); f.width == 0 && high > pageHeight*cm {
-		width *= pageHeight * cm / high
-	}
-	out, err := (&layout{scenes: []*scene{s}, columns: 1, width: width}).sheet()
-	if err != nil {
-		return nil, err
-	}
+	width, zoom := s.paged()
+	out = try.Get((&layout{scenes: []*scene{s}, columns: 1, width: width}).sheet())
 	out.extra = &draggable{f.drag, out.alt(), out, zoom}
 	return out, nil
 }
@@ -148,18 +112,21 @@ func (d *draggable) html() string {
 	}
 	frame := scene.frame(scene.inner(p.at))
 	origin, one := frame.place([]float64{0, 0}), frame.place([]float64{1, 0})
-	data := dragData{
-		Start: slices.Concat(d.start...), End: slices.Concat(d.end...), Momentum: slices.Concat(d.momentum...), Sigma: d.sigma, Closed: d.closed,
-		At: [2]float64{float64(origin.X), float64(s.size.Y - origin.Y)}, Unit: float64(one.X - origin.X), Scale: scene.layers[len(scene.layers)-1].scale,
-	}
-	if scene.unit != "" {
-		data.Name = " " + scene.unit
-	}
+	var grid []float64
+	var lines []int // points of each
 	for _, l := range d.lattice() {
 		for i := 0; i < len(l); i += 2 { // two points a cell are enough for a grid that moves
-			data.Grid = append(data.Grid, l[i]...)
+			grid = append(grid, l[i]...)
 		}
-		data.Lines = append(data.Lines, (len(l)+1)/2)
+		lines = append(lines, (len(l)+1)/2)
+	}
+	data := fields{ // from which drag.js computes and draws; points are x₀, y₀, x₁, y₁, …
+		"start": slices.Concat(d.start...), "end": slices.Concat(d.end...), "momentum": slices.Concat(d.momentum...), "sigma": d.sigma, "closed": d.closed,
+		"grid": grid, "lines": lines,
+		"at":    []vg.Length{origin.X, s.size.Y - origin.Y}, // of the origin, in points from the upper left corner
+		"unit":  one.X - origin.X,                           // points
+		"scale": scene.layers[len(scene.layers)-1].scale,    // of momenta
+		"name":  strings.TrimRight(" "+scene.unit, " "),     // of the unit, after a space
 	}
 	return page("drag", fields{"Alt": d.alt, "Keys": keys.fields(), "Elements": s.elements(), "Width": d.zoom * s.size.X.Dots(cssDots), "Script": dragScript,
 		"Across": float64(s.size.X), "Up": float64(s.size.Y), "Data": string(sure(json.Marshal(data)))})

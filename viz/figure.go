@@ -132,15 +132,12 @@ func (f *Figure) scene() (*scene, error) {
 
 // coloured returns copies of the layers, with colours: those without one take the colours of the palette in turn that no
 // layer was given by hand. Blue is left out, too, where colours stand for values: it is the first of the ramp.
-func (f *Figure) coloured(r ranges) ([]*Layer, error) {
+func (f *Figure) coloured(r ranges) []*Layer {
 	taken := map[color.NRGBA]bool{}
 	for i, l := range f.layers {
-		switch {
-		case l == nil:
-			return nil, fmt.Errorf("layer %d is nil", i)
-		case l.byValue:
-			taken[Blue] = true
-		case l.tint != nil:
+		try.FailIf(l == nil, "layer %d is nil", i)
+		taken[Blue] = taken[Blue] || l.byValue
+		if l.tint != nil {
 			taken[*l.tint] = true
 		}
 	}
@@ -166,24 +163,17 @@ func (f *Figure) coloured(r ranges) ([]*Layer, error) {
 		}
 		out[i] = &own
 	}
-	return out, nil
+	return out
 }
 
 // record lets the layers draw, in colours that stand for the given ranges.
-func (f *Figure) record(r ranges) (*scene, error) {
-	if f.err != nil {
-		return nil, f.err
-	}
-	layers, err := f.coloured(r)
-	if err != nil {
-		return nil, err
-	}
-	s := &scene{Figure: f, layers: layers, bounds: emptyBox(), times: 1}
+func (f *Figure) record(r ranges) (_ *scene, err error) {
+	defer try.Catch(&err)
+	try.Do(f.err)
+	s := &scene{Figure: f, layers: f.coloured(r), bounds: emptyBox(), times: 1}
 	extent := emptyBox()
 	for _, l := range s.layers {
-		if l.drawn, err = l.record(1 - f.rest); err != nil {
-			return nil, err
-		}
+		l.drawn = try.Get(l.record(1 - f.rest))
 		s.chart = s.chart || l.chart || l.drawn.rows > 0
 		s.rows, s.row = max(s.rows, l.drawn.rows), math.Max(s.row, l.drawn.row)
 		for _, m := range l.drawn.marks {
@@ -220,11 +210,7 @@ func (s *scene) complete() (err error) {
 			return fmt.Errorf("%s has %d coordinates, %s has %d: one figure is either flat or in space", m.layer.name, d, s.marks[0].layer.name, dim)
 		}
 		if s.inSpace {
-			seen := make([][]float64, len(m.at))
-			for k, p := range m.at {
-				seen[k] = s.camera.view(p)
-			}
-			s.marks[i].at = seen
+			s.marks[i].at = lists.Each(m.at, s.camera.view)
 		}
 		for k, p := range s.marks[i].at {
 			q := []float64{p[0], p[1]}

@@ -141,44 +141,34 @@ func (l *Layer) ColorBy(quantity string, values ...float64) *Layer {
 		return l
 	}
 	if len(values) != 0 && len(values) != n {
-		l.fail("ColorBy(%q): %d values for %d items", quantity, len(values), n)
-		return l
+		return l.fail("ColorBy(%q): %d values for %d items", quantity, len(values), n)
 	}
 	l.quantity, l.byValue, l.tint = quantity, true, nil
 	for k := range l.frames { // the values are for all of them
 		l.frames[k].values = nil
 	}
 	l.lo, l.hi = 0, 1
-	l.values = values
-	if len(values) == 0 {
-		l.values = make([]float64, n)
-		for i := range l.values {
-			l.values[i] = float64(i) / math.Max(1, float64(n-1))
-		}
-		return l
-	}
-	l.lo, l.hi = math.Inf(1), math.Inf(-1)
-	for i, v := range values {
-		if !lists.Finite(v) {
-			l.fail("ColorBy(%q): value %d is %v", quantity, i, v)
-			return l
-		}
-		l.lo, l.hi = math.Min(l.lo, v), math.Max(l.hi, v)
+	if l.values = values; len(values) == 0 {
+		l.values = lists.Make(n, func(i int) float64 { return float64(i) / math.Max(1, float64(n-1)) })
+	} else if i, bad := lists.NotFinite(values); bad {
+		return l.fail("ColorBy(%q): value %d is %v", quantity, i, values[i])
+	} else {
+		l.lo, l.hi = slices.Min(values), slices.Max(values)
 	}
 	return l
 }
 
-// fail records the first thing that is wrong with the layer.
-func (l *Layer) fail(format string, args ...any) {
+// fail records the first thing that is wrong with the layer, and returns it.
+func (l *Layer) fail(format string, args ...any) *Layer {
 	if l.err == nil {
 		l.err = fmt.Errorf(format, args...)
 	}
+	return l
 }
 
-// checkPoints reports the first fault of a set of points, called what: none, a coordinate that is no number, a
+// checkPoints ends with the first fault of a set of points, called what: none, a coordinate that is no number, a
 // dimension other than 2 or 3, or not the same for all.
-func checkPoints(what string, points [][]float64) (err error) {
-	defer try.Catch(&err)
+func checkPoints(what string, points [][]float64) {
 	try.FailIf(len(points) == 0, "%s has no points", what)
 	dim := len(points[0])
 	try.FailIf(dim != 2 && dim != 3, "%s, landmark 0 has %d coordinates: pictures are of 2 or 3", what, dim)
@@ -190,25 +180,20 @@ func checkPoints(what string, points [][]float64) (err error) {
 			try.Fail("%s, landmark %d: coordinate %c is %v", what, i, "xyz"[k], p[k])
 		}
 	}
-	return nil
 }
 
-// checkShapes does checkPoints for several sets and reports sets of different dimension and, where same is true, of
+// checkShapes does checkPoints for several sets and ends with sets of different dimension and, where same is true, of
 // different size.
-func checkShapes(what string, shapes []shape.Shape, same bool) (err error) {
-	defer try.Catch(&err)
+func checkShapes(what string, shapes []shape.Shape, same bool) {
 	try.FailIf(len(shapes) == 0, "no %s given", what)
 	for k, s := range shapes {
-		try.Do(checkPoints(fmt.Sprintf("%s %d", what, k), s))
+		checkPoints(fmt.Sprintf("%s %d", what, k), s)
 		try.FailIf(len(s[0]) != len(shapes[0][0]), "%s %d has %d coordinates a landmark, %s 0 has %d", what, k, len(s[0]), what, len(shapes[0][0]))
 		try.FailIf(same && len(s) != len(shapes[0]), "%s %d has %d landmarks, %s 0 has %d", what, k, len(s), what, len(shapes[0]))
 	}
-	return nil
 }
 
 // faulty is a layer that only tells what is wrong.
 func faulty(name, format string, args ...any) *Layer {
-	l := newLayer(traits{name: name}, nil)
-	l.fail(format, args...)
-	return l
+	return newLayer(traits{name: name}, nil).fail(format, args...)
 }

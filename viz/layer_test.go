@@ -22,7 +22,7 @@ func TestLayerOfOnesOwn(t *testing.T) {
 		return newLayer(traits{name: "Spikes", takes: "ColorBy Scale", factorOf: "m", items: len(at)}, func(c *canvas) {
 			for i := range drawn {
 				p := at[i%len(at)]
-				c.line([][]float64{p, {p[0], p[1] + c.scale()}}, false, c.stroke(i, 1))
+				c.line([][]float64{p, {p[0], p[1] + c.layer.scale}}, false, c.stroke(i, 1))
 			}
 		})
 	}
@@ -77,10 +77,7 @@ func TestSample(t *testing.T) {
 func TestAutomaticColours(t *testing.T) {
 	q := ring(5, 0, 0, 1, 1)
 	path := []shape.Shape{q, ring(5, 0, 0, 2, 1)}
-	layers, err := Fig(Outline(q), Outline(q).Color(Vermilion), Trajectories(path), Outline(q)).coloured(ranges{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	layers := Fig(Outline(q), Outline(q).Color(Vermilion), Trajectories(path), Outline(q)).coloured(ranges{})
 	if *layers[0].tint != Green || *layers[1].tint != Vermilion || *layers[3].tint != Sky {
 		t.Errorf("%v, %v, %v", *layers[0].tint, *layers[1].tint, *layers[3].tint)
 	}
@@ -88,10 +85,7 @@ func TestAutomaticColours(t *testing.T) {
 	for _, c := range palette {
 		all = append(all, Points(q).Color(c))
 	}
-	layers, err = Fig(append(all, Outline(q))...).coloured(ranges{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	layers = Fig(append(all, Outline(q))...).coloured(ranges{})
 	if *layers[len(palette)].tint != Blue {
 		t.Error("where every colour is taken the first comes again")
 	}

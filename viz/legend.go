@@ -92,7 +92,7 @@ func (l *Layer) key(label string) key {
 		stroke := c.stroke(0, 1.2)
 		stroke.Width = math.Min(stroke.Width, 3)
 		if kind == arrowMark {
-			c.arrow([]float64{0, 0.5}, []float64{1, 0.5}, stroke)
+			c.add(mark{kind: arrowMark, at: [][]float64{{0, 0.5}, {1, 0.5}}, stroke: stroke})
 		} else {
 			c.line([][]float64{{0, 0.5}, {1, 0.5}}, false, stroke)
 		}
@@ -172,48 +172,49 @@ func (a legend) height(width vg.Length) vg.Length {
 	return height + rows
 }
 
+// foot returns what the legend takes at the foot of a sheet of the given width, 0 if it says nothing.
+func (a legend) foot(width vg.Length) vg.Length {
+	if height := a.height(width); height > 0 {
+		return rim + height
+	}
+	return 0
+}
+
 // draw draws the legend from the upper edge of a strip downwards.
 func (a legend) draw(c draw.Canvas, strip vg.Rectangle) {
-	for i, r := range a.bands(strip) {
+	bands, spots := a.places(strip)
+	for i, r := range bands {
 		a.bars[i].drawBar(c, r)
 	}
-	for _, s := range a.spots(strip) {
+	for _, s := range spots {
 		s.draw(c, s.at)
 	}
 }
 
-// bands are the parts of a strip that the colour bars take.
-func (a legend) bands(strip vg.Rectangle) (all []vg.Rectangle) {
+// places are the parts of a strip that the colour bars take, and the entries beneath them, each in its place.
+func (a legend) places(strip vg.Rectangle) (bands []vg.Rectangle, spots []spot) {
 	level := strip.Max.Y
 	for _, l := range a.bars {
 		height := l.barHeight(strip.Size().X)
-		all = append(all, vg.Rectangle{Min: vg.Point{X: strip.Min.X, Y: level - height}, Max: vg.Point{X: strip.Max.X, Y: level}})
+		bands = append(bands, vg.Rectangle{Min: vg.Point{X: strip.Min.X, Y: level - height}, Max: vg.Point{X: strip.Max.X, Y: level}})
 		level -= height
 	}
-	return all
-}
-
-// spots are the entries in a strip, each in its place.
-func (a legend) spots(strip vg.Rectangle) []spot {
-	level := strip.Max.Y
-	for _, r := range a.bands(strip) {
-		level = r.Min.Y
+	spots, _ = inRows(a.keys, strip.Size().X)
+	for i := range spots {
+		spots[i].at = spots[i].at.Add(vg.Point{X: (strip.Min.X + strip.Max.X) / 2, Y: level - 4})
 	}
-	all, _ := inRows(a.keys, strip.Size().X)
-	for i := range all {
-		all[i].at = all[i].at.Add(vg.Point{X: (strip.Min.X + strip.Max.X) / 2, Y: level - 4})
-	}
-	return all
+	return bands, spots
 }
 
 // boxes are what the colour bars and the entries of the legend take of a strip, each by itself.
 func (a legend) boxes(strip vg.Rectangle) (all []vg.Rectangle) {
-	for i, r := range a.bands(strip) {
+	bands, spots := a.places(strip)
+	for i, r := range bands {
 		half, middle := a.bars[i].barWidth(strip.Size().X)/2, (r.Min.X+r.Max.X)/2
 		r.Min.X, r.Max.X = max(r.Min.X, middle-half), min(r.Max.X, middle+half)
 		all = append(all, r)
 	}
-	for _, s := range a.spots(strip) {
+	for _, s := range spots {
 		top := s.at.Add(vg.Point{X: -keyGap / 2, Y: keyRow / 2})
 		all = append(all, vg.Rectangle{Min: vg.Point{X: top.X, Y: top.Y - s.tall()}, Max: vg.Point{X: top.X + s.width + keyGap, Y: top.Y}})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Hull fills the convex hull of a Scatter, in its colour.
@@ -46,10 +47,8 @@ func (c *canvas) surround(points [][]float64) {
 		return
 	}
 	try.FailIf(len(points) < 3, "Ellipse: %d points have no covariance", len(points))
-	x, y := make([]float64, len(points)), make([]float64, len(points))
-	for i, p := range points {
-		x[i], y[i] = p[0], p[1]
-	}
+	x := lists.Each(points, func(p []float64) float64 { return p[0] })
+	y := lists.Each(points, func(p []float64) float64 { return p[1] })
 	xy := stat.Covariance(x, y, nil)
 	if variance := stat.Variance(x, nil) * stat.Variance(y, nil); xy*xy > variance*(1-1e-12) { // on a line
 		return
@@ -102,8 +101,8 @@ func (s *sheet) hovers() string {
 // Wireframe draws a shape as its landmarks and the lines that link pairs of them. Links are data as the landmarks are: the same for all
 // shapes. Without them, nil, the lines are those of the tree of least length that joins all landmarks, if its longest is short.
 func Wireframe(shape [][]float64, links [][2]int) *Layer {
-	return newLayer(traits{name: "Wireframe", takes: "Hover", shape: dots}, func(c *canvas) {
-		try.Do(checkPoints("shape", shape))
+	return newLayer(traits{name: "Wireframe", takes: "Hover", shape: (*canvas).centres}, func(c *canvas) {
+		checkPoints("shape", shape)
 		checkLinks(links, len(shape))
 		joins := links
 		if joins == nil {
@@ -157,11 +156,11 @@ func checkLinks(links [][2]int, n int) {
 // 26 points: as wireframes, or without links as closed outlines. Of shapes in space are drawn the two coordinates along which the first one is largest.
 func Miniatures(places [][]float64, shapes []shape.Shape, links [][2]int) *Layer {
 	return newLayer(traits{name: "Miniatures", takes: "ColorBy", items: len(shapes)}, func(c *canvas) {
-		try.Do(checkShapes("shape", shapes, true))
+		checkShapes("shape", shapes, true)
 		try.FailIf(len(places) != len(shapes), "%d places for %d shapes", len(places), len(shapes))
 		checkLinks(links, len(shapes[0]))
 		tall := c.width(26)
-		small := try.Get(glyphs(shapes, 1.6*tall, tall))
+		small := glyphs(shapes, 1.6*tall, tall)
 		try.FailIf(small[0] == nil, "all landmarks of all shapes coincide: give shapes with extent")
 		for i, g := range small {
 			stroke := pen{Color: c.ink(i), Width: 0.7}

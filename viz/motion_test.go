@@ -74,6 +74,17 @@ func TestTurntable(t *testing.T) {
 	}
 }
 
+// turnData is what turn.js reads.
+type turnData struct {
+	Flat           bool
+	Azimuth, Scale float64
+	Axes           *[2]float64
+	Points, Marks  []int
+	Frames, Looks  [][]int
+	Styles         []turnStyle
+	Bodies         []struct{ Tones [][]int }
+}
+
 // positions returns where the points are in every frame, three numbers each, and the numbers of the points of every mark.
 func positions(d turnData) (frames, marks [][]int) {
 	sum := func(x []int, width int) []int {
@@ -308,7 +319,12 @@ func TestDrag(t *testing.T) {
 	if strings.Contains(strings.ReplaceAll(html, "http://www.w3.org/", ""), "http") || len(dragScript) > 25000 {
 		t.Errorf("the page points elsewhere, or its script of %d bytes is not small", len(dragScript))
 	}
-	var d dragData
+	var d struct {
+		At         [2]float64
+		Unit       float64
+		Start, End []float64
+		Closed     bool
+	}
 	if err := json.Unmarshal([]byte(regexp.MustCompile(`(?s)"application/json">(.*?)</script>`).FindStringSubmatch(html)[1]), &d); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ const (
 )
 
 // Show displays a drawing under the notebook's cell: layers, which make one figure; figures, side by side; Panels; or a
-// Slider. The picture goes there as PNG and as SVG, with its alternative text (see Alt), and as HTML if a reader can move
+// Slider. The picture goes there as PNG and as SVG, with its alternative text, and as HTML if a reader can move
 // or turn it. Show panics if the data are faulty; Save returns an error instead. A program outside a notebook has nowhere
 // to show a picture: there Show checks the data and says once, on the standard error, that Save writes a file.
 func Show(drawings ...Drawing) {

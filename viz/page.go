@@ -37,7 +37,8 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 			}
 		}
 	}
-	if outside || !s.legendFits(vg.Rectangle{Max: vg.Point{X: width, Y: height}}) {
+	page := vg.Rectangle{Max: vg.Point{X: width, Y: height}}
+	if _, fits := s.legendPlace(s.frame(s.inner(page))); outside || !fits {
 		s.outside = true
 		if s.height == 0 {
 			height += s.strip(width - 2*rim)
@@ -46,20 +47,11 @@ func (s *scene) naturalHeight(width vg.Length) vg.Length {
 	return height
 }
 
-// legendFits reports whether the legend finds room beside the data, inside the axes.
-func (s *scene) legendFits(page vg.Rectangle) bool {
-	if len(s.legend.bars) > 0 {
-		return false
+// legendPlace finds a free place for the legend beside the data, inside the axes, where no colour bar stands.
+func (s *scene) legendPlace(f *frame) (_ vg.Rectangle, fits bool) {
+	if len(s.legend.bars) > 0 || len(s.legend.keys) == 0 {
+		return vg.Rectangle{}, len(s.legend.bars) == 0
 	}
-	if len(s.legend.keys) == 0 {
-		return true
-	}
-	_, ok := s.legendPlace(s.frame(s.inner(page)))
-	return ok
-}
-
-// legendPlace finds a free place inside the axes.
-func (s *scene) legendPlace(f *frame) (vg.Rectangle, bool) {
 	return stainOf(f.area, s.stamps(f)).place(blockSize(s.legend.keys))
 }
 
@@ -145,7 +137,8 @@ func (s *scene) stamps(f *frame) []stamp {
 
 // draw draws the figure on the page.
 func (s *scene) draw(c draw.Canvas) {
-	s.outside = s.outside || !s.legendFits(c.Rectangle)
+	_, fits := s.legendPlace(s.frame(s.inner(c.Rectangle)))
+	s.outside = s.outside || !fits
 	page := c
 	page.Min = page.Min.Add(vg.Point{X: rim, Y: rim})
 	page.Max = page.Max.Sub(vg.Point{X: rim, Y: rim})
@@ -236,9 +229,6 @@ func (s *scene) drawDirections(c draw.Canvas, origin vg.Point) {
 
 // drawLegend draws the legend inside the axes.
 func (s *scene) drawLegend(c draw.Canvas, f *frame) {
-	if len(s.legend.keys) == 0 {
-		return
-	}
 	r, _ := s.legendPlace(f)
 	at := vg.Point{X: r.Min.X, Y: r.Max.Y - keyRow/2}
 	for _, k := range s.legend.keys {

@@ -39,13 +39,11 @@ const (
 // stamps places marks on the page, the farthest first in a figure in space. place gives page coordinates.
 func stamps(marks []mark, place func(p []float64) vg.Point, inSpace bool, page vg.Rectangle) []stamp {
 	c := &carver{place: place, inSpace: inSpace, page: page, texts: map[*Layer][]int{}}
+	var solid *solid
 	if inSpace {
 		b := emptyBox()
 		each(marks, b.add)
 		c.reach = 2 * b.radius(3)
-	}
-	var solid *solid
-	if inSpace {
 		if solid = newSolid(marks, place, c.reach); solid != nil {
 			low, high := solid.low, solid.high
 			c.add(stamp{at: []vg.Point{low, {X: high.X, Y: low.Y}, high, {X: low.X, Y: high.Y}}, closed: true, solid: solid, depth: solid.facets[0].depth[0]})
@@ -134,12 +132,7 @@ func (c *carver) line(points [][]float64, s pen) {
 
 // carve adds the stamps of a mark.
 func (c *carver) carve(m mark) {
-	at := make([]vg.Point, len(m.at))
-	for i, p := range m.at {
-		if m.kind != levelMark {
-			at[i] = c.place(p)
-		}
-	}
+	at := lists.Each(m.at, c.place)
 	switch m.kind {
 	case lineMark:
 		switch {
@@ -155,10 +148,8 @@ func (c *carver) carve(m mark) {
 	case dotMark:
 		s := stamp{at: at, fill: m.fill, stroke: m.stroke, radius: vg.Points(m.radius), depth: c.depth(m.at...), name: m.name}
 		if shape := dotShapes[m.shape%len(dotShapes)]; shape != nil {
-			s.at, s.closed, s.radius = nil, true, 0
-			for _, p := range shape {
-				s.at = append(s.at, at[0].Add(vg.Point{X: p.X * vg.Points(m.radius), Y: p.Y * vg.Points(m.radius)}))
-			}
+			s.closed, s.radius = true, 0
+			s.at = lists.Each(shape, func(p vg.Point) vg.Point { return at[0].Add(p.Scale(vg.Points(m.radius))) })
 		}
 		c.add(s)
 	case textMark:
@@ -173,10 +164,7 @@ func (c *carver) carve(m mark) {
 			c.add(stamp{at: at, text: m.text, fill: m.fill})
 			return
 		}
-		corners := make([]vg.Point, len(m.glyph))
-		for i, p := range m.glyph {
-			corners[i] = at[0].Add(vg.Point{X: vg.Points(p[0]), Y: vg.Points(p[1])})
-		}
+		corners := lists.Each(m.glyph, func(p []float64) vg.Point { return at[0].Add(vg.Point{X: vg.Points(p[0]), Y: vg.Points(p[1])}) })
 		c.add(stamp{at: corners, closed: m.closed, fill: m.fill, stroke: m.stroke})
 	case levelMark:
 		p := m.at[0]
@@ -265,7 +253,9 @@ func ink(c vg.Canvas, all []stamp) {
 	for _, s := range all {
 		switch {
 		case s.text != "":
-			write(c, s)
+			sty := style(textSize)
+			sty.Color, sty.XAlign, sty.YAlign = s.fill, text.XCenter, text.YCenter
+			sty.Handler.Draw(c, s.text, sty, s.at[0]) // its middle
 			continue
 		case s.solid != nil:
 			s.solid.draw(c)
@@ -303,13 +293,6 @@ func ink(c vg.Canvas, all []stamp) {
 			c.SetLineDash(nil, 0)
 		}
 	}
-}
-
-// write sets a text with its middle at the stamp's point.
-func write(c vg.Canvas, s stamp) {
-	sty := style(textSize)
-	sty.Color, sty.XAlign, sty.YAlign = s.fill, text.XCenter, text.YCenter
-	sty.Handler.Draw(c, s.text, sty, s.at[0])
 }
 
 func distance(a, b []float64) float64 { return floats.Distance(a, b, 2) }

@@ -3,6 +3,7 @@ package viz
 import (
 	"image"
 	"image/color"
+	"maps"
 	"slices"
 )
 
@@ -16,12 +17,8 @@ func paletteOf(pictures ...*image.RGBA) color.Palette {
 			seen[[3]uint8(p.Pix[i:i+3])] = true
 		}
 	}
-	var all [][3]uint8
-	for c := range seen {
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b [3]uint8) int { return slices.Compare(a[:], b[:]) })      // the order of a map is not the same twice
-	return append(color.Palette{color.RGBA{0xff, 0xff, 0xff, 0xff}}, medianCut(all, 255)...) // the paper stays white
+	all := slices.SortedFunc(maps.Keys(seen), func(a, b [3]uint8) int { return slices.Compare(a[:], b[:]) }) // the order of a map is not the same twice
+	return append(color.Palette{color.RGBA{0xff, 0xff, 0xff, 0xff}}, medianCut(all, 255)...)                 // the paper stays white
 }
 
 func medianCut(box [][3]uint8, count int) (out color.Palette) {

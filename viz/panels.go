@@ -8,6 +8,9 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Panels are figures side by side in rows, whatever Figure.Size says. Panels in one row are as wide as makes them equally high, between 0.8 and
@@ -63,37 +66,31 @@ type motion interface {
 
 func (s *sheet) draw(c draw.Canvas) {
 	for _, p := range s.panels {
-		own := c
-		own.Rectangle = vg.Rectangle{Min: c.Min.Add(p.at.Min), Max: c.Min.Add(p.at.Max)}
-		p.scene.draw(own)
+		p.scene.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: p.at.Add(c.Min)})
 	}
-	foot := s.foot()
-	s.legend.draw(c, vg.Rectangle{Min: c.Min.Add(foot.Min), Max: c.Min.Add(foot.Max)})
+	s.legend.draw(c, s.foot().Add(c.Min))
 }
 
 // foot is where the legend stands that all panels share.
 func (s *sheet) foot() vg.Rectangle {
-	return vg.Rectangle{Max: vg.Point{X: s.size.X, Y: rim + s.legend.height(s.size.X)}}
+	return vg.Rectangle{Max: vg.Point{X: s.size.X, Y: s.legend.foot(s.size.X)}}
 }
 
 func (l *Layer) sheet() (*sheet, error) { return Fig(l).sheet() }
 
-func (f *Figure) sheet() (*sheet, error) {
-	if n, err := f.frames(); err != nil {
-		return nil, err
-	} else if n > 0 {
+func (f *Figure) sheet() (_ *sheet, err error) {
+	defer try.Catch(&err)
+	if n := try.Get(f.frames()); n > 0 {
 		return f.play(n)
 	}
 	if f.drag != nil {
 		return f.dragged()
 	}
 	s, err := f.scene()
-	if err != nil {
-		if f.title != "" {
-			err = fmt.Errorf("figure %q: %w", f.title, err)
-		}
-		return nil, err
+	if f.title != "" {
+		err = try.Name(err, "figure %q", f.title)
 	}
+	try.Do(err)
 	width := 8.5 * cm
 	if f.width > 0 {
 		width = vg.Length(f.width) * cm
@@ -101,21 +98,15 @@ func (f *Figure) sheet() (*sheet, error) {
 	return (&layout{scenes: []*scene{s}, columns: 1, width: width}).withTurntable()
 }
 
-func (p *Panels) sheet() (*sheet, error) {
-	if len(p.figures) == 0 || p.columns < 1 {
-		return nil, fmt.Errorf("panels: %d figures in %d columns: give at least one of each", len(p.figures), p.columns)
-	}
-	if !(p.width >= 2 && p.width <= 100) {
-		return nil, fmt.Errorf("panels: Width(%v): give 2 to 100 cm", p.width)
-	}
+func (p *Panels) sheet() (_ *sheet, err error) {
+	defer try.Catch(&err)
+	try.FailIf(len(p.figures) == 0 || p.columns < 1, "panels: %d figures in %d columns: give at least one of each", len(p.figures), p.columns)
+	try.FailIf(!(p.width >= 2 && p.width <= 100), "panels: Width(%v): give 2 to 100 cm", p.width)
 	var same func(int, *Layer) any
 	if p.shared {
 		same = func(_ int, l *Layer) any { return l.label }
 	}
-	scenes, err := scenes(p.figures, func(i int) string { return fmt.Sprintf("figure %d", i) }, same)
-	if err != nil {
-		return nil, err
-	}
+	scenes := scenes(p.figures, func(i int) string { return fmt.Sprintf("figure %d", i) }, same)
 	l := &layout{scenes: scenes, columns: p.columns, width: vg.Length(p.width) * cm, shared: p.shared}
 	l.gather()
 	l.enlarge()
@@ -145,23 +136,23 @@ func (l *layout) gather() {
 	}
 }
 
-// foot is the height of the legend that all scenes share.
-func (l *layout) foot() vg.Length {
-	if height := l.legend.height(l.width); height > 0 {
-		return rim + height
-	}
-	return 0
-}
-
+// withTurntable returns the sheet, with a turntable if there is something to turn that is not too large.
 func (l *layout) withTurntable() (*sheet, error) {
 	s, err := l.sheet()
-	if err != nil {
-		return nil, err
+	turned, turns, facets := *l, false, 0
+	turned.scenes = lists.Each(l.scenes, func(s *scene) *scene {
+		own := *s
+		if s.inSpace {
+			own.turning(sphere(s))
+			turns, facets = true, facets+s.facets()
+		}
+		return &own
+	})
+	if err != nil || !turns || facets > maxFacets {
+		return s, err
 	}
-	t, err := l.turnable()
-	if t != nil {
-		s.extra = t
-	}
+	turning, err := turned.sheet()
+	s.extra = &turntable{sheet: turning}
 	return s, err
 }
 
@@ -172,36 +163,32 @@ func (l *layout) sheet() (*sheet, error) {
 		alike(l.scenes, mean)
 	}
 	widths := l.widths(mean)
-	var heights []vg.Length // of the rows
-	for i, s := range l.scenes {
-		if i%l.columns == 0 {
-			heights = append(heights, 0)
+	rows := slices.Collect(slices.Chunk(l.scenes, l.columns))
+	heights := lists.Each(rows, func(row []*scene) (tallest vg.Length) {
+		for column, s := range row {
+			tallest = max(tallest, s.naturalHeight(widths[column]))
 		}
-		row := &heights[len(heights)-1]
-		*row = max(*row, s.naturalHeight(widths[i%l.columns]))
-	}
-	out := &sheet{size: vg.Point{X: l.width, Y: gap*vg.Length(len(heights)-1) + l.foot()}, legend: l.legend}
+		return tallest
+	})
+	out := &sheet{size: vg.Point{X: l.width, Y: gap*vg.Length(len(heights)-1) + l.legend.foot(l.width)}, legend: l.legend}
 	for _, h := range heights {
 		out.size.Y += h
 	}
-	top, left := out.size.Y, vg.Length(0)
-	for i, s := range l.scenes {
-		row, column := i/l.columns, i%l.columns
-		width := widths[column]
-		if column == 0 {
-			left = 0
-		}
-		if column == 0 && row > 0 {
-			top -= heights[row-1] + gap
-		}
-		if err := s.checkRoom(vg.Point{X: width, Y: heights[row]}); err != nil {
-			if len(l.scenes) > 1 {
-				err = fmt.Errorf("figure %d: %w", i, err)
+	corner := vg.Point{Y: out.size.Y} // the upper left one of the next panel
+	for r, row := range rows {
+		for column, s := range row {
+			page := vg.Point{X: widths[column], Y: heights[r]}
+			if err := s.checkRoom(page); err != nil {
+				if len(l.scenes) > 1 {
+					err = fmt.Errorf("figure %d: %w", len(out.panels), err)
+				}
+				return nil, err
 			}
-			return nil, err
+			low := vg.Point{X: corner.X, Y: corner.Y - page.Y}
+			out.panels = append(out.panels, panel{s, vg.Rectangle{Min: low, Max: vg.Point{X: low.X + page.X, Y: corner.Y}}})
+			corner.X += page.X + gap
 		}
-		out.panels = append(out.panels, panel{s, vg.Rectangle{Min: vg.Point{X: left, Y: top - heights[row]}, Max: vg.Point{X: left + width, Y: top}}})
-		left += width + gap
+		corner = vg.Point{Y: corner.Y - heights[r] - gap}
 	}
 	if l.shared && !l.scenes[0].chart || l.bodies() {
 		oneScale(out.panels)
@@ -303,23 +290,19 @@ func alike(scenes []*scene, width vg.Length) {
 	}
 }
 
-// scenes checks figures. Where same is given they have one range, and layers of vectors for which it returns the same have
+// scenes checks figures, and ends with what is wrong with one. Where same is given they have one range, and layers of vectors for which it returns the same have
 // one factor, the least that one of them needs. Errors begin with the name of the figure.
-func scenes(figures []*Figure, name func(i int) string, same func(i int, l *Layer) any) ([]*scene, error) {
+func scenes(figures []*Figure, name func(i int) string, same func(i int, l *Layer) any) []*scene {
 	all := make([]*scene, len(figures))
 	union, colours := emptyBox(), ranges{}
 	for i, f := range figures {
-		if f == nil {
-			return nil, fmt.Errorf("%s: no figure", name(i))
-		}
+		try.FailIf(f == nil, "%s: no figure", name(i))
 		colours.add(f)
 	}
 	factors := map[any]float64{}
 	for i, f := range figures {
 		s, err := f.record(colours)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name(i), err)
-		}
+		try.Do(try.Name(err, "%s", name(i)))
 		all[i] = s
 		for k, l := range s.layers {
 			if _, longest := l.vectors(); longest > 0 && same != nil {
@@ -336,18 +319,17 @@ func scenes(figures []*Figure, name func(i int) string, same func(i int, l *Laye
 				l.scale = factors[same(k, l)]
 			}
 		}
-		if err := s.complete(); err != nil {
-			return nil, fmt.Errorf("%s: %w", name(i), err)
-		}
-		if first := all[0]; same != nil && (s.chart != first.chart || s.inSpace != first.inSpace || s.logX != first.logX || s.logY != first.logY) {
-			return nil, fmt.Errorf("%s: shared axes need panels of one kind: all shapes, all in space or all charts with like axes", name(i))
-		}
-		union.join(s.bounds)
+		try.Do(try.Name(s.complete(), "%s", name(i)))
+		first := all[0]
+		try.FailIf(same != nil && (s.chart != first.chart || s.inSpace != first.inSpace || s.logX != first.logX || s.logY != first.logY),
+			"%s: shared axes need panels of one kind: all shapes, all in space or all charts with like axes", name(i))
+		union.add(s.bounds.lo[:])
+		union.add(s.bounds.hi[:])
 	}
 	if same != nil {
 		for _, s := range all {
 			s.bounds = union
 		}
 	}
-	return all, nil
+	return all
 }

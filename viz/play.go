@@ -5,7 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/plot/vg"
+
 	"anatomy/geom/shape"
+	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Play shows a shape that moves: path[k] is the shape at time k/(n−1), such as the path of a geodesic. The layers lie
@@ -16,10 +20,7 @@ import (
 //
 //	viz.Show(viz.Play(geodesic.Path, viz.Outline(target).Color(viz.Grey).Label("target")))
 func Play(path []shape.Shape, layers ...*Layer) *Figure {
-	frames := make([]*Layer, len(path))
-	for k, q := range path {
-		frames[k] = Outline(q)
-	}
+	frames := lists.Each(path, func(q shape.Shape) *Layer { return Outline(q) })
 	if len(frames) > 0 && slices.ContainsFunc(layers, func(l *Layer) bool { return l != nil && l.label != "" }) {
 		frames[0].Label("moving shape")
 	}
@@ -89,45 +90,49 @@ const (
 	sliderZoom = 12.0 / pageWidth
 )
 
+// paged returns the width of the figure: its own, or that of a page or less, so that it is no higher than one; and the zoom at which it is shown.
+func (s *scene) paged() (width vg.Length, zoom float64) {
+	if s.width > 0 {
+		return vg.Length(s.width) * cm, 1
+	}
+	width = pageWidth * cm
+	if high := s.naturalHeight(width); high > pageHeight*cm {
+		width *= pageHeight * cm / high
+	}
+	return width, pageZoom
+}
+
 // play lays a figure with n frames out.
-func (f *Figure) play(n int) (*sheet, error) {
-	own := *f
-	f = &own
-	times := playTimes(n)
-	zoom := 1.0
-	if f.width == 0 {
-		f.width, zoom = pageWidth, pageZoom
-		s, err := f.scene()
-		if err != nil {
-			return nil, fmt.Errorf("at t = 1: %w", err)
-		}
-		if high := float64(s.naturalHeight(pageWidth*cm) / cm); high > pageHeight {
-			f.width *= pageHeight / high
-		}
-	}
-	s, err := (&slider{"t", times, func(k int) *Figure { return f.moment(times[k]) }}).sheet()
-	if err != nil {
-		return nil, err
-	}
+func (f *Figure) play(n int) (_ *sheet, err error) {
+	defer try.Catch(&err)
+	own, times := *f, playTimes(n)
+	last, err := f.scene()
+	try.Do(try.Name(err, "at t = 1"))
+	width, zoom := last.paged()
+	own.width = float64(width / cm)
+	s := try.Get((&slider{"t", times, func(k int) *Figure { return own.moment(times[k]) }}).sheet())
 	s.extra.(*animation).plays, s.extra.(*animation).zoom = true, zoom
 	return s, nil
 }
 
-// playTimes returns the times at which n frames are shown: of many only some, at equal distances where that can be.
-func playTimes(n int) []float64 {
-	count := 26
-	if n <= 51 {
-		count = n
-	}
-	for c := 31; c > 15 && n > 31; c-- {
-		if (n-1)%(c-1) == 0 {
-			count = c
-			break
+// evenly returns how many of n frames are shown: of numbers from most to least the largest with which they are at equal distances, or else the
+// usual one.
+func evenly(n, most, least, usual int) int {
+	for count := min(n, most); count >= least; count-- {
+		if (n-1)%(count-1) == 0 {
+			return count
 		}
 	}
-	times := make([]float64, count)
-	for k := range times {
-		times[k] = math.Round(float64(k*(n-1))/math.Max(1, float64(count-1))) / math.Max(1, float64(n-1))
+	return min(n, usual)
+}
+
+// playTimes returns the times at which n frames are shown: of many only some, at equal distances where that can be.
+func playTimes(n int) []float64 {
+	usual := 26
+	if n <= 51 {
+		usual = n
 	}
-	return times
+	count := evenly(n, 31, 16, usual)
+	last := math.Max(1, float64(n-1))
+	return lists.Make(count, func(k int) float64 { return math.Round(float64(k*(n-1))/math.Max(1, float64(count-1))) / last })
 }

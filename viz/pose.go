@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"anatomy/geom/try"
 )
 
 // camera looks at the origin from azimuth (about z, from x towards y) and elevation, in radians, without perspective. Before it looks it turns
@@ -48,7 +50,7 @@ func (c camera) posed() bool { return c.pose != [3][3]float64{} }
 // where the points reach farther, so that bodies of one form in other poses are seen alike; the shortest is that for which the picture is no
 // mirror image. Camera is then about these axes. Points in the plane change nothing.
 func (f *Figure) pose(points [][]float64) *Figure {
-	if err := checkPoints("pose", points); err != nil {
+	if err := try.Run(func() { checkPoints("pose", points) }); err != nil {
 		f.err = err
 	}
 	if f.err != nil || len(points[0]) != 3 || len(points) < 2 {

@@ -39,10 +39,8 @@ func Plot(first any, more ...any) *Layer {
 	if len(all) == 2 && wrong == "" {
 		return draw(all[0], all[1]).styled(how)
 	}
-	l := Series(nil, nil)
-	l.fail("Plot takes y, or x and y, as []float64 or []int, and texts such as \"red\", and not %d lists%s: "+
+	return Series(nil, nil).fail("Plot takes y, or x and y, as []float64 or []int, and texts such as \"red\", and not %d lists%s: "+
 		"draw several lines by viz.Fig(viz.Plot(x, y), viz.Plot(x, z))", given, wrong)
-	return l
 }
 
 // Hist draws the distribution of values as Histogram does, with a number of bars that follows from the values unless it is given.

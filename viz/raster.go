@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"anatomy/internal/lists"
 )
 
 // A solid is all surfaces of a scene on the page. Pictures and files hold it as an image.
@@ -53,10 +55,7 @@ func newSolid(marks []mark, place func(p []float64) vg.Point, reach float64) *so
 		}
 		normals := b.normalsAt(m.at)
 		longest = max(longest, b.longest(m.at))
-		at := make([]vg.Point, len(m.at))
-		for i, p := range m.at {
-			at[i] = place(p)
-		}
+		at := lists.Each(m.at, place)
 		all = append(all, at...)
 		for t, corners := range b.triangles {
 			var f facet
@@ -67,7 +66,10 @@ func newSolid(marks []mark, place func(p []float64) vg.Point, reach float64) *so
 				if facing < 0 {
 					n = [3]float64{-n[0], -n[1], -n[2]}
 				}
-				bright, ink := light(n, b.open[i], m.tones != nil), m.inkAt(v)
+				bright, ink := light(n, b.open[i], m.tones != nil), m.fill
+				if m.tones != nil {
+					ink = fade(m.layer.colour(m.tones[v]), m.layer.opacity)
+				}
 				f.at[k], f.depth[k], f.alpha = at[v], m.at[v][2], float64(ink.A)/0xff
 				f.ink[k] = [3]float64{bright * float64(ink.R), bright * float64(ink.G), bright * float64(ink.B)}
 			}
@@ -87,14 +89,6 @@ func newSolid(marks []mark, place func(p []float64) vg.Point, reach float64) *so
 	s.tolerance = 0.01*reach + longest*longest/(4*reach) // a curved surface leaves its facets by about length²/8 radius; a line on it has width
 	s.depths = s.buffer(hidingDots, s.low, s.high)
 	return s
-}
-
-// inkAt returns the colour of a vertex of a surface, without light.
-func (m mark) inkAt(v int) color.NRGBA {
-	if m.tones == nil {
-		return m.fill
-	}
-	return fade(m.layer.colour(m.tones[v]), m.layer.opacity)
 }
 
 // buffer draws the solid on a part of the page, with so many pixels a point.
@@ -192,9 +186,6 @@ const outlineWidth = 0.35 // points
 
 // hides reports whether a facet lies before a point on the page at the given depth.
 func (s *solid) hides(p vg.Point, depth float64) bool {
-	if s == nil {
-		return false
-	}
 	x, y := s.depths.pixel(p)
 	i, j := int(math.Floor(x)), int(math.Floor(y))
 	return i >= 0 && j >= 0 && i < s.depths.w && j < s.depths.h && s.depths.depth[j*s.depths.w+i] > depth+s.tolerance

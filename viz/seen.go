@@ -47,8 +47,8 @@ func (s *scene) seen(l *Layer) []string {
 	if colour := colourNames[ownColour(l)]; colour != "" && !l.byValue && !l.colourless {
 		said = append(said, colour)
 	}
-	detail := ""
-	if l.detail != nil {
+	detail := s.differs(l)
+	if detail == "" && l.detail != nil {
 		detail = l.detail(s, l)
 	}
 	if l.byValue && (detail == "" || l.solid()) {
@@ -69,13 +69,9 @@ func ownColour(l *Layer) color.NRGBA {
 }
 
 // points returns those of the marks of a kind, by mark.
-func (c *canvas) points(kind markKind) (all []shape.Shape) {
-	for _, m := range c.marks {
-		if m.kind == kind {
-			all = append(all, m.at)
-		}
-	}
-	return all
+func (c *canvas) points(kind markKind) []shape.Shape {
+	all := lists.Filter(c.marks, func(m mark) bool { return m.kind == kind })
+	return lists.Each(all, func(m mark) shape.Shape { return m.at })
 }
 
 // onPicture returns where a point of the data is between the left and the right end of the picture, and between the lower and the upper.
@@ -119,11 +115,10 @@ func (s *scene) measured(length float64) string {
 
 // course says how a single curve runs.
 func (s *scene) course(l *Layer) string {
-	all := l.drawn.points(lineMark)
-	if len(all) != 1 {
+	points := l.drawn.single()
+	if points == nil {
 		return ""
 	}
-	points := all[0]
 	first, last := points[0], points[len(points)-1]
 	if len(points) == 1 {
 		return "at " + short(first[0]) + ", " + short(first[1])
@@ -154,22 +149,19 @@ func (s *scene) course(l *Layer) string {
 
 // ends says where a single line begins and ends.
 func (s *scene) ends(l *Layer) string {
-	all := l.drawn.points(lineMark)
-	if len(all) != 1 || len(all[0]) < 2 || l.byValue {
+	line := l.drawn.single()
+	if len(line) < 2 || l.byValue {
 		return ""
 	}
-	if from, to := s.where(all[0][0]), s.where(all[0][len(all[0])-1]); from != to {
+	if from, to := s.where(line[0]), s.where(line[len(line)-1]); from != to {
 		return "from " + from + " to " + to
 	}
 	return ""
 }
 
-// cloud says how points differ from a shape, or where they lie.
+// cloud says where points lie.
 func (s *scene) cloud(l *Layer) string {
-	if differs := s.differs(l); differs != "" {
-		return differs
-	}
-	points := dots(l.drawn)
+	points := l.drawn.centres()
 	switch len(points) {
 	case 0:
 		return ""
@@ -190,12 +182,12 @@ func (s *scene) cloud(l *Layer) string {
 	return s.placed(shape.Shape(points).Centroid())
 }
 
-// dots are the points of a layer of points.
-func dots(drawn *canvas) [][]float64 { return slices.Concat(drawn.points(dotMark)...) }
+// centres are the points of all dots.
+func (c *canvas) centres() [][]float64 { return slices.Concat(c.points(dotMark)...) }
 
-// onlyOutline are the points of a layer of a single outline.
-func onlyOutline(drawn *canvas) [][]float64 {
-	if lines := drawn.points(lineMark); len(lines) == 1 {
+// single are the points of a single line, nil if there are none or several.
+func (c *canvas) single() [][]float64 {
+	if lines := c.points(lineMark); len(lines) == 1 {
 		return lines[0]
 	}
 	return nil
@@ -253,11 +245,8 @@ func offShape(shape [][]float64, closed bool, p []float64) float64 {
 	return near
 }
 
-// spread says how an outline differs from a shape, or how far several outlines are from the first of them.
+// spread says how far several outlines are from the first of them.
 func (s *scene) spread(l *Layer) string {
-	if differs := s.differs(l); differs != "" {
-		return differs
-	}
 	shapes := l.drawn.points(lineMark)
 	far, at := 0.0, []float64(nil)
 	count := 0
@@ -280,7 +269,7 @@ func (s *scene) arrows(l *Layer) string { return s.longest(l.drawn.points(arrowM
 
 // paths says the same of paths, from their beginnings to their ends, which are dots.
 func (s *scene) paths(l *Layer) string {
-	return s.longest(slices.Collect(slices.Chunk(shape.Shape(dots(l.drawn)), 2)))
+	return s.longest(slices.Collect(slices.Chunk(shape.Shape(l.drawn.centres()), 2)))
 }
 
 var eighths = []string{"to the right", "up to the right", "up", "up to the left", "to the left", "down to the left", "down", "down to the right"}
@@ -351,29 +340,29 @@ func (s *scene) listed(l *Layer) string {
 
 // extremes says where the values are highest and lowest that colours stand for.
 func (s *scene) extremes(l *Layer) string {
-	kind := l.drawn.kind()
-	var high, low [][]float64
-	top, bottom := math.Inf(-1), math.Inf(1)
-	consider := func(tone float64, at [][]float64) {
-		if tone > top {
-			high, top = at, tone
-		}
-		if tone < bottom {
-			low, bottom = at, tone
-		}
+	type part struct {
+		tone float64
+		at   [][]float64
 	}
+	var all []part
+	kind := l.drawn.kind()
 	for _, m := range l.drawn.marks {
 		if m.kind == kind && m.tones == nil {
-			consider(m.tone, m.at)
+			all = append(all, part{m.tone, m.at})
 		}
 		for i, tone := range m.tones {
-			consider(tone, m.at[i:i+1])
+			all = append(all, part{tone, m.at[i : i+1]})
 		}
 	}
-	if high == nil || top == bottom {
+	if len(all) == 0 {
 		return ""
 	}
-	return "its highest value " + s.placedMiddle(high) + ", its lowest " + s.placedMiddle(low)
+	rise := func(a, b part) int { return cmp.Compare(a.tone, b.tone) }
+	high, low := slices.MaxFunc(all, rise), slices.MinFunc(all, rise)
+	if high.tone == low.tone {
+		return ""
+	}
+	return "its highest value " + s.placedMiddle(high.at) + ", its lowest " + s.placedMiddle(low.at)
 }
 
 // placedMiddle is where the middle of points lies, if it looks away from the reader on the far side.

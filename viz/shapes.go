@@ -1,6 +1,7 @@
 package viz
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -9,6 +10,7 @@ import (
 
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
 
@@ -16,8 +18,8 @@ import (
 // dots; several are thin and light, so that one drawn over them, a mean say, stands out. A path of shapes is best
 // coloured by time: viz.Outline(path...).ColorBy("t").
 func Outline(shapes ...shape.Shape) *Layer {
-	return newLayer(traits{name: "Outline", takes: "ColorBy", items: len(shapes), detail: (*scene).spread, shape: onlyOutline, closed: true}, func(c *canvas) {
-		try.Do(checkShapes("shape", shapes, false))
+	return newLayer(traits{name: "Outline", takes: "ColorBy", items: len(shapes), detail: (*scene).spread, shape: (*canvas).single, closed: true}, func(c *canvas) {
+		checkShapes("shape", shapes, false)
 		for k, s := range shapes {
 			stroke := c.stroke(k, 1.2)
 			if len(shapes) > 1 {
@@ -40,7 +42,7 @@ func Outline(shapes ...shape.Shape) *Layer {
 // its bar.
 func Region(shapes ...shape.Shape) *Layer {
 	return newLayer(traits{name: "Region", takes: "ColorBy", items: len(shapes), filled: true}, func(c *canvas) {
-		try.Do(checkShapes("shape", shapes, false))
+		checkShapes("shape", shapes, false)
 		cover := 0.3
 		if c.layer.byValue {
 			cover = 1
@@ -54,8 +56,8 @@ func Region(shapes ...shape.Shape) *Layer {
 // Points draws a dot at each point, [n][2] or [n][3]: the landmarks of a shape, or a sample. If there are many, the dots are
 // small.
 func Points(points [][]float64) *Layer {
-	return newLayer(traits{name: "Points", takes: "ColorBy Hover", items: len(points), detail: (*scene).cloud, shape: dots}, func(c *canvas) {
-		try.Do(checkPoints("shape", points))
+	return newLayer(traits{name: "Points", takes: "ColorBy Hover", items: len(points), detail: (*scene).cloud, shape: (*canvas).centres}, func(c *canvas) {
+		checkPoints("shape", points)
 		diameter := math.Min(4, math.Max(1.1, 40/math.Sqrt(float64(len(points)))))
 		c.dots(points, c.width(diameter))
 	})
@@ -65,7 +67,7 @@ func Points(points [][]float64) *Layer {
 // side as it covers no line.
 func Numbers(points [][]float64) *Layer {
 	return newLayer(traits{name: "Numbers", colourless: true}, func(c *canvas) {
-		try.Do(checkPoints("shape", points))
+		checkPoints("shape", points)
 		const most = 500
 		try.FailIf(len(points) > most, "%d landmarks: nobody can read more than %d numbers, give fewer", len(points), most)
 		for i, p := range points {
@@ -79,11 +81,11 @@ func Numbers(points [][]float64) *Layer {
 // Layer.Scale sets the factor; Scale(1) draws them as they are.
 func Arrows(q, v [][]float64) *Layer {
 	return newLayer(traits{name: "Arrows", takes: "ColorBy Scale", items: len(q), detail: (*scene).arrows}, func(c *canvas) {
-		try.Do(checkPoints("foot points", q))
-		try.Do(checkPoints("vectors", v))
+		checkPoints("foot points", q)
+		checkPoints("vectors", v)
 		try.FailIf(len(q) != len(v) || len(q[0]) != len(v[0]), "%d×%d foot points and %d×%d vectors: they must have one size", len(q), len(q[0]), len(v), len(v[0]))
 		for i, p := range q {
-			c.vector(p, v[i], c.stroke(i, 1.1))
+			c.add(mark{kind: vectorMark, at: [][]float64{p, v[i]}, stroke: c.stroke(i, 1.1)})
 		}
 	})
 }
@@ -120,7 +122,7 @@ func (l *Layer) resolveVectors() {
 // Lines draws open lines. Each is a list of points, [k][2] or [k][3].
 func Lines(lines ...shape.Shape) *Layer {
 	return newLayer(traits{name: "Lines", takes: "ColorBy", items: len(lines), detail: (*scene).ends}, func(c *canvas) {
-		try.Do(checkShapes("line", lines, false))
+		checkShapes("line", lines, false)
 		for k, line := range lines {
 			c.line(line, false, c.stroke(k, 1))
 		}
@@ -139,7 +141,7 @@ func Grid(lines ...shape.Shape) *Layer {
 // number of cells along the longer side: first the lines along y, then those along x. Every line has four points to a
 // cell, so that it bends smoothly when its points are moved. It panics if the shapes do not lie in the plane.
 func Lattice(cells int, shapes ...shape.Shape) []shape.Shape {
-	if err := checkShapes("shape", shapes, false); err != nil {
+	if err := try.Run(func() { checkShapes("shape", shapes, false) }); err != nil {
 		panic(fmt.Sprintf("viz: Lattice: %v", err))
 	}
 	refuse.If(len(shapes[0][0]) != 2 || cells < 1,
@@ -178,7 +180,7 @@ func Lattice(cells int, shapes ...shape.Shape) []shape.Shape {
 // from an open dot at the start to a full one at the end.
 func Trajectories(path []shape.Shape) *Layer {
 	return newLayer(traits{name: "Trajectories", takes: "ColorBy", items: len(path), noun: "trajectories at %d times", detail: (*scene).paths}, func(c *canvas) {
-		try.Do(checkShapes("time", path, true))
+		checkShapes("time", path, true)
 		last := len(path) - 1
 		pieces := 1
 		if c.layer.byValue {
@@ -191,11 +193,7 @@ func Trajectories(path []shape.Shape) *Layer {
 				if stroke.Color.A == 0xff { // pieces lap over each other, without a seam
 					from = max(0, from-1)
 				}
-				piece := make([][]float64, 0, to-from+1)
-				for t := from; t <= to; t++ {
-					piece = append(piece, path[t][i])
-				}
-				c.line(piece, false, stroke)
+				c.line(lists.Each(path[from:to+1], func(q shape.Shape) []float64 { return q[i] }), false, stroke)
 			}
 		}
 		for i := range path[0] {
@@ -210,9 +208,9 @@ func Trajectories(path []shape.Shape) *Layer {
 // number of standard deviations.
 func Ellipses(centres [][]float64, covariances [][][]float64) *Layer {
 	return newLayer(traits{name: "Ellipses", takes: "ColorBy Scale", factorOf: "sd", items: len(centres)}, func(c *canvas) {
-		try.Do(checkPoints("centres", centres))
+		checkPoints("centres", centres)
 		try.FailIf(len(centres) != len(covariances), "%d centres and %d covariance matrices", len(centres), len(covariances))
-		deviations := c.scale()
+		deviations := cmp.Or(c.layer.scale, 1)
 		for i, centre := range centres {
 			ring, err := ellipse(centre, covariances[i], deviations)
 			try.FailIf(err != nil, "covariance %d: %w", i, err)
@@ -234,10 +232,8 @@ func ellipse(centre []float64, s [][]float64, f float64) (_ [][]float64, err err
 	var low mat.TriDense
 	chol.LTo(&low)
 	const n = 96
-	ring := make([][]float64, n)
-	for i := range ring {
+	return lists.Make(n, func(i int) []float64 {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / n)
-		ring[i] = []float64{centre[0] + f*low.At(0, 0)*cos, centre[1] + f*(low.At(1, 0)*cos+low.At(1, 1)*sin)}
-	}
-	return ring, nil
+		return []float64{centre[0] + f*low.At(0, 0)*cos, centre[1] + f*(low.At(1, 0)*cos+low.At(1, 1)*sin)}
+	}), nil
 }

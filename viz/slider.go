@@ -2,7 +2,6 @@ package viz
 
 import (
 	"bytes"
-	"fmt"
 	"image"
 	"image/gif"
 	"math"
@@ -11,6 +10,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 )
@@ -40,26 +40,18 @@ const (
 	frameDots = 7 * cssDots / 4 // dots an inch: coarser than a still picture, there are many
 )
 
-func (s *slider) sheet() (*sheet, error) {
-	if n := len(s.values); n == 0 || n > maxFrames {
-		return nil, fmt.Errorf("Slider: %d values: give 1 to %d", n, maxFrames)
-	}
-	figures := make([]*Figure, len(s.values))
-	for i, v := range s.values {
-		if !lists.Finite(v) {
-			return nil, fmt.Errorf("Slider: value %d is %v", i, v)
-		}
-		figures[i] = s.frame(i)
-	}
+func (s *slider) sheet() (print *sheet, err error) {
+	defer try.Catch(&err)
+	n := len(s.values)
+	try.FailIf(n == 0 || n > maxFrames, "Slider: %d values: give 1 to %d", n, maxFrames)
+	figures := lists.Make(n, func(i int) *Figure {
+		try.FailIf(!lists.Finite(s.values[i]), "Slider: value %d is %v", i, s.values[i])
+		return s.frame(i)
+	})
 	texts := moments(s.quantity, s.values)
-	scenes, err := scenes(figures, func(i int) string { return "at " + texts[i] }, func(i int, _ *Layer) any { return i })
-	if err != nil {
-		return nil, err
-	}
-	print, err := onPaper(scenes, texts)
-	if err != nil {
-		return nil, fmt.Errorf("Slider: %w", err)
-	}
+	scenes := scenes(figures, func(i int) string { return "at " + texts[i] }, func(i int, _ *Layer) any { return i })
+	print, err = onPaper(scenes, texts)
+	try.Do(try.Name(err, "Slider"))
 	size, zoom := vg.Point{X: pageWidth * cm}, sliderZoom
 	if w := figures[0].width; w > 0 {
 		size.X, zoom = vg.Length(w)*cm, 1
@@ -69,9 +61,7 @@ func (s *slider) sheet() (*sheet, error) {
 		size.Y = max(size.Y, scene.naturalHeight(size.X))
 	}
 	for _, scene := range scenes {
-		if err := scene.checkRoom(size); err != nil {
-			return nil, fmt.Errorf("Slider: %w", err)
-		}
+		try.Do(try.Name(scene.checkRoom(size), "Slider"))
 	}
 	stills, all := make([]*sheet, len(scenes)), make([]panel, len(scenes))
 	for i, scene := range scenes {
@@ -87,13 +77,7 @@ func (s *slider) sheet() (*sheet, error) {
 
 // onPaper sets some frames at equal distances side by side: as many as divide the way from the first to the last evenly.
 func onPaper(frames []*scene, texts []string) (*sheet, error) {
-	last, count := len(frames)-1, min(6, len(frames))
-	for _, n := range []int{6, 5, 4, 3} {
-		if last > 0 && last%(n-1) == 0 {
-			count = n
-			break
-		}
-	}
+	last, count := len(frames)-1, evenly(len(frames), 6, 3, 6)
 	tiles := &layout{scenes: make([]*scene, count), columns: min(3, count), width: 17 * cm, shared: true}
 	for i := range tiles.scenes {
 		k := i * last / max(1, count-1)
@@ -136,11 +120,7 @@ func moments(quantity string, values []float64) []string {
 	if m := withUnit.FindStringSubmatch(quantity); m != nil {
 		quantity, unit = m[1], " "+m[2]
 	}
-	texts := apart(values...)
-	for i, text := range texts {
-		texts[i] = quantity + " = " + text + unit
-	}
-	return texts
+	return lists.Each(apart(values...), func(text string) string { return quantity + " = " + text + unit })
 }
 
 // An animation is the frames of a slider, laid out.
@@ -166,10 +146,11 @@ func (a *animation) html() string {
 		return t.html()
 	}
 	width, texts := int(a.zoom*a.frames[first].size.X.Dots(cssDots)), moments(a.quantity, a.values)
-	var pictures []fields
-	for i, data := range plain.pngs() {
-		pictures = append(pictures, pictureField(texts[i], width, data, i != first))
-	}
+	pictures := make([]fields, len(plain.frames))
+	pool.Each(len(pictures), func(i int) {
+		picture := plain.frames[i].raster(frameDots)
+		pictures[i] = pictureField(texts[i], width, encodePNG(indexed(picture, paletteOf(picture)), frameDots), i != first)
+	})
 	// The script finds its own figure, so any number of sliders on a page, also copies of one, work side by side.
 	return page("slider", fields{"Alt": a.alt(), "Class": a.frames[first].class(), "Pictures": pictures, "Keys": keys, "Width": width,
 		"Last": len(pictures) - 1, "First": first, "Quantity": a.quantity, "Script": sliderScript})
@@ -186,15 +167,6 @@ func (a *animation) apart() (*animation, []fields) {
 		out.frames[i] = f.withoutKeys()
 	}
 	return &out, legend.fields()
-}
-
-func (a *animation) pngs() [][]byte {
-	out := make([][]byte, len(a.frames))
-	pool.Each(len(out), func(i int) {
-		picture := a.frames[i].raster(frameDots)
-		out[i] = encodePNG(indexed(picture, paletteOf(picture)), frameDots)
-	})
-	return out
 }
 
 // gif returns the frames as an animation that repeats, in the colours of the frame in the middle and the two ends.

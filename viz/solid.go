@@ -75,7 +75,7 @@ type surface struct {
 
 func (s *surface) draw(c *canvas) {
 	vertices, triangles := s.vertices, s.triangles
-	try.Do(checkPoints("surface", vertices))
+	checkPoints("surface", vertices)
 	try.FailIf(len(vertices[0]) != 3, "the vertices have %d coordinates: a surface needs 3", len(vertices[0]))
 	try.FailIf(len(triangles) == 0, "no triangles: give at least one")
 	for k, t := range triangles {
@@ -98,5 +98,5 @@ func (s *surface) draw(c *canvas) {
 			tones = append(tones, (tones[v[0]]+tones[v[1]])/2)
 		}
 	}
-	c.surface(s.round, s.body, tones)
+	c.add(mark{kind: faceMark, at: s.round, body: s.body, fill: c.ink(0), tones: tones})
 }

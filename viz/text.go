@@ -3,7 +3,6 @@ package viz
 import (
 	"html"
 	"math"
-	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -17,6 +16,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 )
 
 // outlines is the text handler of every figure. It fills the outlines of the letters, so a picture looks the same on
@@ -87,14 +87,12 @@ func glyph(face *sfnt.Font, r rune) (s script, g sfnt.GlyphIndex, lacks bool) {
 }
 
 // lacking returns the letters of a text for which boxes are drawn, each once.
-func lacking(text string) (letters []string) {
+func lacking(text string) []string {
 	face := fonts.Lookup(sans(8, font.WeightNormal), vg.Points(8)).Face
-	for _, r := range text {
-		if _, _, lacks := glyph(face, r); lacks && !slices.Contains(letters, string(r)) {
-			letters = append(letters, string(r))
-		}
-	}
-	return letters
+	return lists.Distinct(lists.Filter(strings.Split(text, ""), func(letter string) bool {
+		_, _, lacks := glyph(face, []rune(letter)[0])
+		return lacks
+	}))
 }
 
 // walk visits the letters of one line with their script, glyph and position, in ems, and returns the line's width.
@@ -148,50 +146,45 @@ func (h outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 	onGrid := func(x vg.Length) vg.Length { return vg.Length(math.Round(float64(x)*1024))/1024 + 1e-7 }
 	pt = vg.Point{X: onGrid(pt.X), Y: onGrid(pt.Y)}
 	var (
-		buf   sfnt.Buffer
-		path  vg.Path
-		face  = fonts.Lookup(sty.Font, sty.Font.Size).Face
-		em    = fixed.I(1000)
-		size  = sty.Font.Size
-		lines = h.Lines(txt)
-		top   = sty.Height(txt)*vg.Length(1+sty.YAlign) - h.Extents(sty.Font).Ascent
-		s, k  = math.Sincos(sty.Rotation)
+		buf  sfnt.Buffer
+		path vg.Path
+		face = fonts.Lookup(sty.Font, sty.Font.Size).Face
+		em   = fixed.I(1000)
+		size = sty.Font.Size
+		left = vg.Length(sty.XAlign) * sty.Width(txt)
+		base = sty.Height(txt)*vg.Length(1+sty.YAlign) - h.Extents(sty.Font).Ascent
+		s, k = math.Sincos(sty.Rotation)
 	)
-	for i, line := range lines {
-		width, _, _ := h.Box(line, sty.Font)
-		left := vg.Length(sty.XAlign) * width
-		base := top - vg.Length(i)*h.Extents(sty.Font).Height
-		walk(line, sty.Font, func(sc script, g sfnt.GlyphIndex, x float64) {
-			segments := sure(face.LoadGlyph(&buf, g, em, nil))
-			at := func(p fixed.Point26_6) vg.Point {
-				gx, gy := float64(p.X)/float64(em), -float64(p.Y)/float64(em)
-				if sc.upsideDown {
-					gy = 0.72 - gy
+	walk(txt, sty.Font, func(sc script, g sfnt.GlyphIndex, x float64) {
+		segments := sure(face.LoadGlyph(&buf, g, em, nil))
+		at := func(p fixed.Point26_6) vg.Point {
+			gx, gy := float64(p.X)/float64(em), -float64(p.Y)/float64(em)
+			if sc.upsideDown {
+				gy = 0.72 - gy
+			}
+			u := left + size*vg.Length(x+sc.scale*gx)
+			v := base + size*vg.Length(sc.rise+sc.scale*gy)
+			return vg.Point{X: pt.X + u*vg.Length(k) - v*vg.Length(s), Y: pt.Y + u*vg.Length(s) + v*vg.Length(k)}
+		}
+		for j, seg := range segments {
+			switch seg.Op {
+			case sfnt.SegmentOpMoveTo:
+				if j > 0 {
+					path.Close()
 				}
-				u := left + size*vg.Length(x+sc.scale*gx)
-				v := base + size*vg.Length(sc.rise+sc.scale*gy)
-				return vg.Point{X: pt.X + u*vg.Length(k) - v*vg.Length(s), Y: pt.Y + u*vg.Length(s) + v*vg.Length(k)}
+				path.Move(at(seg.Args[0]))
+			case sfnt.SegmentOpLineTo:
+				path.Line(at(seg.Args[0]))
+			case sfnt.SegmentOpQuadTo:
+				path.QuadTo(at(seg.Args[0]), at(seg.Args[1]))
+			case sfnt.SegmentOpCubeTo:
+				path.CubeTo(at(seg.Args[0]), at(seg.Args[1]), at(seg.Args[2]))
 			}
-			for j, seg := range segments {
-				switch seg.Op {
-				case sfnt.SegmentOpMoveTo:
-					if j > 0 {
-						path.Close()
-					}
-					path.Move(at(seg.Args[0]))
-				case sfnt.SegmentOpLineTo:
-					path.Line(at(seg.Args[0]))
-				case sfnt.SegmentOpQuadTo:
-					path.QuadTo(at(seg.Args[0]), at(seg.Args[1]))
-				case sfnt.SegmentOpCubeTo:
-					path.CubeTo(at(seg.Args[0]), at(seg.Args[1]), at(seg.Args[2]))
-				}
-			}
-			if len(segments) > 0 {
-				path.Close()
-			}
-		})
-	}
+		}
+		if len(segments) > 0 {
+			path.Close()
+		}
+	})
 	if len(path) > 0 {
 		c.SetColor(sty.Color)
 		c.Fill(path)

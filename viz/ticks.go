@@ -1,7 +1,6 @@
 package viz
 
 import (
-	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -158,11 +157,6 @@ func apart(values ...float64) []string {
 	return texts
 }
 
-func superscript(n int) string {
-	return strings.Map(func(r rune) rune {
-		if r == '-' {
-			return '⁻'
-		}
-		return []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[r-'0']
-	}, fmt.Sprint(n))
-}
+var raising = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+
+func superscript(n int) string { return raising.Replace(strconv.Itoa(n)) }

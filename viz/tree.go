@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 )
 
 // Tree draws a rooted tree from left to right, with lengths to scale along the x axis, and the names of its leaves. XLabel says
@@ -31,9 +32,9 @@ func Tree(t *tree.Tree, shapes ...shape.Shape) *Layer {
 				try.Fail("shape %d has %d coordinates: shapes at nodes are of the plane", i, len(s[0]))
 			}
 		}
-		small := try.Get(glyphs(shapes, glyphWidth, glyphTall))
+		small := glyphs(shapes, glyphWidth, glyphTall)
 		leaves, row := rowsOf(t)
-		c.rowsOf(len(leaves), math.Max(9, 2*boxOf(small...).hi[1]+4))
+		c.rows, c.row = leaves, math.Max(9, 2*boxOf(small...).hi[1]+4)
 		height := t.Height()
 		at := func(i int) []float64 { return []float64{height[i], row[i]} }
 		for i, p := range t.Parent {
@@ -61,7 +62,7 @@ func Tree(t *tree.Tree, shapes ...shape.Shape) *Layer {
 				c.glyph(at(i), g, paper, stroke)
 			}
 			if isLeaf(i) && t.Name[i] != "" {
-				c.caption(at(i), reach+gap, 0, spaced(t.Name[i]), Black)
+				c.add(mark{kind: glyphMark, at: [][]float64{at(i)}, text: spaced(t.Name[i]), fill: Black, glyph: [][]float64{{reach + gap, 0}}})
 			}
 		}
 	}).Color(Grey)
@@ -78,15 +79,13 @@ const (
 
 // glyphs returns shapes as offsets in points from the middles of their boxes, all on one scale, the largest of a size; none of a shape that is
 // nil. Of shapes in space they have the two coordinates along which the first is largest.
-func glyphs(shapes []shape.Shape, width, height float64) (out []shape.Shape, err error) {
+func glyphs(shapes []shape.Shape, width, height float64) (out []shape.Shape) {
 	axes, scale := []int{0, 1}, math.Inf(1)
 	for i, s := range shapes {
 		if s == nil {
 			continue
 		}
-		if err := checkPoints(fmt.Sprintf("shape %d", i), s); err != nil {
-			return nil, err
-		}
+		checkPoints(fmt.Sprintf("shape %d", i), s)
 		b := boxOf(s)
 		if len(s[0]) == 3 && math.IsInf(scale, 1) {
 			size := []float64{b.size(0), b.size(1), b.size(2)}
@@ -95,50 +94,39 @@ func glyphs(shapes []shape.Shape, width, height float64) (out []shape.Shape, err
 		scale = math.Min(scale, math.Min(width/b.size(axes[0]), height/b.size(axes[1])))
 	}
 	if out = make([]shape.Shape, len(shapes)); math.IsInf(scale, 1) {
-		return out, nil
+		return out
 	}
 	for i, s := range shapes {
 		b := boxOf(s)
 		for _, p := range s {
-			var q []float64
-			for _, k := range axes {
-				q = append(q, scale*(p[k]-(b.lo[k]+b.hi[k])/2))
-			}
-			out[i] = append(out[i], q)
+			out[i] = append(out[i], lists.Each(axes, func(k int) float64 { return scale * (p[k] - (b.lo[k]+b.hi[k])/2) }))
 		}
 	}
-	return out, nil
+	return out
 }
 
-// rowsOf returns the leaves from top to bottom and the row of every node, the first leaf's the highest: of a node with children, the middle
-// of those of its first and last.
-func rowsOf(t *tree.Tree) (leaves []int, row []float64) {
-	n := len(t.Parent)
-	children := make([][]int, n)
+// rowsOf returns how many leaves there are and the row of every node, the first leaf's the highest: of a node with children, the middle of those
+// of its first and last.
+func rowsOf(t *tree.Tree) (leaves int, row []float64) {
+	children, row := make([][]int, len(t.Parent)), make([]float64, len(t.Parent))
 	for i, p := range t.Parent {
 		if p >= 0 {
 			children[p] = append(children[p], i)
 		}
 	}
-	for open := []int{0}; len(open) > 0; {
-		i := open[len(open)-1]
-		open = open[:len(open)-1]
-		if len(children[i]) == 0 {
-			leaves = append(leaves, i)
+	leaves = len(t.Leaves())
+	above := 0
+	var place func(i int) float64
+	place = func(i int) float64 {
+		rows := lists.Each(children[i], place)
+		if rows == nil {
+			above++
+			rows = []float64{float64(leaves - above)}
 		}
-		for k := len(children[i]) - 1; k >= 0; k-- {
-			open = append(open, children[i][k])
-		}
+		row[i] = (rows[0] + rows[len(rows)-1]) / 2
+		return row[i]
 	}
-	row = make([]float64, n)
-	for r, i := range leaves {
-		row[i] = float64(len(leaves) - 1 - r)
-	}
-	for i := n - 1; i >= 0; i-- {
-		if c := children[i]; len(c) > 0 {
-			row[i] = (row[c[0]] + row[c[len(c)-1]]) / 2
-		}
-	}
+	place(0)
 	return leaves, row
 }
 
@@ -148,7 +136,7 @@ func rowsOf(t *tree.Tree) (leaves []int, row []float64) {
 func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 	return newLayer(traits{name: "Phylomorphospace", takes: "ColorBy", items: len(points), noun: "tree of %d nodes in morphospace", detail: (*scene).listed}, func(c *canvas) {
 		try.FailIf(t == nil, "no tree: give one of tree.Parse or tree.New")
-		try.Do(checkPoints("nodes", points))
+		checkPoints("nodes", points)
 		try.FailIf(len(points) != len(t.Parent), "%d points for %d nodes: give one a node", len(points), len(t.Parent))
 		for i, p := range t.Parent {
 			if p >= 0 {
@@ -178,7 +166,7 @@ func Phylomorphospace(t *tree.Tree, points [][]float64) *Layer {
 // a nearer one; an empty one is not written.
 func Names(points [][]float64, names []string) *Layer {
 	return newLayer(traits{name: "Names", detail: (*scene).listed, colourless: true}, func(c *canvas) {
-		try.Do(checkPoints("points", points))
+		checkPoints("points", points)
 		try.FailIf(len(names) != len(points), "%d names for %d points", len(names), len(points))
 		for i, p := range points {
 			switch {

@@ -28,7 +28,7 @@ func TestNamesFindRoom(t *testing.T) {
 		for _, chart := range []bool{false, true} {
 			layer := newLayer(traits{name: "Marks", chart: chart}, func(c *canvas) {
 				c.glyph(points[0], [][]float64{{-40, -3}, {20, 30}, {0, 5}}, paper, c.stroke(0, 1))
-				c.caption(points[1], 9, -7, "a caption of some length", Black)
+				c.add(mark{kind: glyphMark, at: points[1:2], text: "a caption of some length", fill: Black, glyph: [][]float64{{9, -7}}})
 			})
 			s := expect.Must(Fig(Points(points), layer, Names(points, names)).scene())
 			width := vg.Length(7+trial%5) * cm
@@ -80,8 +80,8 @@ func TestTreeLayout(t *testing.T) {
 		t.Errorf("%d edges", edge)
 	}
 	leaves, row := rowsOf(want)
-	for r, i := range leaves {
-		expect.Abs(t, "row", row[i], float64(len(leaves)-1-r), 0)
+	for r, i := range want.Leaves() { // they are written from top to bottom
+		expect.Abs(t, "row", row[i], float64(leaves-1-r), 0)
 	}
 	expect.Abs(t, "row of the root", row[0], (row[1]+row[2])/2, 0)
 	// Nodes need not be numbered along the rows.

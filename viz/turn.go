@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -27,31 +28,6 @@ type turntable struct {
 	frames *animation // nil: nothing changes
 	keys   []fields   // of the legend of the frames
 	first  int        // the frame that is shown before the reader acts
-}
-
-// turnable returns the drawing's turntable, or nil if there is nothing to turn.
-func (l *layout) turnable() (*turntable, error) {
-	scenes := make([]*scene, len(l.scenes))
-	any, facets := false, 0
-	for i, s := range l.scenes {
-		own := *s
-		scenes[i] = &own
-		if s.inSpace {
-			any = true
-			own.turning(sphere(s))
-			facets += s.facets()
-		}
-	}
-	if !any || facets > maxFacets {
-		return nil, nil
-	}
-	turned := *l
-	turned.scenes = scenes
-	s, err := turned.sheet()
-	if err != nil {
-		return nil, err
-	}
-	return &turntable{sheet: s}, nil
 }
 
 // graded reports whether a surface of the scene is lit and has many colours.
@@ -99,63 +75,37 @@ func sphere(scenes ...*scene) (middle []float64, _ float64) {
 const maxMoving = 4000000
 
 // turned returns the animation as a turntable whose marks move, from a first frame, or nil if its frames are seen from several sides, or
-// have other marks, another title, unit or legend from one to the next.
+// have other marks, another title, unit or legend from one to the next. What is drawn in the plane before all that moves stands still.
 func (a *animation) turned(first int) *turntable {
-	scenes := a.scenes()
-	points, one := 0, scenes[0]
+	scenes, page := a.scenes(), a.frames[first].panels[0].at
+	one, own, points := scenes[0], *scenes[first], 0
+	marks := one.traces(page, 0)
+	if own.still = len(marks); one.inSpace {
+		own.still = 0
+	}
 	for _, s := range scenes {
 		if s.inSpace != one.inSpace || s.camera != one.camera || s.title != one.title || s.unit != one.unit || !s.legend.alike(one.legend) {
 			return nil
 		}
-		if !s.inSpace {
-			continue
-		}
-		if !slices.EqualFunc(s.marks, one.marks, func(m, n mark) bool {
-			return m.kind == n.kind && len(m.at) == len(n.at) && m.closed == n.closed && m.text == n.text && (m.body == nil || slices.Equal(m.body.triangles, n.body.triangles))
-		}) {
+		all := s.traces(page, 0)
+		if !slices.EqualFunc(all, marks, trace.like) {
 			return nil
 		}
-		for _, m := range s.marks {
-			points += len(m.at)
+		for i, t := range all {
+			points += len(t.at)
+			if i < own.still && !reflect.DeepEqual(t, marks[i]) {
+				own.still = i
+			}
 		}
 	}
-	own, page := *scenes[first], a.frames[first].panels[0].at
 	if one.inSpace {
 		own.turning(sphere(scenes...))
 		page.Max.Y = own.naturalHeight(page.Max.X)
-	} else if own.still, points = a.still(); points == 0 {
-		return nil
 	}
-	if one.facets() > maxFacets || points > maxMoving {
+	if points == 0 || points > maxMoving || one.facets() > maxFacets {
 		return nil
 	}
 	return &turntable{sheet: &sheet{size: page.Max, panels: []panel{{&own, page}}}, frames: a, first: first}
-}
-
-// still returns how many stamps come before the first that is not the same in all frames of an animation in the plane, and how many points the
-// others have in all of them: none, if from frame to frame they are others.
-func (a *animation) still() (count, points int) {
-	same := func(s, t stamp) bool {
-		return s.text == t.text && s.closed == t.closed && s.name == t.name && len(s.at) == len(t.at)
-	}
-	var one []stamp
-	for k, f := range a.frames {
-		p := f.panels[0]
-		all := p.scene.stamps(p.frame())
-		if k == 0 {
-			one, count = all, len(all)
-		}
-		if !slices.EqualFunc(one, all, same) {
-			return 0, 0
-		}
-		for i := range all {
-			if i < count && !reflect.DeepEqual(one[i], all[i]) {
-				count = i
-			}
-			points += len(all[i].at)
-		}
-	}
-	return count, points
 }
 
 // scenes are those of the frames.
@@ -206,41 +156,14 @@ func (t *turntable) html() string {
 		view["Pictures"] = pictures
 		views = append(views, view)
 	}
-	if column := min(t.size.X, 8.5*cm); t.legend.height(column) > 0 {
-		data["Legend"] = picture(&sheet{size: vg.Point{X: column, Y: rim + t.legend.height(column)}, legend: t.legend}, false, t.legend.alt())
+	if column := min(t.size.X, 8.5*cm); t.legend.foot(column) > 0 {
+		data["Legend"] = picture(&sheet{size: vg.Point{X: column, Y: t.legend.foot(column)}, legend: t.legend}, false, t.legend.alt())
 	}
 	data["Views"], data["Width"], data["Columns"], data["Gaps"] = views, width(t.size.X), columns, 13*(columns-1)
 	return page("turn", data)
 }
 
-// turnData is what the script of a turntable draws from: see turn.js.
-type turnData struct {
-	Flat      bool        `json:"flat"` // a figure in the plane, which does not turn
-	Azimuth   float64     `json:"azimuth"`
-	Elevation float64     `json:"elevation"`
-	Middle    [2]float64  `json:"middle"`    // of the data, in widths and heights of the canvas
-	Scale     float64     `json:"scale"`     // of a unit of Points, in widths of the canvas
-	Point     float64     `json:"point"`     // 1/72 inch, in widths of the canvas
-	Reach     float64     `json:"reach"`     // extent of the data, in units of Points
-	Tolerance float64     `json:"tolerance"` // what lies this little behind a facet lies on it
-	Axes      *[2]float64 `json:"axes"`      // where the directions stand, in widths and heights of the canvas
-	Points    []int       `json:"points"`    // three numbers a point, each less that of the point before
-	Frames    [][]int     `json:"frames"`    // where the points are in every frame, less where they are in the one before, in the first less Points
-	Looks     [][]int     `json:"looks"`     // the styles of the marks in every frame; none: those of Marks
-	Styles    []turnStyle `json:"styles"`
-	Marks     []int       `json:"marks"` // style, count, points
-	Bodies    []turnBody  `json:"bodies"`
-}
-
-// A turnBody is the surface of a mark of the kind "face".
-type turnBody struct {
-	Triangles []int      `json:"triangles"` // their corners, numbers of the mark's points, each less that of the same corner before
-	Normals   []int      `json:"normals"`   // corners, each less the one before, whose normal is not that of their point, and which it is
-	Open      []int      `json:"open"`      // of the sky, in 255ths: see light
-	Colours   [][4]uint8 `json:"colours"`
-	Tones     [][]int    `json:"tones"` // the colour of each point in every frame, each less the one before; none: the first
-}
-
+// A turnStyle is the look of marks for turn.js.
 type turnStyle struct {
 	Kind   string   `json:"kind"`
 	Fill   [4]uint8 `json:"fill"`
@@ -253,7 +176,7 @@ type turnStyle struct {
 	Text   string   `json:"text"`
 }
 
-// turnData returns the data of a panel in space, packed, with the frames of an animation if there is one.
+// turnData returns what turn.js draws a panel from, packed, with the frames of an animation if there is one.
 func (p panel) turnData(a *animation) string {
 	const fineness = 1 << 12 // from the middle to the rim, finer than a screen's pixels
 	s := p.scene
@@ -261,96 +184,90 @@ func (p panel) turnData(a *animation) string {
 	if a != nil {
 		moments = a.scenes()
 	}
-	middle, radius := []float64{float64(p.at.Size().X) / 2, float64(p.at.Size().Y) / 2, 0}, float64(max(p.at.Size().X, p.at.Size().Y))
-	if s.inSpace {
-		middle, radius = sphere(moments...)
-	}
-	f := s.frame(s.inner(p.at))
-	width, height := float64(p.at.Size().X), float64(p.at.Size().Y)
-	onCanvas := func(at vg.Point) [2]float64 {
+	size := p.at.Size()
+	width, height := float64(size.X), float64(size.Y)
+	onCanvas := func(at vg.Point) [2]float64 { // in its widths and heights
 		return [2]float64{float64(at.X-p.at.Min.X) / width, float64(p.at.Max.Y-at.Y) / height}
 	}
-	unit := radius / fineness
-	d := turnData{
-		Azimuth: s.eye().azimuth, Elevation: s.eye().elevation,
-		Middle: onCanvas(f.place(middle)), Scale: unit / (f.hi[0] - f.lo[0]) * float64(f.area.Size().X) / width, Point: 1 / width, Reach: 2 * fineness, Bodies: []turnBody{},
+	f, eye := s.frame(s.inner(p.at)), s.eye()
+	middle, radius := []float64{width / 2, height / 2, 0}, max(width, height)
+	unit, centre := radius/fineness, [2]float64{0.5, 0.5} // of points; the middle of the data
+	scale := unit / width
+	if s.inSpace {
+		middle, radius = sphere(moments...)
+		unit, centre = radius/fineness, onCanvas(f.place(middle))
+		scale = unit / (f.hi[0] - f.lo[0]) * float64(f.area.Size().X) / width
 	}
+	var axes any
 	if s.scaleBar() && !s.camera.posed() {
-		at := onCanvas(s.directionsAt(p.at))
-		d.Axes = &at
+		axes = onCanvas(s.directionsAt(p.at))
 	}
-	if d.Flat = !s.inSpace; d.Flat {
-		d.Middle, d.Scale = onCanvas(vg.Point{X: p.at.Min.X + vg.Length(middle[0]), Y: p.at.Min.Y + vg.Length(middle[1])}), unit/width
+	traces := lists.Each(moments, func(m *scene) []trace { return m.traces(p.at, s.still) })
+	bodies, longest := []fields{}, 0.0
+	for i, t := range traces[0] {
+		if b := t.body; b != nil {
+			bodies = append(bodies, bodyData(b, moments, i))
+			longest = math.Max(longest, b.longest(t.at)/unit)
+		}
 	}
-	traces := make([][]trace, len(moments))
-	for k, moment := range moments {
-		traces[k] = moment.traces(p.at, s.still)
-	}
-	eye, longest := s.eye(), 0.0
-	placed := d.pack(traces, func(q []float64) (at [3]int) { // where the points are in every frame
+	d := packed(traces, func(q []float64) (at [3]int) {
 		for k, v := range eye.back([]float64{q[0] - middle[0], q[1] - middle[1], q[2] - middle[2]}) {
 			at[k] = int(math.Round(v / unit))
 		}
 		return at
 	})
-	for i, t := range traces[0] {
-		if b := t.body; b != nil {
-			d.Bodies = append(d.Bodies, bodyData(b, moments, i))
-			longest = math.Max(longest, b.longest(t.at)/unit)
-		}
+	if a == nil {
+		delete(d, "frames")
 	}
-	d.Points = steps(placed[0], 3)
-	for k := range placed {
-		if a != nil {
-			d.Frames = append(d.Frames, steps(bends(placed, k), 3))
-		}
-	}
-	d.Tolerance = 0.01*d.Reach + longest*longest/(4*d.Reach)
+	const reach = 2 * fineness // extent of the data, in units of points
+	maps.Copy(d, fields{
+		"flat": !s.inSpace, "azimuth": eye.azimuth, "elevation": eye.elevation, "middle": centre, "reach": reach, "bodies": bodies,
+		"scale":     scale,                                  // of a unit of points, in widths of the canvas
+		"point":     1 / width,                              // 1/72 inch, in widths of the canvas
+		"tolerance": 0.01*reach + longest*longest/(4*reach), // what lies this little behind a facet lies on it
+		"axes":      axes,                                   // where their directions stand
+	})
 	return pack(d)
 }
 
-// pack adds the marks of frames with their looks, and returns where their points are in every frame: points that move alike are one.
-func (d *turnData) pack(traces [][]trace, place func(q []float64) [3]int) (placed [][]int) {
-	points, styles, last := map[string]int{}, map[turnStyle]int{}, 0
-	placed, d.Looks = make([][]int, len(traces)), make([][]int, len(traces))
-	change := false
+// packed returns the marks of frames with their looks, and where their points are in every frame: points that move alike are one.
+func packed(traces [][]trace, place func(q []float64) [3]int) fields {
+	numbers, known, last := map[string]int{}, map[turnStyle]int{}, 0
+	placed, looks := make([][]int, len(traces)), make([][]int, len(traces))
+	var styles []turnStyle
 	for k, frame := range traces {
 		for _, t := range frame {
-			number, found := styles[t.look]
-			if !found {
-				number = len(d.Styles)
-				styles[t.look], d.Styles = number, append(d.Styles, t.look)
+			if _, found := known[t.look]; !found {
+				known[t.look], styles = len(styles), append(styles, t.look)
 			}
-			d.Looks[k] = append(d.Looks[k], number)
+			looks[k] = append(looks[k], known[t.look])
 		}
-		change = change || !slices.Equal(d.Looks[k], d.Looks[0])
 	}
+	var marks []int // style, count, points
 	for i, t := range traces[0] {
-		d.Marks = append(d.Marks, d.Looks[0][i], len(t.at))
+		marks = append(marks, looks[0][i], len(t.at))
 		for j := range t.at {
-			at := make([][3]int, len(traces))
-			for k := range traces {
-				at[k] = place(traces[k][i].at[j])
-			}
+			at := lists.Each(traces, func(frame []trace) [3]int { return place(frame[i].at[j]) })
 			key := fmt.Sprint(at)
-			number, known := points[key]
-			if !known {
-				number = len(points)
-				points[key] = number
+			if _, found := numbers[key]; !found {
+				numbers[key] = len(numbers)
 				for k := range traces {
 					placed[k] = append(placed[k], at[k][:]...)
 				}
 			}
-			d.Marks, last = append(d.Marks, number-last), number
+			marks, last = append(marks, numbers[key]-last), numbers[key]
 		}
 	}
-	for k := range d.Looks {
-		d.Looks[k] = steps(d.Looks[k], 1)
+	d := fields{
+		"styles": styles, "marks": marks,
+		"points": steps(placed[0], 3), // three numbers a point, each less that of the point before
+		// where the points are in every frame, less where they are in the one before, in the first less points
+		"frames": lists.Make(len(placed), func(k int) []int { return steps(bends(placed, k), 3) }),
 	}
-	if !change {
-		d.Looks = nil
+	if slices.ContainsFunc(looks, func(l []int) bool { return !slices.Equal(l, looks[0]) }) { // else they are those of marks
+		d["looks"] = lists.Each(looks, func(l []int) []int { return steps(l, 1) })
 	}
-	return placed
+	return d
 }
 
 // A trace is what a mark in space, or a stamp of a figure in the plane, is on a page that moves.
@@ -358,6 +275,12 @@ type trace struct {
 	look turnStyle
 	at   [][]float64 // in the camera's frame; of a stamp in points of the page
 	body *body
+}
+
+// like reports whether another place and other colours make one trace of the other.
+func (t trace) like(u trace) bool {
+	return t.look.Kind == u.look.Kind && t.look.Closed == u.look.Closed && t.look.Text == u.look.Text && len(t.at) == len(u.at) &&
+		(t.body == nil || slices.Equal(t.body.triangles, u.body.triangles))
 }
 
 // markKinds are the names of marks in space for turn.js.
@@ -403,31 +326,31 @@ func (s *scene) eye() camera {
 	return camera{azimuth: -math.Pi / 2, elevation: math.Pi / 2}
 }
 
-// bodyData returns the surface of mark i of the scenes of an animation, or of one scene.
-func bodyData(b *body, moments []*scene, i int) (d turnBody) {
+// bodyData returns the surface of mark i of the scenes of an animation, or of one scene, for turn.js.
+func bodyData(b *body, moments []*scene, i int) fields {
+	const finest = 255
+	fine := func(shares []float64) []int {
+		return steps(lists.Each(shares, func(share float64) int { return int(math.Round(finest * share)) }), 1)
+	}
+	var triangles, normals []int
 	for t, corners := range b.triangles {
-		d.Triangles = append(d.Triangles, corners[:]...)
+		triangles = append(triangles, corners[:]...)
 		for k, v := range corners {
 			if b.normals[t][k] != v {
-				d.Normals = append(d.Normals, 3*t+k, b.normals[t][k])
+				normals = append(normals, 3*t+k, b.normals[t][k])
 			}
 		}
 	}
-	d.Triangles, d.Normals = steps(d.Triangles, 3), steps(d.Normals, 2)
-	const finest = 255
-	fine := func(share float64) int { return int(math.Round(finest * share)) }
-	d.Open = steps(lists.Each(b.open, fine), 1)
 	m := moments[0].marks[i]
-	d.Colours = [][4]uint8{channels(m.fill)}
-	if m.tones == nil {
-		return d
+	d := fields{
+		"triangles": steps(triangles, 3), // their corners, numbers of the mark's points, each less that of the same corner before
+		"normals":   steps(normals, 2),   // corners, each less the one before, whose normal is not that of their point, and which it is
+		"open":      fine(b.open),        // of the sky: see light
+		"colours":   [][4]uint8{channels(m.fill)},
 	}
-	d.Colours = nil
-	for k := range finest + 1 {
-		d.Colours = append(d.Colours, channels(fade(m.layer.colour(float64(k)/finest), m.layer.opacity)))
-	}
-	for _, moment := range moments {
-		d.Tones = append(d.Tones, steps(lists.Each(moment.marks[i].tones, fine), 1))
+	if m.tones != nil {
+		d["colours"] = lists.Make(finest+1, func(k int) [4]uint8 { return channels(fade(m.layer.colour(float64(k)/finest), m.layer.opacity)) })
+		d["tones"] = lists.Each(moments, func(s *scene) []int { return fine(s.marks[i].tones) }) // the colour of each point in every frame
 	}
 	return d
 }

@@ -1083,11 +1083,7 @@ func TestSlider(t *testing.T) {
 		}
 	}
 	figures := []*Figure{Fig(Outline(ring(8, 0, 0, 1, 1))), Fig(Outline(ring(8, 0, 0, 3, 1)))}
-	shared, err := scenes(figures, strconv.Itoa, func(i int, _ *Layer) any { return i })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, sc := range shared {
+	for _, sc := range scenes(figures, strconv.Itoa, func(i int, _ *Layer) any { return i }) {
 		frame := sc.frame(vg.Rectangle{Max: vg.Point{X: 200, Y: 200}})
 		ranges = append(ranges, [2]float64{frame.lo[0], frame.hi[0]})
 	}

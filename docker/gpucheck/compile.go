@@ -17,6 +17,7 @@ import (
 	"text/tabwriter"
 
 	"anatomy/geom/engine/described"
+	"anatomy/geom/try"
 )
 
 // allowed has the launches of the computations, which budget reads: a change that makes a program slower on a GPU is seen without one.
@@ -53,74 +54,49 @@ func (g *group) problems() float64 {
 	return max(problems, 1)
 }
 
-// compileAll compiles programs for every card and prints a table. It is an error if one does not compile, or if a computation launches more
-// than is allowed.
-func compileAll(out io.Writer, compiler, recorded, sizes string, accept bool) error {
+// compileAll compiles programs for every card and prints a table. It fails if one does not compile, or if a computation launches more than is
+// allowed.
+func compileAll(out io.Writer, compiler, recorded, sizes string, accept bool) {
 	computed := recorded == ""
 	if computed {
-		var err error
-		if recorded, err = os.MkdirTemp("", "programs"); err != nil {
-			return err
-		}
+		recorded = try.Get(os.MkdirTemp("", "programs"))
 		defer os.RemoveAll(recorded)
-		if r, err := start("portable", []string{"-landmarks", sizes, "-seconds", "0", "-record", recorded}); err != nil || r.Error != "" {
-			return cmp.Or(err, errors.New(r.Error))
-		}
+		try.Get(start("portable", "-landmarks", sizes, "-seconds", "0", "-record", recorded))
 	}
-	if err := described.Open(compiler); err != nil {
-		return err
-	}
-	groups, err := compiled(recorded)
-	if err != nil {
-		return err
-	}
+	try.Do(described.Open(compiler))
+	groups := compiled(recorded)
 	failed := printed(out, groups)
+	try.FailIf(failed > 0, "%d programs do not compile", failed)
 	switch {
-	case failed > 0:
-		return fmt.Errorf("%d programs do not compile", failed)
 	case accept:
-		return os.WriteFile("docker/gpucheck/testdata/launches.csv", budgetOf(groups), 0o644)
+		try.Do(os.WriteFile("docker/gpucheck/testdata/launches.csv", budgetOf(groups), 0o644))
 	case computed:
-		return budget(groups)
+		budget(groups)
 	}
-	return nil
 }
 
 // compiled compiles the programs below a folder, HASH.mlir. Those in one folder are a group. A program of several groups is compiled once.
-func compiled(folder string) ([]*group, error) {
-	texts := map[string][]string{} // by the path of a folder
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".mlir") {
-			texts[filepath.Dir(path)] = append(texts[filepath.Dir(path)], path)
+func compiled(folder string) []*group {
+	groups, files := map[string]*group{}, map[string][]string{} // by the path of a folder
+	try.Do(filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		if dir := filepath.Dir(path); strings.HasSuffix(path, ".mlir") {
+			groups[dir] = &group{name: filepath.Base(dir), seconds: make([]float64, len(described.Cards)), failures: map[string][]string{}}
+			files[dir] = append(files[dir], path)
 		}
 		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(texts) == 0 {
-		return nil, fmt.Errorf("%s has no programs, files that end in .mlir: ANATOMY_RECORD_PROGRAMS=FOLDER ANATOMY_NATIVE=off in the environment records those "+
-			"of any command", folder)
-	}
-	groups := map[string]*group{}
-	for path, files := range texts {
-		groups[path] = &group{name: filepath.Base(path), programs: len(files), seconds: make([]float64, len(described.Cards)), failures: map[string][]string{}}
-	}
+	}))
+	try.FailIf(len(groups) == 0, "%s has no programs, files that end in .mlir: ANATOMY_RECORD_PROGRAMS=FOLDER ANATOMY_NATIVE=off in the environment "+
+		"records those of any command", folder)
 	for i, card := range described.Cards {
 		c, err := described.For(card)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", card.Name, err)
-		}
+		try.Do(try.Name(err, "%s", card.Name))
 		seen := map[string]*described.Program{}
 		for path, g := range groups {
-			for _, file := range texts[path] {
-				p, known := seen[filepath.Base(file)]
-				if !known {
-					text, err := os.ReadFile(file)
-					if err != nil {
-						return nil, err
-					}
-					if p, err = c.Compile(text); err != nil {
+			g.programs = len(files[path])
+			for _, file := range files[path] {
+				p := seen[filepath.Base(file)]
+				if p == nil {
+					if p, err = c.Compile(try.Get(os.ReadFile(file))); err != nil {
 						why, _, _ := strings.Cut(err.Error(), "\n")
 						g.failures[why] = append(g.failures[why], card.Name)
 						continue
@@ -130,18 +106,23 @@ func compiled(folder string) ([]*group, error) {
 				g.seconds[i] += p.Seconds
 				g.temporary = max(g.temporary, p.Temporary)
 				if i == reference {
-					g.kernels += p.Kernels
-					if calls, err := os.Stat(strings.TrimSuffix(file, ".mlir") + ".calls"); err == nil {
-						g.all += p.Launches * int(calls.Size())
-					}
-					if p.Launches > g.launches {
-						g.launches, g.open = p.Launches, p.Open
-					}
+					g.count(p, file)
 				}
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.name, b.name) }), nil
+	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.name, b.name) })
+}
+
+// count adds the launches of a program, for the reference, that a file has.
+func (g *group) count(p *described.Program, file string) {
+	g.kernels += p.Kernels
+	if calls, err := os.Stat(strings.TrimSuffix(file, ".mlir") + ".calls"); err == nil {
+		g.all += p.Launches * int(calls.Size())
+	}
+	if p.Launches > g.launches {
+		g.launches, g.open = p.Launches, p.Open
+	}
 }
 
 // printed prints the table, and returns how many programs failed.
@@ -188,26 +169,20 @@ func budgetOf(groups []*group) []byte {
 	return []byte(text.String())
 }
 
-// budget compares launches with those that are allowed.
-func budget(groups []*group) error {
-	rows, err := csv.NewReader(strings.NewReader(allowed)).ReadAll()
-	if err != nil {
-		return err
-	}
-	limit := map[string]int{}
-	for _, row := range rows[1:] {
-		if limit[row[0]], err = strconv.Atoi(row[1]); err != nil {
-			return err
-		}
+// budget fails where launches are more than are allowed.
+func budget(groups []*group) {
+	limit := map[string]float64{}
+	for _, row := range try.Get(csv.NewReader(strings.NewReader(allowed)).ReadAll())[1:] {
+		limit[row[0]] = try.Get(strconv.ParseFloat(row[1], 64))
 	}
 	var errs []error
 	for _, g := range groups {
-		if l, known := limit[g.name]; !known || float64(g.launches) > (1+slack)*float64(l) {
-			errs = append(errs, fmt.Errorf("%s: %d launches, allowed are %d", g.name, g.launches, l))
+		if l, known := limit[g.name]; !known || float64(g.launches) > (1+slack)*l {
+			errs = append(errs, fmt.Errorf("%s: %d launches, allowed are %g", g.name, g.launches, l))
 		}
 	}
 	if errs != nil {
 		errs = append(errs, errors.New("if this is meant, `make gpu-compile OPTIONS=-accept` allows it"))
 	}
-	return errors.Join(errs...)
+	try.Do(errors.Join(errs...))
 }

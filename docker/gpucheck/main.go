@@ -57,16 +57,15 @@ func main() {
 		}
 		ns = append(ns, n)
 	}
-	if *alone {
-		if err := json.NewEncoder(os.Stdout).Encode(compute(ns, *seconds, *record)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	if *compiler != "" {
-		if err := compileAll(os.Stdout, *compiler, *recorded, *sizes, *accept); err != nil {
-			fmt.Fprintln(os.Stderr, "gpu-compile:", err)
+	if *alone || *compiler != "" {
+		if err := try.Run(func() {
+			if *alone {
+				try.Do(json.NewEncoder(os.Stdout).Encode(compute(ns, *seconds, *record)))
+				return
+			}
+			compileAll(os.Stdout, *compiler, *recorded, *sizes, *accept)
+		}); err != nil {
+			fmt.Fprintln(os.Stderr, "gpucheck:", err)
 			os.Exit(1)
 		}
 		return
@@ -104,51 +103,45 @@ type result struct {
 
 // inProcess computes in a process of its own, since a process has one back end.
 func inProcess(what, backend string, options ...string) *run {
-	r, err := start(backend, options)
-	status := 1
-	if err == nil && r.Error != "" {
-		err, status = errors.New(r.Error), 2
-	}
+	r, err := start(backend, options...)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "gpu-check: %s: %v\n", backend, err)
-		os.Exit(status)
+		if r != nil {
+			os.Exit(2)
+		}
+		os.Exit(1)
 	}
 	fmt.Printf("%s: %s, %s\n", what, backend, r.Device)
 	return r
 }
 
-func start(backend string, options []string) (*run, error) {
-	r := new(run)
+// start returns what a process computes, or a file has. Where the back end could not be opened there is an error besides.
+func start(backend string, options ...string) (_ *run, err error) {
+	defer try.Catch(&err)
+	var out []byte
 	if strings.HasSuffix(backend, ".json") {
-		text, err := os.ReadFile(backend)
-		if err != nil {
-			return nil, err
+		out = try.Get(os.ReadFile(backend))
+	} else {
+		cmd := exec.Command(try.Get(os.Executable()), append(options, "-compute")...)
+		cmd.Stderr = os.Stderr
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool {
+			name, _, _ := strings.Cut(s, "=")
+			return slices.Contains([]string{"GOMLX_BACKEND", "ANATOMY_DEVICE", "ANATOMY_NATIVE"}, name)
+		})
+		known := map[string][]string{"cpu": {"ANATOMY_DEVICE=cpu"}, "cuda": {"ANATOMY_DEVICE=cuda"}, "portable": {"ANATOMY_DEVICE=cpu", "ANATOMY_NATIVE=off"}}
+		if known[backend] == nil {
+			known[backend] = []string{"GOMLX_BACKEND=" + backend}
 		}
-		return r, json.Unmarshal(text, r)
+		cmd.Env = append(cmd.Env, known[backend]...)
+		out, err = cmd.Output()
+		try.Do(try.Name(err, "its process ended"))
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
+	r := new(run)
+	try.Do(json.Unmarshal(out, r))
+	if r.Error != "" {
+		err = errors.New(r.Error)
 	}
-	cmd := exec.Command(self, append(options, "-compute")...)
-	cmd.Stderr = os.Stderr
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool {
-		name, _, _ := strings.Cut(s, "=")
-		return slices.Contains([]string{"GOMLX_BACKEND", "ANATOMY_DEVICE", "ANATOMY_NATIVE"}, name)
-	})
-	switch backend {
-	case "cpu", "cuda":
-		cmd.Env = append(cmd.Env, "ANATOMY_DEVICE="+backend)
-	case "portable":
-		cmd.Env = append(cmd.Env, "ANATOMY_DEVICE=cpu", "ANATOMY_NATIVE=off")
-	default:
-		cmd.Env = append(cmd.Env, "GOMLX_BACKEND="+backend)
-	}
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("its process ended with %w", err)
-	}
-	return r, json.Unmarshal(out, r)
+	return r, err
 }
 
 // compute measures all computations; record is a folder for their programs, or "".

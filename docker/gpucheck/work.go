@@ -224,11 +224,7 @@ func stochasticSearches(measure measurer) {
 // flat returns all outputs of a program.
 func flat(out engine.Values, err error) [][]float64 {
 	try.Do(err)
-	parts := make([][]float64, len(out))
-	for i := range parts {
-		parts[i] = out.Flat(i)
-	}
-	return parts
+	return lists.Make(len(out), out.Flat)
 }
 
 // callosa returns two corpora callosa in a space whose kernel is as wide as some of their spacings.

@@ -311,6 +311,51 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
+// The back end in plain Go computes what XLA does where it needs help: windows that are smaller than the array, at a running index; bodies of loops
+// whose results are one value.
+func TestPlain(t *testing.T) {
+	raw := expect.Must(Backend())
+	plain := expect.Must(compute.NewWithConfig(plainConfig))
+	at := func(g *graph.Graph, start ...int32) []*graph.Node {
+		return lists.Each(start, func(i int32) *graph.Node { return graph.Const(g, i) })
+	}
+	thrice := func(x *graph.Node, body func(x, y *graph.Node) (a, b *graph.Node)) []*graph.Node {
+		state := []*graph.Node{graph.Const(x.Graph(), int32(0)), x, x}
+		record := func(build func(in []*graph.Node) []*graph.Node) *Body {
+			return Record(x.Graph(), func() (in, out []*graph.Node) { in = lists.Each(state, Input); return in, build(in) })
+		}
+		return While(record(func(in []*graph.Node) []*graph.Node {
+			return []*graph.Node{graph.LessThan(in[0], graph.Const(x.Graph(), int32(3)))}
+		}),
+			record(func(in []*graph.Node) []*graph.Node {
+				a, b := body(in[1], in[2])
+				return []*graph.Node{graph.AddScalar(in[0], 1), a, b}
+			}), state)
+	}
+	for name, fn := range map[string]func(x *graph.Node) *graph.Node{
+		"a window is read": func(x *graph.Node) *graph.Node { return graph.DynamicSlice(x, at(x.Graph(), 0, 1, 2), []int{2, 2, 2}) },
+		"a window is written": func(x *graph.Node) *graph.Node {
+			update := graph.IotaFull(x.Graph(), shapes.Make(dtypes.Float64, 2, 2, 2))
+			return graph.DynamicUpdateSlice(x, graph.Neg(update), at(x.Graph(), 0, 1, 2))
+		},
+		"the first result of a loop": func(x *graph.Node) *graph.Node {
+			return thrice(x, func(x, _ *graph.Node) (a, b *graph.Node) { return graph.Add(x, x), x })[1]
+		},
+		"results that are one value": func(x *graph.Node) *graph.Node {
+			out := thrice(x, func(x, y *graph.Node) (a, b *graph.Node) { s := graph.Add(x, y); return s, s })
+			return graph.Sub(out[1], graph.MulScalar(out[2], 0.5))
+		},
+	} {
+		run := func(use compute.Backend) []float64 {
+			exec := expect.Must(graph.NewExec(backend{use}, errorPanics(func(g *graph.Graph) *graph.Node {
+				return fn(graph.IotaFull(g, shapes.Make(dtypes.Float64, 2, 3, 4)))
+			})))
+			return Values(expect.Must(exec.Exec())).Flat(0)
+		}
+		expect.Abs(t, name, run(plain), run(raw), 0)
+	}
+}
+
 // A program has once what leads to its result: sines that are added up twice, by themselves and in a loop, and no cosines, which lead to none.
 func TestTidy(t *testing.T) {
 	f := Compile(func(x *graph.Node) *graph.Node {

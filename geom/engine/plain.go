@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
 	_ "github.com/gomlx/compute/gobackend" // GOMLX_BACKEND=go
 	"github.com/gomlx/compute/shapes"
 )
@@ -25,32 +26,46 @@ func (f *function) DynamicSlice(x value, start []value, dims []int) (value, erro
 	return f.Gather(x, at, 0, axes, nil, axes, dims, false)
 }
 
-// DynamicUpdateSlice takes away what is there, and adds the update.
+// DynamicUpdateSlice takes away what is there, and adds the update, number by number: that back end scatters windows as if they were as wide as x.
+// What is not finite stays so.
 func (f *function) DynamicUpdateSlice(x, update value, start []value) (value, error) {
 	if !f.b.plain {
 		return f.Function.DynamicUpdateSlice(x, update, start)
 	}
-	at, axes, err := f.vector(start)
+	all, err := f.Shape(x)
 	if err != nil {
 		return nil, err
 	}
-	shape, err := f.Shape(update)
+	window, err := f.Shape(update)
 	if err != nil {
 		return nil, err
 	}
-	there, err := f.DynamicSlice(x, start, shape.Dimensions)
+	there, err := f.DynamicSlice(x, start, window.Dimensions)
 	if err != nil {
 		return nil, err
 	}
-	if there, err = f.Neg(there); err != nil {
-		return nil, err
-	}
-	for _, v := range []value{there, update} {
-		if x, err = f.ScatterSum(x, at, v, 0, axes, nil, axes, true, true); err != nil {
-			return nil, err
+	do := func(v value, failed error) value {
+		if err == nil {
+			err = failed
 		}
+		return v
 	}
-	return x, nil
+	offsets, stride := make([]int32, window.Size()), int32(1)
+	first := do(f.Constant([]int32{0}, 1))
+	for axis, inner := all.Rank()-1, 1; axis >= 0; axis-- {
+		for i := range offsets {
+			offsets[i] += int32(i/inner%window.Dimensions[axis]) * stride
+		}
+		first = do(f.Add(first, do(f.Mul(do(f.Reshape(start[axis], 1)), do(f.Constant([]int32{stride}, 1))))))
+		inner, stride = inner*window.Dimensions[axis], stride*int32(all.Dimensions[axis])
+	}
+	n := len(offsets)
+	places := do(f.Add(do(f.Constant(offsets, n)), do(f.BroadcastInDim(first, shapes.Make(dtypes.Int32, n), []int{0}))))
+	places, x = do(f.Reshape(places, n, 1)), do(f.Reshape(x, all.Size()))
+	for _, v := range []value{do(f.Neg(there)), update} {
+		x = do(f.ScatterSum(x, places, do(f.Reshape(v, n)), 1, nil, []int{0}, []int{0}, false, true))
+	}
+	return do(f.Reshape(x, all.Dimensions...)), err
 }
 
 // BroadcastInDim hides what it returns from a pass of that back end, which changes functions behind their schedules: see upstream.md.
@@ -60,6 +75,15 @@ func (f *function) BroadcastInDim(x value, shape shapes.Shape, axes []int) (valu
 		return y, err
 	}
 	return f.Identity(y)
+}
+
+// last makes results the last values of a function and each a value of its own, since that back end gives a result away at its first place and
+// has no room for those of a loop that stand behind the function's own.
+func (f *function) last(outputs []value) (err error) {
+	for i := 0; i < len(outputs) && f.b.plain && err == nil; i++ {
+		outputs[i], err = f.Identity(outputs[i])
+	}
+	return err
 }
 
 // vector is a list of scalars as one value, and their numbers.

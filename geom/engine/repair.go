@@ -147,6 +147,9 @@ func (f *function) Return(outputs []value, shardings []*compute.ShardingSpec) er
 	if f.native != "" {
 		return f.callNative(outputs)
 	}
+	if err := f.last(outputs); err != nil {
+		return err
+	}
 	if err := f.Function.Return(outputs, shardings); err != nil {
 		return err
 	}

@@ -19,7 +19,10 @@ import (
 	"anatomy/landmarks"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) {
+	geomtest.Main(m, geomtest.Quick,
+		TestMostProbablePathNotFound, TestMostProbablePathToTurned, TestMove, TestGeodesic, TestErrors)
+}
 
 // stereographic is S² in one chart, by its metric alone.
 func stereographic() geom.Metric {

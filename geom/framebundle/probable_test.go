@@ -42,7 +42,7 @@ func callosa(t testing.TB, n int) (*framebundle.Space[geom.Vec], framebundle.Poi
 
 // The most probable paths to callosa are found: geodesics of the frame bundle from step to step, to a millionth of the shape.
 func TestMostProbablePathsToCallosa(t *testing.T) {
-	if !geomtest.Optimised(t) {
+	if !geomtest.In(t, geomtest.Optimised) {
 		return
 	}
 	s, u, ys := callosa(t, geomtest.Count(6, 20))
@@ -90,7 +90,7 @@ func anatomy(t testing.TB, d *morpho.Dataset, rank, steps int) (s *framebundle.S
 // Paths to shapes far from what a frame of principal components reaches, with noise of a half and a fifth of the deviation of a
 // coordinate: all but one in 20 are found, and the others say why not.
 func TestMostProbablePathsToAnatomy(t *testing.T) {
-	if !geomtest.Optimised(t) {
+	if !geomtest.In(t, geomtest.Optimised) {
 		return
 	}
 	found, all := 0, 0
@@ -208,7 +208,7 @@ func TestMostProbablePathNotFound(t *testing.T) {
 
 // The derivative of the objective of a frame bundle mean by mean and frame at d = 78: that of the cost is minus the momentum.
 func TestCostOfCallosaByFrame(t *testing.T) {
-	if !geomtest.Optimised(t) {
+	if !geomtest.In(t, geomtest.Optimised) {
 		return
 	}
 	s, u, ys := callosa(t, 2)

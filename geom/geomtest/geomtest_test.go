@@ -12,7 +12,7 @@ import (
 	"anatomy/geom/linalg"
 )
 
-func TestMain(m *testing.M) { Main(m) }
+func TestMain(m *testing.M) { Main(m, Plain) }
 
 // plane is R² with a metric g, the Euclidean one for nil.
 type plane struct{ g func(x *Node) *Node }

@@ -7,8 +7,11 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"anatomy/internal/lists"
 )
 
 // Full is the variable of the environment with which Count is full; `make calibrate` sets it.
@@ -22,62 +25,111 @@ func Count(quick, full int) int {
 	return quick
 }
 
-const level = "--xla_backend_optimization_level="
+// Way is how the tests of a process compute.
+type Way string
 
-// quick says that this process compiles without optimisation.
-var quick bool
+const (
+	// Plain is GoMLX's back end in plain Go. It compiles nothing and computes slowly, so that it is for tests of many formulas with few numbers: the
+	// curvature of a group of nine dimensions takes 0.3 s in place of 5. With make calibrate these tests run as Quick.
+	Plain Way = "GOMLX_BACKEND=go"
+	// Optimised is XLA as users have it, for tests that compute much and compile little.
+	Optimised Way = "XLA_FLAGS=--xla_backend_optimization_level=3"
+)
 
-// Main runs the tests of a package that compile much and compute little. XLA's optimisation costs them more than it saves. So does
-// compiling parts of a program at once, and so do the newest instructions of the processor, which cost a tenth of the time. Benchmarks
-// time what users run, with all three. XLA_FLAGS, where it is set, stays as it is.
-func Main(m *testing.M) {
-	flag.Parse()
-	if os.Getenv("XLA_FLAGS") == "" && flag.Lookup("test.bench").Value.String() == "" {
-		flags := level + "0 --xla_cpu_parallel_codegen_split_count=1"
-		if runtime.GOARCH == "amd64" {
-			flags += " --xla_cpu_max_isa=AVX2"
-		}
-		os.Setenv("XLA_FLAGS", flags)
-		quick = true
+// Quick is XLA without optimisation, which costs tests more than it saves. So does compiling parts of a program at once, and so do the newest
+// instructions of the processor, which cost a tenth of the time.
+var Quick = func() Way {
+	flags := "XLA_FLAGS=--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
+	if runtime.GOARCH == "amd64" {
+		flags += " --xla_cpu_max_isa=AVX2"
 	}
-	os.Exit(m.Run())
+	return Way(flags)
+}()
+
+// way is that of this process; empty where the environment or a benchmark, which times what users run, chooses the back end or XLA's flags.
+var way Way
+
+// Main runs the tests of a package in a way, Plain or Quick, and then the others, in a process of their own, in the other one of these two.
+func Main(m *testing.M, w Way, others ...func(t *testing.T)) {
+	flag.Parse()
+	option := func(name string) flag.Value { return flag.Lookup("test." + name).Value }
+	if os.Getenv("XLA_FLAGS")+os.Getenv("GOMLX_BACKEND") != "" || option("bench").String() != "" {
+		os.Exit(m.Run())
+	}
+	other := Plain
+	if w == Plain {
+		other = Quick
+	}
+	if os.Getenv(Full) != "" {
+		w, other = Quick, Quick
+	}
+	variable, value, _ := strings.Cut(string(w), "=")
+	os.Setenv(variable, value)
+	way = w
+	chosen, err := regexp.Compile(strings.Split(option("run").String(), "/")[0])
+	if err != nil || option("list").String() != "" {
+		os.Exit(m.Run()) // which says what is wrong
+	}
+	names := slices.DeleteFunc(named(others), func(name string) bool { return !chosen.MatchString(name) })
+	if skip := option("skip"); len(names) > 0 && skip.String() == "" {
+		skip.Set(exactly(names))
+	} else {
+		names = nil
+	}
+	status := m.Run()
+	if len(names) > 0 {
+		args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool { return strings.HasPrefix(a, "-test.testlogfile") })
+		c := exec.Command(os.Args[0], append(args, "-test.run="+exactly(names))...)
+		c.Env, c.Stdout, c.Stderr = append(os.Environ(), other.environment()...), os.Stdout, os.Stderr
+		if c.Run() != nil {
+			status = 1
+		}
+	}
+	os.Exit(status)
 }
 
-// Optimised runs a test that computes much and compiles little again, in a process of its own with XLA's optimisation, and fails
-// if that one does not pass. It is no subtest. It says whether the test should go on here, as it does in that process:
+// named are the names of tests, so that none is lost with its name.
+func named(tests []func(t *testing.T)) []string {
+	return lists.Each(tests, func(test func(t *testing.T)) string {
+		name := runtime.FuncForPC(reflect.ValueOf(test).Pointer()).Name()
+		return name[strings.LastIndex(name, ".")+1:]
+	})
+}
+
+func exactly(names []string) string { return "^(" + strings.Join(names, "|") + ")$" }
+
+// In runs a test again in a process that computes in another way than those of its package, and fails if it does not pass there. It is no subtest.
+// It says whether the test should go on here, as it does in that process:
 //
-//	if !geomtest.Optimised(t) {
+//	if !geomtest.In(t, geomtest.Optimised) {
 //		return
 //	}
-func Optimised(t *testing.T) bool {
+func In(t *testing.T, w Way) bool {
 	t.Helper()
-	if !quick {
+	if way == "" || way == w {
 		return true
 	}
-	again(t, []string{"XLA_FLAGS=" + level + "3"}, t.Name())
+	again(t, w.environment(), t.Name())
 	return false
 }
 
-// Portable runs tests of its package again in a process without C functions, which is what a GPU runs, and fails if one does not pass there. Tests
-// are given as functions, so that none is lost with its name.
+// environment is what makes another process compute in a way.
+func (w Way) environment() []string { return []string{"GOMLX_BACKEND=", "XLA_FLAGS=", string(w)} }
+
+// Portable runs tests of its package again in a process without C functions, which is what a GPU runs, and fails if one does not pass there.
 func Portable(t *testing.T, tests ...func(t *testing.T)) {
 	t.Helper()
 	env := []string{"ANATOMY_NATIVE=off"}
-	if quick {
-		env = append(env, "XLA_FLAGS=") // which the process sets itself
+	if way != "" {
+		env = append(env, Quick.environment()...)
 	}
-	var names []string
-	for _, test := range tests {
-		name := runtime.FuncForPC(reflect.ValueOf(test).Pointer()).Name()
-		names = append(names, name[strings.LastIndex(name, ".")+1:])
-	}
-	again(t, env, names...)
+	again(t, env, named(tests)...)
 }
 
 // again runs tests in a process with other variables of the environment, and fails if one does not pass there.
 func again(t *testing.T, env []string, names ...string) {
 	t.Helper()
-	c := exec.Command(os.Args[0], "-test.run", "^("+strings.Join(names, "|")+")$", "-test.v")
+	c := exec.Command(os.Args[0], "-test.run", exactly(names), "-test.v")
 	c.Env = append(os.Environ(), env...)
 	out, err := c.CombinedOutput()
 	t.Logf("%s", out)

@@ -93,14 +93,14 @@ func (s *sampler[P]) chartedStep(x, before, after, h0, rate *Node, chains int, t
 // middles are centres among the points of visits: at each place the one that is closest to their mean; the start where there are no visits.
 func (s *sampler[P]) middles(seen visits) centres {
 	a, n, k := geom.PointDim(s.manifold), s.options.Steps, s.total/s.groups
-	// closest takes the points of the chains of a group, those of each visit at an offset of each chain.
-	closest := func(visited func(levels [][]float64) []float64, offset func(c int) int, group int) []float64 {
+	// closest takes the points of the chains of a group, those of each visit of a level at an offset of each chain. After the levels come the nodes.
+	closest := func(level int, offset func(c int) int, group int) []float64 {
 		var points [][]float64
 		mean := make([]float64, a)
 		for _, levels := range seen {
 			for c := group * k; c < (group+1)*k; c++ {
 				at := offset(c) * s.wide
-				points = append(points, visited(levels)[at:at+a])
+				points = append(points, levels[level][at:at+a])
 				floats.Add(mean, points[len(points)-1])
 			}
 		}
@@ -116,12 +116,11 @@ func (s *sampler[P]) middles(seen visits) centres {
 		}
 		return best
 	}
-	nodes := func(levels [][]float64) []float64 { return levels[len(s.levels)] }
 	node := func(i int) func(c int) int { return func(c int) int { return c*(1+len(s.order)) + s.row[i] } }
 	var out centres
 	var flat []float64
 	for g := range s.groups {
-		flat = append(flat, closest(nodes, node(0), g)...)
+		flat = append(flat, closest(len(s.levels), node(0), g)...)
 	}
 	out.root = tensors.FromFlatDataAndDimensions(flat, s.groups, 1, a)
 	for l, level := range s.levels {
@@ -129,12 +128,11 @@ func (s *sampler[P]) middles(seen visits) centres {
 		for step := range n + 1 {
 			for g := range s.groups {
 				for e, i := range level {
+					from, offset := l, func(c int) int { return (step*s.total+c)*len(level) + e }
 					if step == n {
-						flat = append(flat, closest(nodes, node(i), g)...)
-						continue
+						from, offset = len(s.levels), node(i)
 					}
-					path := func(levels [][]float64) []float64 { return levels[l] }
-					flat = append(flat, closest(path, func(c int) int { return (step*s.total+c)*len(level) + e }, g)...)
+					flat = append(flat, closest(from, offset, g)...)
 				}
 			}
 		}

@@ -217,7 +217,7 @@ func rotationsOf(factor [][]float64, n int, seed uint64) normals {
 // The frame of a normal distribution on the sphere and, at length, the metric of SO(3), all six numbers, from samples. Where distributions are narrow the
 // maximum of the likelihood is near that of normal distributions of the samples' logarithms; the truth is within the errors.
 func TestFactors(t *testing.T) {
-	if !geomtest.Optimised(t) {
+	if !geomtest.In(t, geomtest.Optimised) {
 		return
 	}
 	const noise = 0.01

@@ -16,7 +16,7 @@
 //	x' = x + h b(x) + √h σ(x) z,  z ~ N(0, 1),
 //
 // after ItoFromStratonovich where it is written in Stratonovich's, and splits into independent copies at each node; what is seen is
-// Lx + N(0, noise²) at the leaves: all landmarks or some, or linear maps of them. This chain of steps is the model: what is computed of
+// x + N(0, noise²) at the leaves: all landmarks or some. This chain of steps is the model: what is computed of
 // it has no error of discretisation, only the model has. Any stochastic.Process will do whose equation does not depend
 // on time; its parts (momenta, frames) belong to the state and are not seen. One whose Dynamics are Separable, as landmarks.Kunita,
 // has matrices of the size of the number of landmarks. Noise that does not depend on the state is told by Additive dynamics, as those of

@@ -17,19 +17,18 @@ import (
 	"anatomy/geom/try"
 )
 
-// Observations are what is seen at the leaves of a tree: Lx with independent normal errors, where x are the landmarks there, or the
-// coordinates of a point that is no shape, on a geom.Charted manifold its ambient vector. A leaf whose edge has length 0 is where its
-// parent is: so other nodes are seen, and one more than once.
+// Observations are what is seen at the leaves of a tree, with independent normal errors: the landmarks there, or the coordinates of a point that is
+// no shape, on a geom.Charted manifold its ambient vector. A leaf whose edge has length 0 is where its parent is: so other nodes are seen, and one
+// more than once.
 type Observations[P geom.Point] struct {
-	Leaves []P         // in the order of tree.Leaves; NaN for a landmark, or coordinate, that was not seen there
-	Noise  float64     // standard deviation of the errors of every coordinate, positive
-	Map    [][]float64 // L, [r][n], for leaves of r rows; nil stands for the identity
+	Leaves []P     // in the order of tree.Leaves; NaN for a landmark, or coordinate, that was not seen there
+	Noise  float64 // standard deviation of the errors of every coordinate, positive
 }
 
 // seen is the message of an observation with errors of 1.
 type seen struct {
 	message
-	residual, count float64 // the least ‖y − Lx‖², and how many numbers were seen
+	residual, count float64 // the least ‖y − x‖², and how many numbers were seen
 }
 
 // Unknown is a number that is sampled: Rate, Noise or Param.

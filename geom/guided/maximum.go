@@ -41,17 +41,12 @@ func (p *Posterior[P]) MaximumLikelihood() (_ *Maximum, err error) {
 	solve.NotNil(p)
 	k, n := len(p.Unknown), len(p.Scores)
 	try.FailIf(k == 0, "nothing is unknown")
-	var rows, slopes [][][]float64 // [chain][draw][unknown]
-	for c, scores := range p.Scores {
-		logs := make([][]float64, len(scores))
-		for i := range scores {
-			for _, u := range p.Unknown {
-				logs[i] = append(logs[i], u.logarithm(u.Draws[c][i]))
-			}
-		}
-		rows, slopes = append(rows, logs), append(slopes, scores)
-	}
-	top, information := try.Get2(summit(rows, slopes))
+	rows := lists.Make(n, func(c int) [][]float64 { // [chain][draw][unknown]
+		return lists.Make(len(p.Scores[c]), func(i int) []float64 {
+			return lists.Each(p.Unknown, func(u Estimate) float64 { return u.logarithm(u.Draws[c][i]) })
+		})
+	})
+	top, information := try.Get2(summit(rows, p.Scores))
 	m := &Maximum{Errors: make([]float64, k)}
 	var covariance mat.SymDense
 	try.Do(information.InverseTo(&covariance))
@@ -61,7 +56,7 @@ func (p *Posterior[P]) MaximumLikelihood() (_ *Maximum, err error) {
 			break
 		}
 		without := func(x [][][]float64) [][][]float64 { return append(append([][][]float64{}, x[:c]...), x[c+1:]...) }
-		one, _, err := summit(without(rows), without(slopes))
+		one, _, err := summit(without(rows), without(p.Scores))
 		try.Do(try.Name(err, "without chain %d", c))
 		for j := range k {
 			m.Errors[j] += math.Pow(one[j]-top[j], 2) * float64(n-1) / float64(n)

@@ -16,17 +16,16 @@ import (
 // nothing is subtracted, and landmarks that nobody sees are columns of zeros. Without J, B is lower everywhere.
 type message struct{ b, f *mat.Dense }
 
-// observation is the message of values Lx, [r][D], that are seen with errors N(0, 1); rows of NaN were not seen.
-func observation(values [][]float64, l mat.Matrix) (m message, residual float64) {
-	r, n := l.Dims()
-	all := message{mat.NewDense(r, n, nil), mat.NewDense(r, len(values[0]), nil)}
+// observation is the message of the first rows of a state of n rows, [r][D], that are seen with errors N(0, 1); rows of NaN were not seen.
+func observation(values [][]float64, n int) message {
+	m := message{mat.NewDense(n, n, nil), mat.NewDense(n, len(values[0]), nil)}
 	for i, row := range values {
 		if !math.IsNaN(row[0]) {
-			all.b.SetRow(i, mat.Row(nil, i, l))
-			all.f.SetRow(i, row)
+			m.b.Set(i, i, 1)
+			m.f.SetRow(i, row)
 		}
 	}
-	return fuse([]message{all})
+	return m
 }
 
 // packed is the message with a lower B of [n][n] in half the memory, [⌈n/2⌉][n + 1]: row i of B and, from the right, row n − 1 − i are in one

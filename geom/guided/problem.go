@@ -5,15 +5,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"anatomy/geom"
 	"anatomy/geom/engine"
 	"anatomy/geom/shape"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
 	"anatomy/geom/try"
-	"anatomy/internal/lists"
 )
 
 func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Observations[P], o Options) (_ *sampler[P], err error) {
@@ -33,9 +30,6 @@ func newSampler[P geom.Point](p stochastic.Process[P], t *tree.Tree, data []Obse
 		try.FailIf(*x.number < 1, "%d %s, want at least 1", *x.number, x.name)
 	}
 	try.Do(t.CheckLengths())
-	for i, length := range t.Length {
-		try.FailIf(!(length >= 0) || math.IsInf(length, 1), "the edge above %s has length %g, want a finite number from 0", t.Label(i), length)
-	}
 	s := &sampler[P]{model: newModel(p), plan: newPlan(t), process: p, options: o, data: data,
 		source: rand.NewPCG(o.Seed, 0), groups: len(data), total: len(data) * o.Chains, noiseAt: -1}
 	s.rng = rand.New(s.source)
@@ -89,29 +83,6 @@ func (s *sampler[P]) assign() {
 	}
 }
 
-// mapped returns the matrix that takes a state, k rows for each of n landmarks or coordinates, to what is observed of it: rows of a map, or all that there is
-// without one.
-func (s *sampler[P]) mapped(given [][]float64, rows, n, k int) *mat.Dense {
-	l := mat.NewDense(rows*k, s.wide, nil)
-	for i := range rows {
-		row := make([]float64, n)
-		row[i%n] = 1
-		if given != nil {
-			row = given[i]
-		}
-		try.FailIf(len(row) != n, "row %d of the map has %d numbers for %d landmarks or coordinates", i, len(row), n)
-		if j, bad := lists.NotFinite(row); bad {
-			try.Fail("row %d of the map has %g, want finite numbers", i, row[j])
-		}
-		for j, x := range row {
-			for a := range k {
-				l.Set(i*k+a, j*k+a, x)
-			}
-		}
-	}
-	return l
-}
-
 // number says whether a parameter is one number.
 func number(param any) bool {
 	switch param.(type) {
@@ -123,9 +94,8 @@ func number(param any) bool {
 
 // free checks the priors of the root's state and makes a row of them.
 func (s *sampler[P]) free() {
-	if n := len(s.options.RootParts); n != 0 && n != len(s.process.Parts) {
-		try.Fail("priors of %d parts of the root, want one for each of the %d parts of the process", n, len(s.process.Parts))
-	}
+	n := len(s.options.RootParts)
+	try.FailIf(n != 0 && n != len(s.process.Parts), "priors of %d parts of the root, want one for each of the %d parts of the process", n, len(s.process.Parts))
 	for j, x := range append([]float64{s.options.Root}, s.options.RootParts...) {
 		try.FailIf(!(x >= 0) || math.IsInf(x, 1), "prior of the root with the standard deviation %g, want a finite number from 0", x)
 		rows := s.process.Space.M.Dim() / s.d
@@ -171,13 +141,6 @@ func (s *sampler[P]) enter(g int) {
 	if r, ok := s.process.Space.M.(geom.Rows); ok {
 		n, columns, _ = r.Rows()
 	}
-	k := columns / s.d // rows of states for one of points
-	rows := n
-	if o.Map != nil {
-		rows = len(o.Map)
-	}
-	try.FailIf(rows == 0, "a map of no rows: nil stands for all that there is")
-	l := s.mapped(o.Map, rows, n, k)
 	all := make([]seen, len(s.stands))
 	for leaf, point := range o.Leaves {
 		name := "the observation of " + s.tree.Label(leaves[leaf])
@@ -186,16 +149,14 @@ func (s *sampler[P]) enter(g int) {
 			try.FailIf(len(row) != columns, "row %d of %s has %d numbers, want %d", i, name, len(row), columns)
 		}
 		flat := shape.Flat(point)
-		try.FailIf(len(flat) != rows*columns, "%s has %d numbers, want %d", name, len(flat), rows*columns)
+		try.FailIf(len(flat) != n*columns, "%s has %d numbers, want %d", name, len(flat), n*columns)
 		values, count := s.rows(flat, name)
 		at := &all[s.stands[leaves[leaf]]]
-		m, residual := observation(values, l)
+		m, residual := observation(values, s.wide), 0.0
 		if at.b != nil {
-			var off float64
-			m, off = fuse([]message{at.message, m})
-			residual += at.residual + off
+			m, residual = fuse([]message{at.message, m})
 		}
-		*at = seen{m, residual, at.count + float64(count)}
+		*at = seen{m, at.residual + residual, at.count + float64(count)}
 	}
 	s.seen = append(s.seen, all)
 }

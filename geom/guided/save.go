@@ -78,14 +78,12 @@ func (s *sampler[P]) resume() *run[P] {
 	}
 	try.Do(err)
 	r := &run[P]{}
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(r); err != nil {
-		try.Fail("%s is not a saved run (%w): remove it, or give Options.Save another name", s.options.Save, err)
-	}
+	err = gob.NewDecoder(bytes.NewReader(data)).Decode(r)
+	try.FailIf(err != nil, "%s is not a saved run (%w): remove it, or give Options.Save another name", s.options.Save, err)
 	try.FailIf(r.Of != s.identity(),
 		"%s is of another run, with other observations or options, or of another version: remove it, or give Options.Save another name", s.options.Save)
-	if drawn := r.Iteration - s.options.Warmup; drawn > s.options.Draws {
-		try.Fail("%s has %d draws of each chain, %d are wanted: want at least as many, remove it, or give Options.Save another name", s.options.Save, drawn, s.options.Draws)
-	}
+	drawn := r.Iteration - s.options.Warmup
+	try.FailIf(drawn > s.options.Draws, "%s has %d draws of each chain, %d are wanted: want at least as many, remove it, or give Options.Save another name", s.options.Save, drawn, s.options.Draws)
 	s.source = &rand.PCG{}
 	try.Do(try.Name(s.source.UnmarshalBinary(r.Random), "%s", s.options.Save))
 	s.rng = rand.New(s.source)

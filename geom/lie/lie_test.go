@@ -19,7 +19,7 @@ import (
 	"anatomy/geom/linalg"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Plain) }
 
 func diagonal(v ...float64) [][]float64 {
 	a := make([][]float64, len(v))

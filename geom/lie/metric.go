@@ -11,6 +11,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/linalg"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
@@ -39,7 +40,7 @@ func (g *Group) invariant(side Side, a [][]float64) (_ geom.Charted, err error) 
 	defer refuse.About(&err, "%s-invariant metric on %s", side, g.name)
 	d := g.Dim()
 	if a == nil {
-		a = rows(mat.NewDiagDense(d, slices.Repeat([]float64{1}, d)))
+		a = dense.List(mat.NewDiagDense(d, slices.Repeat([]float64{1}, d)))
 	}
 	inner, err := symmetric(d, a)
 	if err != nil {
@@ -56,7 +57,7 @@ func (g *Group) invariant(side Side, a [][]float64) (_ geom.Charted, err error) 
 	if err := cholesky.InverseTo(&inverse); err != nil {
 		return nil, err
 	}
-	m := &metric{Group: g, side: side, inner: rows(inner), inverse: rows(scaled(&inverse, length))}
+	m := &metric{Group: g, side: side, inner: dense.List(inner), inverse: dense.List(scaled(&inverse, length))}
 	if g.skew(unit, length) {
 		return biInvariant{m}, nil
 	}
@@ -100,11 +101,6 @@ func scaled(a *mat.SymDense, s []float64) *mat.SymDense {
 		}
 	}
 	return out
-}
-
-func rows(a mat.Matrix) [][]float64 {
-	n, _ := a.Dims()
-	return lists.Make(n, func(i int) []float64 { return mat.Row(nil, i, a) })
 }
 
 // metric is an invariant metric.

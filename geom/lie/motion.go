@@ -17,6 +17,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/stochastic"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 	"anatomy/internal/refuse"
 )
@@ -348,5 +349,5 @@ func (m *metric) orthonormal() [][]float64 {
 	cholesky.Factorize(inverse) // A is positive definite
 	var l mat.TriDense
 	cholesky.LTo(&l)
-	return rows(l.T())
+	return dense.List(l.T())
 }

@@ -6,4 +6,4 @@ import (
 	"anatomy/geom/geomtest"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }

@@ -11,7 +11,10 @@ import (
 	"anatomy/geom/geomtest/expect"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) {
+	geomtest.Main(m, geomtest.Plain,
+		TestEllipsoidAgainstGeographiclib, TestLogOnAThinTorus, TestSphereGreatCircle)
+}
 
 // tilted evaluates a function of a chart at coordinates (0.2, 0.1, 0.2, …), not its centre, for every centre.
 func tilted(t *testing.T, m geom.Charted, f func(chart geom.Chart, x *Node) *Node, centres ...[]float64) engine.Values {

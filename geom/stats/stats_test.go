@@ -25,7 +25,11 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) {
+	geomtest.Main(m, geomtest.Quick,
+		TestRegressionTestIsPartialR2, TestEqualSamples, TestRegressionTestHoldsItsSize, TestMeanOfWideSamples, TestRegressOnSeveralInFlatSpace,
+		TestGrowthOfTurned, TestPermutationStops)
+}
 
 func converged(t *testing.T, what string, s geom.Status) {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 // from Brownian motion, and the place of what was drawn in its posterior distribution must be uniform. By the symmetry
 // p_T(x, v) = p_T(v, x), bridges from the point to all locations give the likelihoods of one time in one call.
 func TestCalibration(t *testing.T) {
-	if !geomtest.Optimised(t) {
+	if !geomtest.In(t, geomtest.Optimised) {
 		return
 	}
 	simulations := geomtest.Count(200, 1000)

@@ -24,7 +24,14 @@ import (
 	"anatomy/landmarks/morpho"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) {
+	geomtest.Main(m, geomtest.Quick,
+		TestStepErrorOfDiffusionMean, TestBridgesOnPositiveNumbers, TestDiffusionMeanOnSphere, TestMostProbableOfDevelopment,
+		TestMostProbableToTheStart, TestStepErrorIsTold, TestHalfAsManySteps, TestDiffusionMeanOnCircle, TestMostProbableToTurned,
+		TestBridgeHalfWay, TestMostProbableOfFields, TestMostProbableRefuses, TestStepsTooLongForTheChart, TestMostProbableThatWinds,
+		TestCorrelated, TestOnePathHasNoStandardError, TestBridgeInFlatSpace, TestDiffusionMeanInFlatSpace, TestGuideIsTheHeatKernel,
+		TestBridgeLikelihoodOnSphere)
+}
 
 var (
 	sphere = geom.On(manifold.Sphere(2))

@@ -17,12 +17,12 @@ import (
 // a value; nil is all. Weights sum to 1, and none is negative. So on a curved space the prediction of a node is the Fréchet mean with its weights. That
 // of the root is Weights. A leaf that is known has the weight 1 at itself. It has the errors of Prune.
 func (t *Tree) NodeWeights(known []bool) ([][]float64, error) {
-	unit := lists.Zeros(len(t.Leaves()), len(t.Leaves()))
+	unit := lists.Identity(len(t.Leaves()))
 	if known != nil && len(known) != len(unit) {
 		return nil, fmt.Errorf("tree: of %d leaves it is known whether they have a value, but the tree has %d", len(known), len(unit))
 	}
 	for a := range unit {
-		if unit[a][a] = 1; known != nil && !known[a] {
+		if known != nil && !known[a] {
 			unit[a] = slices.Repeat([]float64{math.NaN()}, len(unit))
 		}
 	}

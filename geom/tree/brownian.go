@@ -119,14 +119,20 @@ func (t *Tree) Contrasts(values [][]float64) (contrasts [][]float64, root []floa
 	return lists.Each(up.Contrasts, func(c Contrast) []float64 { return c.Values }), up.Mean[0], nil
 }
 
+// measured returns the leaves of a tree whose lengths are known, if there are as many values.
+func (t *Tree) measured(values [][]float64) ([]int, error) {
+	leaves, err := t.Leaves(), t.CheckLengths()
+	if err == nil && len(values) != len(leaves) {
+		err = fmt.Errorf("tree: values of %d leaves, but the tree has %d", len(values), len(leaves))
+	}
+	return leaves, err
+}
+
 // sweepUp returns, as Mean and Variance of a node, what the leaves below it say of it, with the variance +Inf if they say nothing.
 func (t *Tree) sweepUp(values [][]float64) (*Ancestors, error) {
-	if err := t.CheckLengths(); err != nil {
+	leaves, err := t.measured(values)
+	if err != nil {
 		return nil, err
-	}
-	leaves := t.Leaves()
-	if len(values) != len(leaves) {
-		return nil, fmt.Errorf("tree: values of %d leaves, but the tree has %d", len(values), len(leaves))
 	}
 	n, k := len(t.Parent), len(values[0])
 	out := &Ancestors{Mean: lists.Zeros(n, k), Variance: lists.Zeros(n, k), Rate: make([]float64, k),
@@ -227,25 +233,4 @@ func (a *Ancestors) Covariance(node int, coordinates ...int) [][]float64 {
 		}
 	}
 	return out
-}
-
-// LogLikelihood returns the logarithm of the density of the observed values, Σ_j log N(y_j; root_j 1, rate V): under Brownian motion
-// of this rate from this value at the root, [k]. It is largest at the Mean of the root, and NaN where the rate is not positive. It panics
-// if the root has another number of coordinates.
-func (a *Ancestors) LogLikelihood(root []float64, rate float64) float64 {
-	solve.NotNil(a)
-	refuse.If(len(root) != len(a.Rate), "tree: a root of %d coordinates, want %d", len(root), len(a.Rate))
-	sum := 0.0
-	for j, x := range root {
-		off := x - a.Mean[0][j]
-		squares := a.squares[j]
-		if off != 0 {
-			squares += off * off / a.Variance[0][j]
-		}
-		if math.IsInf(squares, 1) { // a leaf at the root has another value
-			return math.Inf(-1)
-		}
-		sum -= (float64(len(a.observed[j]))*math.Log(2*math.Pi*rate) + a.logDet[j] + squares/rate) / 2
-	}
-	return sum
 }

@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat/distmv"
 
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/stats/linear"
@@ -89,7 +88,7 @@ func (g gls) predict(y []float64) (mean, variance []float64, squares float64) {
 	return mean, variance, mat.Inner(off, g.inverse, off)
 }
 
-// Pruning equals generalised least squares with matrices: predictions, their variances, rates, likelihood, weights, K; also where some
+// Pruning equals generalised least squares with matrices: predictions, their variances, rates, weights, K; also where some
 // values were not observed.
 func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -110,9 +109,7 @@ func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 			}
 		}
 		got := expect.Must(tree.Prune(values))
-		logLikelihood, sum, squares := 0.0, 0.0, 0.0
-		const rate = 0.7
-		at := []float64{2.5, 3, 3.5}
+		sum, squares := 0.0, 0.0
 		for j := range k {
 			g := newGLS(tree, observed[j])
 			var y []float64
@@ -130,13 +127,6 @@ func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 			expect.Abs(t, "variance", column(got.Variance), variance, 1e-10)
 			expect.Rel(t, "rate", got.Rate[j], ss/float64(len(y)-1), 1e-10)
 			expect.Abs(t, "standard error", got.StandardError(1)[j], math.Sqrt(math.Max(0, variance[1])*got.Rate[j]), 1e-10)
-			var scaled mat.SymDense
-			scaled.ScaleSym(rate, g.v)
-			normal, ok := distmv.NewNormal(slices.Repeat(at[j:j+1], len(y)), &scaled, nil)
-			if !ok {
-				t.Fatal("V is singular")
-			}
-			logLikelihood += normal.LogProb(y)
 			if j < 2 {
 				squares += ss
 				for _, x := range y {
@@ -155,7 +145,6 @@ func TestPruneIsGeneralisedLeastSquares(t *testing.T) {
 				}
 			}
 		}
-		expect.Abs(t, "log likelihood", got.LogLikelihood(at, rate), logLikelihood, 1e-10)
 		whole := newGLS(tree, observed[0])
 		n := float64(len(leaves))
 		want := sum / squares / ((mat.Trace(whole.v) - n/whole.total) / (n - 1))
@@ -297,17 +286,13 @@ func TestCovarianceOfMissing(t *testing.T) {
 	if v := a.Covariance(0, 2); !math.IsNaN(v[0][0]) || !math.IsNaN(a.StandardError(0)[2]) {
 		t.Errorf("the variance of a coordinate that was observed once is %g", v)
 	}
-	panics := func(what string, f func()) {
-		defer func() {
-			if recover() == nil {
-				t.Errorf("%s: no panic", what)
-			}
-		}()
-		f()
-	}
-	panics("covariance of coordinates of different leaves", func() { a.Covariance(0, 0, 1) })
-	panics("a root of one coordinate", func() { a.LogLikelihood([]float64{1}, 1) })
 	expect.Rel(t, "variance", a.Covariance(0, 0)[0][0], a.Variance[0][0]*a.Rate[0], 1e-14)
+	defer func() {
+		if recover() == nil {
+			t.Error("the covariance of coordinates of different leaves does not panic")
+		}
+	}()
+	a.Covariance(0, 0, 1)
 }
 
 // K is above 1 where close relatives resemble each other more than under Brownian motion, and below 1 where they do less.

@@ -46,10 +46,7 @@ func (t *Tree) Lambda(values [][]float64, p linear.Permutations) (*Lambda, error
 	if err != nil {
 		return nil, err
 	}
-	out := &Lambda{}
-	if len(values) > 0 {
-		out.Dimensions = len(values[0])
-	}
+	out := &Lambda{Dimensions: len(values[0])}
 	if most := len(leaves) - 2; out.Dimensions > most {
 		return nil, fmt.Errorf("tree: %d numbers for each of %d leaves, want at most %d: take the first principal components", out.Dimensions, len(leaves), most)
 	}

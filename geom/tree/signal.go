@@ -83,12 +83,15 @@ func permuteLeaves(values [][]float64, observed []float64, p linear.Permutations
 
 // checkSignal returns the leaves of a tree whose values may be permuted among them.
 func (t *Tree) checkSignal(values [][]float64) ([]int, error) {
-	leaves := t.Leaves()
-	if len(leaves) < 3 {
-		return nil, fmt.Errorf("tree: the signal of %d leaves says nothing: at least 3 are needed", len(leaves))
+	leaves, err := t.measured(values)
+	if err == nil && len(leaves) < 3 {
+		err = fmt.Errorf("tree: the signal of %d leaves says nothing: at least 3 are needed", len(leaves))
+	}
+	if err != nil {
+		return nil, err
 	}
 	for a, row := range values {
-		if j := slices.IndexFunc(row, math.IsNaN); j >= 0 && a < len(leaves) {
+		if j := slices.IndexFunc(row, math.IsNaN); j >= 0 {
 			return nil, fmt.Errorf("tree: leaf %s: value %d is missing, and permutations need all", t.Label(leaves[a]), j)
 		}
 	}
@@ -128,11 +131,8 @@ func (r *Rates) String() string {
 //
 // It has the errors of Prune, and is one if a value is missing, or a group has fewer than two species or does not vary.
 func (t *Tree) Rates(values [][]float64, data linear.Data, groups linear.Term, p linear.Permutations) (*Rates, error) {
-	if err := t.CheckLengths(); err != nil {
+	if _, err := t.measured(values); err != nil {
 		return nil, err
-	}
-	if l := len(t.Leaves()); len(values) != l {
-		return nil, fmt.Errorf("values of %d leaves, but the tree has %d", len(values), l)
 	}
 	names, members, err := linear.Cells(len(values), data, groups)
 	if err != nil {

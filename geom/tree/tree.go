@@ -22,15 +22,8 @@ type Tree struct {
 // node 0 is not the only root, a child comes before its parent, a length is negative or infinite, or two leaves have one name;
 // CheckLengths sees that all lengths are known.
 func New(parent []int, length []float64, name []string) (*Tree, error) {
-	n := len(parent)
-	if n == 0 {
-		return nil, fmt.Errorf("tree: it has no nodes: give at least the root")
-	}
 	if name == nil {
-		name = make([]string, n)
-	}
-	if len(length) != n || len(name) != n {
-		return nil, fmt.Errorf("tree: %d parents, %d lengths and %d names: one of each a node", n, len(length), len(name))
+		name = make([]string, len(parent))
 	}
 	t := &Tree{Parent: slices.Clone(parent), Length: slices.Clone(length), Name: slices.Clone(name)}
 	if _, err := t.check(); err != nil {
@@ -57,20 +50,11 @@ func Star(n int, length float64) (*Tree, error) {
 
 // check returns the first thing that is wrong with the tree, and where.
 func (t *Tree) check() (node int, err error) {
-	if t.Parent[0] != -1 {
-		return 0, fmt.Errorf("the parent of node 0, which is the root, is %d, not -1", t.Parent[0])
+	if node, err = t.formed(); err == nil {
+		node, err = t.lengths(false)
 	}
-	if t.Length[0] != 0 {
-		return 0, fmt.Errorf("the root has an edge of length %v above it, which joins it to nothing: it must be 0", t.Length[0])
-	}
-	for i, p := range t.Parent[1:] {
-		i++
-		if p < 0 || p >= i {
-			return i, fmt.Errorf("the parent of %s is %d, not one of the nodes before it, 0 to %d", t.Label(i), p, i-1)
-		}
-		if err := checkLength(t.Length[i]); err != nil {
-			return i, fmt.Errorf("the edge above %s: %w", t.Label(i), err)
-		}
+	if err != nil {
+		return node, err
 	}
 	leaves := map[string]bool{}
 	for _, i := range t.Leaves() {
@@ -82,46 +66,54 @@ func (t *Tree) check() (node int, err error) {
 	return 0, nil
 }
 
-func checkLength(l float64) error {
-	switch {
-	case l < 0:
-		return fmt.Errorf("the length is %v: lengths are not negative: write 0 if that was meant, or estimate the tree by another method", l)
-	case math.IsInf(l, 0):
-		return fmt.Errorf("the length is %v: lengths are finite", l)
-	}
-	return nil
-}
-
 // CheckLengths returns an error if the length of an edge is not known, or there are no nodes.
 func (t *Tree) CheckLengths() error {
-	if err := t.formed(); err != nil {
-		return err
+	_, err := t.formed()
+	if err == nil {
+		_, err = t.lengths(true)
 	}
-	for i, l := range t.Length {
-		if math.IsNaN(l) {
-			return fmt.Errorf("tree: the edge above %s has no length", t.Label(i))
-		}
-		if err := checkLength(l); err != nil {
-			return fmt.Errorf("tree: the edge above %s: %w", t.Label(i), err)
-		}
+	if err != nil {
+		return fmt.Errorf("tree: %w", err)
 	}
 	return nil
 }
 
-// formed returns an error about a tree that was made by hand.
-func (t *Tree) formed() error {
-	if t == nil || len(t.Parent) == 0 {
-		return fmt.Errorf("tree: it has no nodes: make it with New or Parse")
+// lengths returns the first length that is wrong, or not known where it must be, and the node below it.
+func (t *Tree) lengths(known bool) (node int, err error) {
+	if l := t.Length[0]; l != 0 {
+		return 0, fmt.Errorf("the root has an edge of length %v above it, which joins it to nothing: it must be 0", l)
 	}
-	if n := len(t.Parent); len(t.Length) != n || len(t.Name) != n {
-		return fmt.Errorf("tree: %d parents, %d lengths and %d names: make it with New or Parse", n, len(t.Length), len(t.Name))
-	}
-	for i, p := range t.Parent {
-		if p >= i || i > 0 && p < 0 || p < -1 {
-			return fmt.Errorf("tree: the parent of node %d is %d, not one of the nodes before it: make it with New or Parse", i, p)
+	for i, l := range t.Length {
+		switch {
+		case known && math.IsNaN(l):
+			return i, fmt.Errorf("the edge above %s has no length", t.Label(i))
+		case l < 0:
+			return i, fmt.Errorf("the edge above %s: the length is %v: lengths are not negative: write 0 if that was meant, or estimate the tree by another method",
+				t.Label(i), l)
+		case math.IsInf(l, 0):
+			return i, fmt.Errorf("the edge above %s: the length is %v: lengths are finite", t.Label(i), l)
 		}
 	}
-	return nil
+	return 0, nil
+}
+
+// formed returns what makes it no tree, and where: trees may be made by hand.
+func (t *Tree) formed() (node int, err error) {
+	if t == nil || len(t.Parent) == 0 {
+		return 0, fmt.Errorf("it has no nodes: make it with New or Parse")
+	}
+	if n := len(t.Parent); len(t.Length) != n || len(t.Name) != n {
+		return 0, fmt.Errorf("%d parents, %d lengths and %d names, want one of each a node: make it with New or Parse", n, len(t.Length), len(t.Name))
+	}
+	for i, p := range t.Parent {
+		switch {
+		case i == 0 && p != -1:
+			return 0, fmt.Errorf("the parent of node 0, which is the root, is %d, not -1: make it with New or Parse", p)
+		case i > 0 && (p < 0 || p >= i):
+			return i, fmt.Errorf("the parent of node %d is %d, not one of the nodes before it, 0 to %d: make it with New or Parse", i, p, i-1)
+		}
+	}
+	return 0, nil
 }
 
 // links returns the first child of every node and its next sibling; -1 where there is none.
@@ -139,7 +131,7 @@ func (t *Tree) links() (first, next []int) {
 
 // Leaves returns the nodes without children, in order; of a tree of one node this is the root, of one that no function of this package made none.
 func (t *Tree) Leaves() []int {
-	if t.formed() != nil {
+	if _, err := t.formed(); err != nil {
 		return nil
 	}
 	inner := make([]bool, len(t.Parent))
@@ -182,15 +174,31 @@ func (t *Tree) Label(i int) string {
 // Keep returns the tree of some of the leaves, by name: without the others, without nodes that have one child left, whose edges are
 // joined, and rooted where the paths to the leaves first part. It is an error if a name is that of no leaf.
 func (t *Tree) Keep(names ...string) (*Tree, error) {
+	if _, err := t.formed(); err != nil {
+		return nil, fmt.Errorf("tree: %w", err)
+	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("tree: no leaf to keep: give the name of at least one")
 	}
-	below, err := t.paths(names)
-	if err != nil {
-		return nil, err
+	leaf := map[string]int{}
+	for _, i := range t.Leaves() {
+		leaf[t.Name[i]] = i
+	}
+	n := len(t.Parent)
+	below := make([]int, n) // how many children of a node lead to these leaves; 1 for the leaves
+	for _, name := range names {
+		i, ok := leaf[name]
+		if !ok || name == "" {
+			return nil, fmt.Errorf("tree: no leaf is called %q", name)
+		}
+		below[i] = 1
+	}
+	for i := n - 1; i > 0; i-- {
+		if below[i] > 0 {
+			below[t.Parent[i]]++
+		}
 	}
 	first, _ := t.links()
-	n := len(t.Parent)
 	out := &Tree{}
 	at := make([]int, n)        // in the new tree: of the node itself or of the one that stands for it
 	added := make([]float64, n) // length of the edges that were joined above it
@@ -215,31 +223,4 @@ func (t *Tree) Keep(names ...string) (*Tree, error) {
 		at[i] = len(out.Parent) - 1
 	}
 	return out, nil
-}
-
-// paths returns, for every node, how many of its children lead to leaves with these names; 1 for these leaves.
-func (t *Tree) paths(names []string) ([]int, error) {
-	if err := t.formed(); err != nil {
-		return nil, err
-	}
-	leaf := map[string]int{}
-	for _, i := range t.Leaves() {
-		if t.Name[i] != "" {
-			leaf[t.Name[i]] = i
-		}
-	}
-	below := make([]int, len(t.Parent))
-	for _, name := range names {
-		i, ok := leaf[name]
-		if !ok {
-			return nil, fmt.Errorf("tree: no leaf is called %q", name)
-		}
-		below[i] = 1
-	}
-	for i := len(below) - 1; i > 0; i-- {
-		if below[i] > 0 {
-			below[t.Parent[i]]++
-		}
-	}
-	return below, nil
 }

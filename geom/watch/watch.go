@@ -21,6 +21,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -250,11 +251,7 @@ func (d *display) report(t *Task, p Progress) {
 func (d *display) end(t *Task) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for i := len(d.running) - 1; i >= 0; i-- {
-		if d.running[i] == t {
-			d.running = append(d.running[:i:i], d.running[i+1:]...)
-		}
-	}
+	d.running = slices.DeleteFunc(d.running, func(other *Task) bool { return other == t })
 	if t.stoppable {
 		if d.stoppable--; d.stoppable == 0 {
 			d.stop()

@@ -5,11 +5,19 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"anatomy/internal/lists"
 )
 
 // Rows is the matrix with these rows.
 func Rows(rows [][]float64) *mat.Dense {
 	return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
+}
+
+// List is the inverse of Rows.
+func List(m mat.Matrix) [][]float64 {
+	n, _ := m.Dims()
+	return lists.Make(n, func(i int) []float64 { return mat.Row(nil, i, m) })
 }
 
 // Symmetric is (a + aᵀ)/2.

@@ -93,6 +93,15 @@ func Zeros(rows, columns int) [][]float64 {
 	return Make(rows, func(int) []float64 { return make([]float64, columns) })
 }
 
+// Identity returns the rows of the unit matrix.
+func Identity(n int) [][]float64 {
+	out := Zeros(n, n)
+	for i := range out {
+		out[i][i] = 1
+	}
+	return out
+}
+
 // Fold joins f(0), …, f(n − 1), from the first on; the zero value of none.
 func Fold[T any](n int, join func(a, b T) T, f func(i int) T) (all T) {
 	for i := range n {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"anatomy/geom/geomtest/expect"
+	"anatomy/internal/lists"
 )
 
 // readText reads a text as a file of landmarks of this name.
@@ -345,10 +346,10 @@ func TestSizesOfAlignedShapes(t *testing.T) {
 		}
 		for what, points := range map[string]func(i int) [][]float64{
 			"one size": func(i int) [][]float64 {
-				return Similarity{150 / CentroidSize(a.Shapes[i]), identity(len(a.Mean[0])), make([]float64, len(a.Mean[0]))}.Apply(a.Shapes[i])
+				return Similarity{150 / CentroidSize(a.Shapes[i]), lists.Identity(len(a.Mean[0])), make([]float64, len(a.Mean[0]))}.Apply(a.Shapes[i])
 			},
 			"fitted": func(i int) [][]float64 {
-				return Similarity{40, identity(len(a.Mean[0])), make([]float64, len(a.Mean[0]))}.Apply(a.Shapes[i])
+				return Similarity{40, lists.Identity(len(a.Mean[0])), make([]float64, len(a.Mean[0]))}.Apply(a.Shapes[i])
 			},
 			"projected": func(i int) [][]float64 { return slices.Collect(slices.Chunk(rows[i], len(a.Mean[0]))) },
 		} {

@@ -67,7 +67,7 @@ func (d *Dataset) Corrected(c Corrections) (out *Dataset, err error) {
 				"the specimen %s is to have the unit %s, and the others have %s", text.Clip(pair[0]), text.Clip(pair[1]), text.Clip(out.Unit)))
 		}
 		s := out.at(pair[0])
-		s.Points = (Similarity{factor, identity(len(s.Points[0])), make([]float64, len(s.Points[0]))}).Apply(s.Points)
+		s.Points = (Similarity{factor, lists.Identity(len(s.Points[0])), make([]float64, len(s.Points[0]))}).Apply(s.Points)
 	}
 	if c.Landmarks+c.WithoutLandmarks != "" {
 		dropped, err := d.ParseLandmarks(c.WithoutLandmarks)
@@ -426,7 +426,7 @@ func (d *Dataset) turns(points []*mat.Dense) (out []*mat.Dense, err error) {
 	try.Do(a.Err())
 	out = lists.Each(a.Transforms, func(t Similarity) *mat.Dense { return dense.Rows(t.Rotation) })
 	ones := slices.Repeat([]float64{1}, len(out))
-	common, _ := try.Get2(pointset.Rotation(mat.DenseCopyOf(weightedMean(ones, out).T()), dense.Rows(identity(3))))
+	common, _ := try.Get2(pointset.Rotation(mat.DenseCopyOf(weightedMean(ones, out).T()), dense.Rows(lists.Identity(3))))
 	for _, r := range out {
 		r.Mul(common, r)
 	}

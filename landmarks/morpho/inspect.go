@@ -413,7 +413,7 @@ func (d *Dataset) coreMean(shapes []shape.Shape) [][]float64 {
 		a := try.Get(Procrustes(half))
 		steps += a.Iterations * alignmentSteps(len(half), len(a.Mean), len(a.Mean[0]))
 		before := mean
-		mean = Similarity{1 / CentroidSize(a.Mean), identity(len(a.Mean[0])), make([]float64, len(a.Mean[0]))}.Apply(a.Mean)
+		mean = Similarity{1 / CentroidSize(a.Mean), lists.Identity(len(a.Mean[0])), make([]float64, len(a.Mean[0]))}.Apply(a.Mean)
 		if before != nil {
 			if change, err := fullDistance(before, mean); err == nil && change < resting {
 				break
@@ -434,14 +434,6 @@ func rising(values []float64) []int {
 	order := lists.Range(len(values))
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
 	return order
-}
-
-func identity(d int) [][]float64 {
-	one := lists.Zeros(d, d)
-	for c := range d {
-		one[c][c] = 1
-	}
-	return one
 }
 
 // fullDistance is the full Procrustes distance sin ρ.

@@ -64,7 +64,7 @@ func newSpline(knots [][]float64) (*spline, error) {
 	if !(size > 0) {
 		return nil, errSpline
 	}
-	s := &spline{toUnit: Similarity{1 / size, identity(d), shape.Shape(knots).Centroid()}}
+	s := &spline{toUnit: Similarity{1 / size, lists.Identity(d), shape.Shape(knots).Centroid()}}
 	for c := range d {
 		s.toUnit.Translation[c] /= -size
 	}

@@ -47,11 +47,16 @@ func Display(values ...any) {
 		return
 	}
 	plain := strings.Join(lines, "\n")
+	send(plain, map[protocol.MIMEType]any{protocol.MIMETextPlain: plain})
+}
+
+// send shows data of several types; outside a notebook their text goes to standard output.
+func send(text string, data map[protocol.MIMEType]any) {
 	if !gonbui.IsNotebook {
-		fmt.Println(plain)
+		fmt.Println(text)
 		return
 	}
-	gonbui.SendData(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextPlain: plain}})
+	gonbui.SendData(&protocol.DisplayData{Data: data})
 	gonbui.Sync()
 }
 
@@ -82,12 +87,7 @@ func table(caption string, cells [][]string, csv []byte) {
 		}
 	}
 	markdown := fmt.Sprintf("**Table.** %s\n\n%s", Text(caption), lines.String())
-	if !gonbui.IsNotebook {
-		fmt.Println(markdown)
-		return
-	}
-	gonbui.SendData(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: markdown, "text/csv": string(csv)}})
-	gonbui.Sync()
+	send(markdown, map[protocol.MIMEType]any{protocol.MIMETextMarkdown: markdown, "text/csv": string(csv)})
 }
 
 // longest is how many characters Display prints of a value.
@@ -131,31 +131,20 @@ func explained(err error) error {
 	return fmt.Errorf("%w (in the folder %s)", err, folder)
 }
 
-// caller finds the innermost call from a file that lies in the folder.
-func caller(folder string) (file string, line int) {
-	if folder == "" {
-		return "", 0
-	}
+// place is the line of the notebook that runs, as the kernel knows it: that of the innermost call from a file in its folder, or "".
+func place() string {
+	folder := os.Getenv(protocol.GONB_TMP_DIR_ENV)
 	real, _ := filepath.EvalSymlinks(folder) // the compiler may have been given this name of it
-	pcs := make([]uintptr, 32)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
-	for more := true; more; {
-		var f runtime.Frame
-		f, more = frames.Next()
-		if dir := filepath.Dir(f.File); dir == filepath.Clean(folder) || dir == real {
-			return f.File, f.Line
+	for skip := 1; folder != ""; skip++ {
+		_, file, line, ok := runtime.Caller(skip)
+		if !ok {
+			break
+		}
+		if dir := filepath.Dir(file); dir == filepath.Clean(folder) || dir == real {
+			return fmt.Sprintf("%s:%d: ", file, line)
 		}
 	}
-	return "", 0
-}
-
-// place is the line of the notebook that runs, as the kernel knows it, or "".
-func place() string {
-	file, line := caller(os.Getenv(protocol.GONB_TMP_DIR_ENV))
-	if file == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d: ", file, line)
+	return ""
 }
 
 // The notebook's stop button ends a cell's long computations with the best they had; they show where they are.

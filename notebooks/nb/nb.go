@@ -147,15 +147,8 @@ func (d data) Format(f fmt.State, verb rune) {
 	io.WriteString(f, Text(fmt.Sprintf(fmt.FormatString(f, verb), d.value)))
 }
 
-// say shows a paragraph of Markdown; outside a notebook it goes to standard output.
-func say(text string) {
-	if !gonbui.IsNotebook {
-		fmt.Println(text)
-		return
-	}
-	gonbui.DisplayMarkdown(text)
-	gonbui.Sync()
-}
+// say shows a paragraph of Markdown.
+func say(text string) { send(text, map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}) }
 
 // deny says that a check is false: it ends the process, or marks the line if the check was made for other data.
 func deny(c check, text string) {
@@ -323,13 +316,13 @@ func record(c any) {
 // Frame is a table: rows of texts, in columns that have names.
 type Frame struct {
 	names []string
-	rows  [][]string
+	rows  []Row
 }
 
 // Row is a row of a Frame.
 type Row struct {
-	of    *Frame
-	cells []string
+	names []string // of the columns
+	row   files.Row
 }
 
 // Table reads a table from a file of text or of Excel, as files.ReadTable does. What it is not given ends the cell with a message, as Must does:
@@ -338,29 +331,21 @@ type Row struct {
 //	viz.Scatter(t.Numbers("length"), t.Numbers("weight"))
 func Table(path string) *Frame {
 	t := Must(files.ReadTable(path))
-	f := &Frame{names: t.Header}
 	for _, row := range t.Rows {
-		if len(row.Cells) > len(f.names) {
-			fail("error: %s:%d: %d cells under %d names of columns: write the same number of cells in each line", path, row.Line, len(row.Cells), len(f.names))
+		if len(row.Cells) > len(t.Header) {
+			fail("error: %s:%d: %d cells under %d names of columns: write the same number of cells in each line", path, row.Line, len(row.Cells), len(t.Header))
 		}
-		f.rows = append(f.rows, row.Cells)
 	}
-	return f
+	return &Frame{t.Header, lists.Each(t.Rows, func(row files.Row) Row { return Row{t.Header, row} })}
 }
-
-// Names are the names of the columns.
-func (f *Frame) Names() []string { return slices.Clone(f.names) }
-
-// Len is the number of rows.
-func (f *Frame) Len() int { return len(f.rows) }
 
 // Text is the cell in the column of that name; "" where nothing stands.
 func (r Row) Text(name string) string {
-	c := slices.Index(r.of.names, name)
+	c := slices.Index(r.names, name)
 	if c < 0 {
-		fail("error: no column %q; there are: %s", name, strings.Join(r.of.names, ", "))
+		fail("error: no column %q; there are: %s", name, strings.Join(r.names, ", "))
 	}
-	return append(r.cells, make([]string, len(r.of.names))...)[c]
+	return r.row.Field(c)
 }
 
 // missing are the words for what was not measured.
@@ -378,42 +363,26 @@ func (r Row) Number(name string) float64 {
 	}
 	v, err := strconv.ParseFloat(r.Text(name), 64)
 	if err != nil {
-		at := 1 + slices.IndexFunc(r.of.rows, func(cells []string) bool { return &cells[0] == &r.cells[0] })
-		fail("error: row %d of %s is %q, which is no number: correct it in the file, or take Texts(%q)", at, name, r.Text(name), name)
+		fail("error: line %d: %s is %q, which is no number: correct it in the file, or take Texts(%q)", r.row.Line, name, r.Text(name), name)
 	}
 	return v
 }
 
-// column lists what every row has.
-func column[T any](f *Frame, of func(Row) T) []T {
-	out := make([]T, 0, len(f.rows))
-	for _, cells := range f.rows {
-		out = append(out, of(Row{f, cells}))
-	}
-	return out
-}
-
 // Texts are the cells of a column.
 func (f *Frame) Texts(name string) []string {
-	return column(f, func(r Row) string { return r.Text(name) })
+	return lists.Each(f.rows, func(r Row) string { return r.Text(name) })
 }
 
 // Numbers are the numbers of a column; NaN where one is missing.
 func (f *Frame) Numbers(name string) []float64 {
-	return column(f, func(r Row) float64 { return r.Number(name) })
+	return lists.Each(f.rows, func(r Row) float64 { return r.Number(name) })
 }
 
 // Filter keeps the rows for which keep is true:
 //
 //	t.Filter(func(r nb.Row) bool { return r.Text("sex") == "F" && r.Number("age") > 3 })
 func (f *Frame) Filter(keep func(Row) bool) *Frame {
-	out := &Frame{names: f.names}
-	for _, cells := range f.rows {
-		if keep(Row{f, cells}) {
-			out.rows = append(out.rows, cells)
-		}
-	}
-	return out
+	return &Frame{f.names, lists.Filter(f.rows, keep)}
 }
 
 // Complete keeps the rows that lack none of some columns, of all if none is named.
@@ -430,11 +399,10 @@ func (f *Frame) Complete(names ...string) *Frame {
 //		fmt.Println(sex, stat.Mean(rows.Numbers("weight"), nil))
 //	}
 func (f *Frame) Group(name string) iter.Seq2[string, *Frame] {
-	texts := f.Texts(name)
+	texts := lists.Distinct(f.Texts(name))
 	return func(yield func(string, *Frame) bool) {
-		for i, text := range texts {
-			first := !slices.Contains(texts[:i], text)
-			if first && !yield(text, f.Filter(func(r Row) bool { return r.Text(name) == text })) {
+		for _, text := range texts {
+			if !yield(text, f.Filter(func(r Row) bool { return r.Text(name) == text })) {
 				return
 			}
 		}
@@ -451,8 +419,9 @@ const headed = 10
 func (f *Frame) String() string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	for _, cells := range append([][]string{f.names}, f.Head(headed).rows...) {
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	fmt.Fprintln(w, strings.Join(f.names, "\t"))
+	for _, r := range f.Head(headed).rows {
+		fmt.Fprintln(w, strings.Join(r.row.Cells, "\t"))
 	}
 	w.Flush()
 	fmt.Fprintf(&out, "%d rows, %d columns", len(f.rows), len(f.names))

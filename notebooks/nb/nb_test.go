@@ -78,7 +78,7 @@ func TestCells(t *testing.T) {
 
 		"table shown":   {out: "specimen  sex  length  weight\na         F    1.5     10\nb         M    NA      20\nc         F    2.5     \nd         ?    3       40\n4 rows, 4 columns\n"},
 		"table column":  {err: "error: no column \"Length\"; there are: specimen, sex, length, weight\n"},
-		"table number":  {err: "error: row 1 of specimen is \"a\", which is no number: correct it in the file, or take Texts(\"specimen\")\n"},
+		"table number":  {err: "error: line 2: specimen is \"a\", which is no number: correct it in the file, or take Texts(\"specimen\")\n"},
 		"table missing": {err: "error: stat /nothing.csv: no such file or directory\n"},
 
 		"display number":   {out: "0.25\n"},

@@ -16,7 +16,9 @@ import (
 	"syscall"
 	"unsafe"
 
+	"anatomy/geom/try"
 	opened "anatomy/internal/input"
+	"anatomy/internal/lists"
 )
 
 // Files of what variables hold.
@@ -111,15 +113,9 @@ func groups(images []*image) (all [][]int) {
 
 // layout lists the types that values of the image may have, and hashes how they lie in memory.
 func (m *image) layout() (all []reflect.Type, number map[reflect.Type]int, hash []byte) {
-	var of []reflect.Type
-	for _, r := range m.roots {
-		of = append(of, r.typ)
-	}
-	for _, name := range m.names() {
-		of = append(of, m.dynamic[name])
-	}
-	of = append(of, reflect.TypeFor[remembered]())
-	all, number = types(of...)
+	of := lists.Each(m.roots, func(r root) reflect.Type { return r.typ })
+	of = append(of, lists.Each(m.names(), func(name string) reflect.Type { return m.dynamic[name] })...)
+	all, number = types(append(of, reflect.TypeFor[remembered]())...)
 	h := sha256.New()
 	for _, t := range all {
 		fmt.Fprintln(h, t.PkgPath(), t, t.Kind(), t.Size())
@@ -216,27 +212,20 @@ var errBroken = errors.New("the file is broken")
 // load reads roots from a file, whose name is the checksum of what it holds: those of the group that was written, and the types that its values
 // have in interfaces.
 func load(file string, roots []root, dynamic []reflect.Type) (err error) {
-	f, err := opened.Regular(file)
-	if err != nil {
-		return err
-	}
+	defer try.Catch(&err)
+	f := try.Get(opened.Regular(file))
 	defer f.Close()
 	defer func() {
 		if errors.Is(err, errBroken) { // so that it is written again
 			os.Remove(file)
 		}
 	}()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	} else if info.Size() < header {
+	size := try.Get(f.Stat()).Size()
+	if size < header {
 		return errBroken
 	}
 	// What is changed in memory does not reach the file.
-	data, err := syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)
-	if err != nil {
-		return err
-	}
+	data := try.Get(syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE))
 	if sum([][]byte{data}) != filepath.Base(file) {
 		return errBroken
 	}

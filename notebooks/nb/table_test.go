@@ -35,7 +35,7 @@ func init() {
 
 func TestTable(t *testing.T) {
 	f := Table(tableFile())
-	if got, want := fmt.Sprint(f.Names(), f.Len(), f.Texts("sex"), f.Numbers("length"), f.Numbers("weight")), "[specimen sex length weight] 4 [F M F ?] [1.5 NaN 2.5 3] [10 20 NaN 40]"; got != want {
+	if got, want := fmt.Sprint(f.names, len(f.rows), f.Texts("sex"), f.Numbers("length"), f.Numbers("weight")), "[specimen sex length weight] 4 [F M F ?] [1.5 NaN 2.5 3] [10 20 NaN 40]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	var groups []string
@@ -43,7 +43,7 @@ func TestTable(t *testing.T) {
 		groups = append(groups, fmt.Sprint(sex, rows.Texts("specimen")))
 	}
 	long := f.Filter(func(r Row) bool { return r.Number("length") > 2 })
-	if got, want := fmt.Sprint(groups, long.Texts("specimen"), f.Head(2).Len(), f.Head(9).Len(), f.Complete().Len()), "[F[a c] M[b]] [c d] 2 4 1"; got != want {
+	if got, want := fmt.Sprint(groups, long.Texts("specimen"), len(f.Head(2).rows), len(f.Head(9).rows), len(f.Complete().rows)), "[F[a c] M[b]] [c d] 2 4 1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	g := same(t, f)

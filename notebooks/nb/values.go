@@ -22,6 +22,7 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
+	"anatomy/geom/try"
 	"anatomy/geom/watch"
 	opened "anatomy/internal/input"
 	"anatomy/internal/lists"
@@ -258,25 +259,18 @@ func Bind(made Made, variables ...Variable) any {
 
 // recorded notes how a variable is made, and what from.
 func recorded(made Made, v root) (id string, err error) {
-	if made.source == "" {
-		return "", errors.New("it is not made by one statement at the top level of a cell")
-	}
+	defer try.Catch(&err)
+	try.FailIf(made.source == "", "it is not made by one statement at the top level of a cell")
 	r := &recipe{Name: v.name, Source: made.source, Imports: maps.Clone(made.imports)}
-	if r.Type, err = typeNames(r.Imports).of(v.typ); err != nil {
-		return "", err
-	}
+	r.Type = try.Get(typeNames(r.Imports).of(v.typ))
 	for _, in := range made.inputs {
 		i := input{Name: in.name}
-		if i.Type, err = typeNames(r.Imports).of(in.typ); err != nil {
-			return "", fmt.Errorf("it is made from %s: %w", in.name, err)
-		}
+		i.Type, err = typeNames(r.Imports).of(in.typ)
+		try.Do(try.Name(err, "it is made from %s", in.name))
 		b := session.bound[in.name]
 		switch m, err := reach(false, in.root); {
 		case err == nil:
-			if i.File, err = m.store(r.Imports); err != nil {
-				return "", err
-			}
-			i.Types = m.names()
+			i.File, i.Types = try.Get(m.store(r.Imports)), m.names()
 		case b == nil || b.at != in.at || b.recipe == "":
 			return "", fmt.Errorf("it is made from %s, which cannot be stored: %w", in.name, err)
 		case b.as() != nil:
@@ -286,11 +280,7 @@ func recorded(made Made, v root) (id string, err error) {
 		}
 		r.Inputs = append(r.Inputs, i)
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(try.Get(json.Marshal(r)))
 	id = hex.EncodeToString(sum[:8])
 	session.recipes[id] = r
 	return id, nil
@@ -415,7 +405,8 @@ func written(names []string) error {
 }
 
 // write writes the index, and removes the files that it does not name.
-func (x *index) write() error {
+func (x *index) write() (err error) {
+	defer try.Catch(&err)
 	used, made := map[string]bool{"index.json": true}, map[string]*recipe{}
 	var need func(id string)
 	need = func(id string) {
@@ -434,13 +425,7 @@ func (x *index) write() error {
 		need(e.Recipe)
 	}
 	x.Recipes = made
-	text, err := json.Marshal(x)
-	if err != nil {
-		return err
-	}
-	if err := replace(filepath.Join(folder(), "index.json"), [][]byte{text}); err != nil {
-		return err
-	}
+	try.Do(replace(filepath.Join(folder(), "index.json"), [][]byte{try.Get(json.Marshal(x))}))
 	files, err := os.ReadDir(folder())
 	for _, f := range files {
 		if !used[f.Name()] {

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -73,19 +71,12 @@ func told(notes []string) {
 	}
 }
 
-// objectsOf are the names of the objects of a study. Two that would have one file are refused.
+// objectsOf are the names of the objects of a study.
 func objectsOf(s *study.Study) []string {
-	names := lists.Each(s.Model.Objects, func(o population.Object) string { return o.ID })
-	templates(names)
-	return names
+	return lists.Each(s.Model.Objects, func(o population.Object) string { return o.ID })
 }
 
-// templates are the names of the files of a template's objects, without endings.
-func templates(objects []string) []string {
-	return try.Get(study.Files([]string{"template"}, objects))[0]
-}
-
-// writeAtlas writes the template and the momenta for ParaView, a table, and the atlas itself for population.Model.Continue.
+// writeAtlas writes the template and the momenta for ParaView, a table, and the atlas itself.
 func writeAtlas(out string, names, objects []string, a *population.Atlas) {
 	try.Do(os.MkdirAll(out, 0o777))
 	table := [][]string{{"number", "subject", "energy"}}
@@ -106,7 +97,7 @@ func writeAtlas(out string, names, objects []string, a *population.Atlas) {
 		table = append(table, line)
 		fields[i] = mesh.Field{Name: name, Values: a.Momenta[i]}
 	}
-	for o, name := range templates(objects) {
+	for o, name := range try.Get(study.Files([]string{"template"}, objects))[0] {
 		try.Do(mesh.WriteFields(filepath.Join(out, name+".vtp"), a.Template[o]))
 	}
 	try.Do(mesh.WritePoints(filepath.Join(out, "momenta.vtp"), a.Controls, fields...))
@@ -121,8 +112,8 @@ func atlas(c *command) func() {
 	settings.flags(c.FlagSet)
 	keep := c.String("keep", "", "`folder` for unfinished searches, from which the same command goes on")
 	page := c.String("report", "", "`folder` for the report")
-	table := c.String("covariates", "", "`file` with a row for each subject, for the report")
 	t := report.Template{Question: supplement.Question{Seed: 1}}
+	c.StringVar(&t.Covariates, "covariates", "", "`file` with a row for each subject, for the report")
 	c.StringVar(&t.Tree, "tree", "", "`file` with a phylogeny of the subjects, likewise")
 	c.StringVar(&t.Question.Model, "model", "", "what explains the shapes, such as \"size + diet*locomotion\", likewise")
 	c.StringVar(&t.Question.Covary, "covary", "", "`columns` of numbers with which shapes may covary, such as \"mass, gape\", likewise")
@@ -130,20 +121,16 @@ func atlas(c *command) func() {
 	return func() {
 		s := settings.study(c.data)
 		s.Save = *keep
-		if *table != "" {
-			try.Get(s.ReadCovariates(*table))
-		}
 		t.Deformation, t.Detail, t.Similarity, t.Tolerance = settings.Deformation, settings.Detail, settings.Similarity, settings.Tolerance
 		if *page == "" {
-			try.FailIf(*table+t.Tree+t.Question.Model+t.Question.Covary != "" || t.Sensitivity,
+			try.FailIf(t.Covariates+t.Tree+t.Question.Model+t.Question.Covary != "" || t.Sensitivity,
 				"-covariates, -tree, -model, -covary and -sensitivity are for a report: want -report, its folder")
 			try.Do(s.Start(t.Deformation, t.Detail, t.Similarity))
 			told(s.Notes)
 			writeAtlas(c.out, s.Names, objectsOf(s), try.Get(s.Estimate(solve.Tolerance(t.Tolerance))))
 			return
 		}
-		document, found, err := report.Atlas(s, t)
-		try.Do(err)
+		document, found := try.Get2(report.Atlas(s, t))
 		told(s.Notes)
 		writeAtlas(c.out, s.Names, objectsOf(s), found)
 		try.Do(document.Write(*page))
@@ -234,11 +221,9 @@ func checksum(s *study.Study) string {
 }
 
 func readStart(path string) *start {
-	text := try.Get(input.ReadFile(path))
-	s := &start{id: fmt.Sprintf("%x", sha256.Sum256(text))}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(s); err != nil || s.Settings == nil {
-		try.Fail("%s is not what align wrote: %v", path, err)
-	}
+	s := read[start](path)
+	try.FailIf(s.Settings == nil, "%s is not what align wrote", path)
+	s.id = fmt.Sprintf("%x", sha256.Sum256(try.Get(input.ReadFile(path))))
 	return s
 }
 

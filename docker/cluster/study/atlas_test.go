@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
-	"anatomy/landmarks/surfaces/study"
 )
 
 // outlines writes ellipses as meshes, and returns their folder.
@@ -64,9 +64,10 @@ func byRounds(t *testing.T, data string, tasks int, options ...string) (folder, 
 func TestAtlasByRounds(t *testing.T) {
 	data := outlines(t)
 	folder, last := byRounds(t, data, 1, "-detail", "0.4")
-	divided, end := byRounds(t, data, 2, "-detail", "0.4")
-	if filepath.Base(end) != filepath.Base(last) || text(t, end) != text(t, last) {
-		t.Errorf("by two tasks the atlas is\n%s\nby one\n%s", text(t, end), text(t, last))
+	other, otherLast := byRounds(t, data, 1, "-detail", "0.4", "-rounds", "3")
+	divided, end := byRounds(t, data, 2, "-detail", "0.4", "-rounds", "3")
+	if filepath.Base(end) != filepath.Base(otherLast) || text(t, end) != text(t, otherLast) {
+		t.Errorf("by two tasks the atlas is\n%s\nby one\n%s", text(t, end), text(t, otherLast))
 	}
 	out := filepath.Join(folder, "out")
 	do(t, "collect", "-start", filepath.Join(folder, "start.json"), "-out", out, last)
@@ -96,29 +97,22 @@ func TestAtlasByRounds(t *testing.T) {
 	want := read[population.Atlas](filepath.Join(once, "atlas.json"))
 	expect.Rel(t, "objective", got.Objective, want.Objective, 1e-3)
 	expect.Abs(t, "template", got.Template[0].Vertices, want.Template[0].Vertices, 0.1)
-	s := expect.Must(study.Read(data))
-	if err := s.Start(0.5, 0.4, false); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Model.Continue(got, s.Subjects); err != nil {
-		t.Error(err)
-	}
 
 	// What does not belong together is refused.
-	start, first, part := filepath.Join(folder, "start.json"), filepath.Join(folder, "round_1.json"), filepath.Join(divided, "part_0_1.json")
-	other, otherLast := byRounds(t, data, 1, "-detail", "0.4", "-rounds", "1")
+	start, first := filepath.Join(folder, "start.json"), filepath.Join(folder, "round_1.json")
 	next := filepath.Join(t.TempDir(), "next.json")
 	from := func(command, start string, args ...string) error {
 		return run(append([]string{command, "-data", data, "-start", start, "-out", next}, args...))
 	}
 	expect.Refused(t, from("match", filepath.Join(other, "start.json"), "-round", first), first, "another atlas")
 	expect.Refused(t, from("match", start, "-round", first, "-before", filepath.Join(other, "part_0_0.json")), "part_0_0.json", "another atlas")
-	expect.Refused(t, from("match", start, "-round", first, "-before", part), "no match of subject 0 in round 0")
-	expect.Refused(t, from("reduce", start, "-round", filepath.Join(folder, "round_0.json"), part), "no part of subject 0 in round 0")
+	short, part := filepath.Join(divided, "start.json"), filepath.Join(divided, "part_0_1.json")
+	expect.Refused(t, from("match", short, "-round", filepath.Join(divided, "round_1.json"), "-before", part), "no match of subject 0 in round 0")
+	expect.Refused(t, from("reduce", short, "-round", filepath.Join(divided, "round_0.json"), part), "no part of subject 0 in round 0")
 	expect.Refused(t, from("match", last, "-round", first), "not what align wrote")
 	expect.Refused(t, run([]string{"collect", "-start", start, "-out", out, first}), "has not ended at round 1")
 	if end := read[round](otherLast); end.Atlas.Status != geom.IterationLimit {
-		t.Errorf("after one round the atlas is %s", end.Atlas)
+		t.Errorf("after three rounds the atlas is %s", end.Atlas)
 	}
 	if err := mesh.Write(filepath.Join(data, "a.vtp"), mesh.Curve([][]float64{{0, 0}, {10, 0}, {12, 3}, {0, 8}}, true)); err != nil {
 		t.Fatal(err)
@@ -175,7 +169,7 @@ func TestAtlasOfNamedObjects(t *testing.T) {
 		}
 		return data
 	}
-	folder, last := byRounds(t, write("/../../valve", "ring"), 1, "-rounds", "2")
+	folder, last := byRounds(t, write("/../../valve", "ring"), 1, "-rounds", "1")
 	do(t, "collect", "-start", filepath.Join(folder, "start.json"), "-out", folder, last)
 	for _, name := range []string{"template_ring.vtp", "template__.._.._valve.vtp", "momenta.vtp", "atlas.json", "study.csv"} {
 		if text(t, filepath.Join(folder, name)) == "" {
@@ -228,11 +222,16 @@ func TestTemplateMovesAsInTheNotebook(t *testing.T) {
 		args   []string
 		smooth bool
 	}{{surfaces, nil, true}, {surfaces, []string{"-smooth=false"}, false}, {outlines(t), nil, false}} {
-		out := filepath.Join(t.TempDir(), "start.json")
-		do(t, append([]string{"align", "-data", c.data, "-out", out}, c.args...)...)
-		s := readStart(out)
-		if free := s.study(c.data).Model.Hypertemplate; free != c.smooth {
-			t.Errorf("%s %v: the template moves by smooth fields: %t", c.data, c.args, free)
+		var settings atlasSettings
+		flags := flag.NewFlagSet("study atlas", flag.ContinueOnError)
+		settings.flags(flags)
+		if err := flags.Parse(c.args); err != nil {
+			t.Fatal(err)
+		}
+		s := settings.study(c.data)
+		s.Aligned = true // which costs most of the time
+		if err := s.Start(settings.Deformation, settings.Detail, settings.Similarity); err != nil || s.Model.Hypertemplate != c.smooth {
+			t.Errorf("%s %v: the template moves by smooth fields: %t, %v", c.data, c.args, s.Model.Hypertemplate, err)
 		}
 	}
 }

@@ -8,9 +8,12 @@ import (
 	"syscall"
 	"testing"
 
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/landmarks/morpho"
 )
+
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 func skulls(t *testing.T, n int) string {
 	t.Helper()

@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -88,26 +87,23 @@ func (f *numbers) whole() (all []byte) {
 	return all
 }
 
-// appendNumbers appends the converted numbers of an array of so many bytes.
-func appendNumbers[T any](f *numbers, out []T, r io.Reader, length int, t numberType, convert func(float64) (T, error)) []T {
-	buffer := make([]byte, min(length, 64<<10)) // a multiple of every size
+// binary are the numbers of an array of so many bytes.
+func (f *numbers) binary(r io.Reader, length int, t numberType) []float64 {
+	out, buffer := make([]float64, 0, length/t.size), make([]byte, min(length, 64<<10)) // a multiple of every size
 	for at := 0; at < length; {
 		chunk := buffer[:min(length-at, len(buffer))]
 		n, err := io.ReadFull(r, chunk)
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			try.Do(ended(io.ErrUnexpectedEOF, "the array has %d of %d bytes", at+n, length))
-		}
-		try.Do(err)
 		at += n
+		try.Do(ended(err, "the array has %d of %d bytes", at, length))
 		for ; len(chunk) > 0; chunk = chunk[t.size:] {
-			out = appendNumber(out, t.value(f.order, chunk), convert)
+			out = append(out, t.value(f.order, chunk))
 		}
 	}
 	return out
 }
 
-// appendText appends the converted numbers of a text, which are at most so many.
-func appendText[T any](f *numbers, out []T, all string, most int, convert func(float64) (T, error)) []T {
+// words are the numbers of a text, which are at most so many.
+func (f *numbers) words(all string, most int) (out []float64) {
 	for w := range strings.FieldsSeq(all) {
 		v, err := text.Number(w)
 		if err != nil {
@@ -117,46 +113,28 @@ func appendText[T any](f *numbers, out []T, all string, most int, convert func(f
 			text.Refuse(again, "more than %d numbers", most)
 		}
 		f.Spend(input.Numbers, 1)
-		out = appendNumber(out, v, convert)
+		out = append(out, v)
 	}
 	return out
 }
 
-func appendNumber[T any](out []T, v float64, convert func(float64) (T, error)) []T {
-	x, err := convert(v)
-	if err != nil {
-		try.Do(try.Name(err, "number %d", len(out)))
+// vertexNumbers are numbers as those of vertices or cells.
+func vertexNumbers(x []float64) []int {
+	out := make([]int, len(x))
+	for i, v := range x {
+		if out[i] = int(v); !isCount(v, math.MaxInt32) {
+			text.Refuse(again, "number %d: %g is no number of a vertex or cell", i, v)
+		}
 	}
-	return append(out, x)
+	return out
 }
 
-func asIs(v float64) (float64, error) { return v, nil }
-
-// vertexNumber is v as the number of a vertex or cell.
-func vertexNumber(v float64) (int, error) {
-	if !isCount(v, math.MaxInt32) {
-		return 0, text.Advise(again, "%g is no number of a vertex or cell", v)
-	}
-	return int(v), nil
-}
-
-// readBytes reads n bytes; memory follows what is there, not what was announced.
-func readBytes(r io.Reader, n int, what string) ([]byte, error) {
-	var b bytes.Buffer
-	got, err := io.CopyN(&b, r, int64(n))
-	if err != nil {
-		return nil, ended(err, "%s has %d of %d bytes", what, got, n)
-	}
-	return b.Bytes(), nil
-}
-
-// ended is the error of a failed read, after what was to be read there.
+// ended is the error of a failed read, after what was to be read there, and nil for none.
 func ended(err error, format string, args ...any) error {
-	what := fmt.Sprintf(format, args...)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return text.Advise(cut, "%s: %w", what, io.ErrUnexpectedEOF)
+		return text.Advise(cut, "%s: %w", fmt.Sprintf(format, args...), io.ErrUnexpectedEOF)
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return try.Name(err, format, args...)
 }
 
 // base64Reader decodes base64 with white space, in which padding may stand between parts that were encoded one by one.

@@ -31,26 +31,18 @@ func formatOf(path string) (*fileFormat, error) {
 	if extension == ".gz" {
 		extension = strings.ToLower(filepath.Ext(path[:len(path)-len(extension)]))
 	}
-	for i := range fileFormats {
-		if fileFormats[i].extension == extension {
-			return &fileFormats[i], nil
-		}
+	if i := slices.IndexFunc(fileFormats, func(f fileFormat) bool { return f.extension == extension }); i >= 0 {
+		return &fileFormats[i], nil
 	}
 	return nil, text.Advise("save the mesh in one of these", "%s: the extension %q names no format of meshes; there are %s", path, extension,
 		strings.Join(Extensions(), ", "))
 }
 
 // Extensions are those of the files that Read reads.
-func Extensions() []string { return extensionsOf(func(fileFormat) bool { return true }) }
+func Extensions() []string { return extensions(fileFormats) }
 
-// extensionsOf lists the extensions of formats.
-func extensionsOf(which func(fileFormat) bool) (all []string) {
-	for _, f := range fileFormats {
-		if which(f) {
-			all = append(all, f.extension)
-		}
-	}
-	return all
+func extensions(formats []fileFormat) []string {
+	return lists.Each(formats, func(f fileFormat) string { return f.extension })
 }
 
 // Readable returns whether the extension of a path names a format that Read reads.
@@ -90,7 +82,7 @@ func (f *fileFormat) mesh(r io.Reader, name string) (_ *Mesh, err error) {
 func Write(path string, m *Mesh) (err error) {
 	defer try.Catch(&err)
 	format := try.Get(formatOf(path))
-	others := extensionsOf(func(f fileFormat) bool { return f.write != nil })
+	others := extensions(lists.Filter(fileFormats, func(f fileFormat) bool { return f.write != nil }))
 	text.RefuseIf(format.write == nil, "choose one of these extensions", "%s: %s files hold float32 and would lose digits, those of %s do not",
 		path, format.extension, strings.Join(others, ", "))
 	return replace.File(path, func(w io.Writer) error { return written(w, m, format.write) })

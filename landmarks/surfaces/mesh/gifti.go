@@ -4,10 +4,12 @@ import (
 	"compress/zlib"
 	"encoding/xml"
 	"io"
+	"slices"
 	"strings"
 
 	"anatomy/geom/try"
 	"anatomy/internal/input"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/markup"
 	"anatomy/landmarks/internal/text"
 )
@@ -44,9 +46,9 @@ func readGIfTI(in *text.Reader, b *builder) {
 			seen[a.Intent] = true
 			switch a.Intent {
 			case "NIFTI_INTENT_POINTSET":
-				b.vertices = giftiRows(f, a, asIs)
+				b.vertices = slices.Collect(slices.Chunk(a.numbers(f), 3))
 			case "NIFTI_INTENT_TRIANGLE":
-				b.triangles = giftiRows(f, a, vertexNumber)
+				b.triangles = slices.Collect(slices.Chunk(vertexNumbers(a.numbers(f)), 3))
 			}
 		})
 		try.Do(try.Name(err, "%s: array %d (%s)", name, i, a.Intent))
@@ -55,35 +57,28 @@ func readGIfTI(in *text.Reader, b *builder) {
 		"%s: no NIFTI_INTENT_POINTSET: the file holds values on a surface, not the surface", name)
 }
 
-// giftiRows returns the rows of three numbers of an array.
-func giftiRows[T any](f *numbers, a *giftiArray, convert func(float64) (T, error)) [][]T {
+// numbers are those of an array of rows of three, row by row.
+func (a *giftiArray) numbers(f *numbers) (flat []float64) {
 	t := typeCalled(a.DataType, "nifti_type_")
 	text.RefuseIf(a.Rank != "2" || a.Dim1 != "3", again, "%s dimensions, the second %s: want 2 and 3", text.Clip(a.Rank), text.Clip(a.Dim1))
 	n := try.Get(text.Count("rows", a.Dim0))
 	f.Spend(input.Numbers, 3*n)
 	f.order = byteOrder("Endian", a.Endian)
-	flat := make([]T, 0, 3*n)
 	switch a.Encoding {
 	case "ASCII":
-		if flat = appendText(f, flat, a.Data, 3*n, convert); len(flat) < 3*n {
-			text.Refuse(again, "%d of %d numbers", len(flat), 3*n)
-		}
+		flat = f.words(a.Data, 3*n)
+		text.RefuseIf(len(flat) < 3*n, again, "%d of %d numbers", len(flat), 3*n)
 	case "Base64Binary", "GZipBase64Binary":
 		var r io.Reader = &base64Reader{text: strings.NewReader(a.Data)}
 		if a.Encoding == "GZipBase64Binary" { // which is zlib's
 			r = try.Get(zlib.NewReader(r))
 		}
-		flat = appendNumbers(f, flat, r, 3*n*t.size, t, convert)
+		flat = f.binary(r, 3*n*t.size, t)
 	default:
 		text.Refuse(again, "the encoding %s: only ASCII, Base64Binary and GZipBase64Binary are read", text.Clip(a.Encoding))
 	}
-	rows := make([][]T, n)
-	for i := range rows {
-		row := flat[3*i : 3*i+3 : 3*i+3]
-		if a.Order == "ColumnMajorOrder" {
-			row = []T{flat[i], flat[n+i], flat[2*n+i]}
-		}
-		rows[i] = row
+	if a.Order == "ColumnMajorOrder" {
+		return lists.Make(3*n, func(i int) float64 { return flat[i%3*n+i/3] })
 	}
-	return rows
+	return flat
 }

@@ -92,27 +92,8 @@ func (m *Mesh) Subdivide() *Mesh {
 // cells that vanish (Rossignac and Borrel, Modeling in Computer Graphics, 1993). It may leave duplicates and non-manifold places: see
 // Clean. Where a body is thinner than a cube, its two sides become flaps.
 func (m *Mesh) Simplify(side float64) *Mesh {
-	boxes := map[[3]int]int{}
-	of := make([]int, len(m.Vertices))
-	out := &Mesh{}
-	var counts []float64
-	for i, x := range m.Vertices {
-		var key [3]int
-		for a, v := range x {
-			key[a] = int(math.Floor(v / side))
-		}
-		b, found := boxes[key]
-		if !found {
-			b = len(out.Vertices)
-			boxes[key] = b
-			out.Vertices, counts = append(out.Vertices, make([]float64, len(x))), append(counts, 0)
-		}
-		of[i] = b
-		counts[b]++
-		for a, v := range x {
-			out.Vertices[b][a] += (v - out.Vertices[b][a]) / counts[b]
-		}
-	}
+	of, means := Boxes(m.Vertices, side)
+	out := &Mesh{Vertices: means}
 	for _, c := range m.Cells {
 		cell, vanished := make([]int, len(c)), false
 		for k, v := range c {
@@ -124,4 +105,28 @@ func (m *Mesh) Simplify(side float64) *Mesh {
 		}
 	}
 	return out
+}
+
+// Boxes returns for every point the number of its box in a grid of cubes with sides of this length, in the order in which the boxes are first met,
+// and the mean of the points in each box.
+func Boxes(points [][]float64, side float64) (of []int, means [][]float64) {
+	boxes := map[[3]int]int{}
+	var counts []float64
+	for _, x := range points {
+		var key [3]int
+		for a, v := range x {
+			key[a] = int(math.Floor(v / side))
+		}
+		b, found := boxes[key]
+		if !found {
+			b, boxes[key] = len(means), len(means)
+			means, counts = append(means, make([]float64, len(x))), append(counts, 0)
+		}
+		of = append(of, b)
+		counts[b]++
+		for a, v := range x {
+			means[b][a] += (v - means[b][a]) / counts[b]
+		}
+	}
+	return of, means
 }

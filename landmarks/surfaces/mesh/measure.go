@@ -126,18 +126,14 @@ func (m *Mesh) Boundary() [][]int {
 func (m *Mesh) Folds(before *Mesh) [][2]int {
 	var out [][2]int
 	is, was := m.Normals(), before.Normals()
-	for _, f := range m.faces() {
-		cells := slices.Concat(f[0], f[1])
-		if len(cells) != 2 {
-			continue
-		}
-		i, j := min(cells[0], cells[1]), max(cells[0], cells[1])
-		now, then := angle(is[i], is[j]), angle(was[i], was[j])
-		if len(f[0]) != 1 { // oriented against each other
+	joints, _ := m.joints(m.faces())
+	for _, j := range joints {
+		now, then := angle(is[j.a], is[j.b]), angle(was[j.a], was[j.b])
+		if !j.agree {
 			now, then = math.Pi-now, math.Pi-then
 		}
 		if now-then > math.Pi/2 {
-			out = append(out, [2]int{i, j})
+			out = append(out, [2]int{j.a, j.b})
 		}
 	}
 	slices.SortFunc(out, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })

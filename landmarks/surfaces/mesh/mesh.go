@@ -60,11 +60,8 @@ func cloneRows[T any](rows [][]T) [][]T {
 }
 
 // Vertices returns the vertices of meshes, one mesh after the other.
-func Vertices(meshes []*Mesh) (x [][]float64) {
-	for _, m := range meshes {
-		x = append(x, m.Vertices...)
-	}
-	return x
+func Vertices(meshes []*Mesh) [][]float64 {
+	return slices.Concat(lists.Each(meshes, func(m *Mesh) [][]float64 { return m.Vertices })...)
 }
 
 // WithVertices returns meshes with the same cells and other vertices, which stand one mesh after the other as those of Vertices. Nothing is copied.
@@ -176,13 +173,11 @@ const (
 
 // CheckAlike returns an error if two meshes, neither of them empty, cannot be compared, as one is a curve and the other a surface, or one
 // in the plane and the other in space. The error calls them by names.
-func CheckAlike(one string, a *Mesh, other string, b *Mesh) error {
-	if d, e := len(a.Vertices[0]), len(b.Vertices[0]); d != e {
-		return text.Advise("give both two or both three coordinates", "%s is in R^%d, %s in R^%d", one, d, other, e)
-	}
-	if a.order() != b.order() {
-		return text.Advise("give an object either as curves or as surfaces", "%s has %s, %s %s", one, a.kind(), other, b.kind())
-	}
+func CheckAlike(one string, a *Mesh, other string, b *Mesh) (err error) {
+	defer try.Catch(&err)
+	d, e := len(a.Vertices[0]), len(b.Vertices[0])
+	text.RefuseIf(d != e, "give both two or both three coordinates", "%s is in R^%d, %s in R^%d", one, d, other, e)
+	text.RefuseIf(a.order() != b.order(), "give an object either as curves or as surfaces", "%s has %s, %s %s", one, a.kind(), other, b.kind())
 	return nil
 }
 
@@ -193,22 +188,16 @@ func (m *Mesh) Validate() (err error) {
 	defer try.Catch(&err)
 	try.Do(m.wellFormed())
 	text.RefuseIf(len(m.degenerate()) == len(m.Cells), again, "all %s are degenerate: they have no size", text.Counted(len(m.Cells), m.kind()))
-	if twice := m.duplicateCells(); len(twice) > 0 {
-		if share := m.share(twice); share > maxTwice {
-			return text.Advise("remove them by Mesh.Clean", "%s with %s of the size count twice, the first %s",
-				text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
-		}
-	}
+	twice := m.duplicateCells()
+	share := m.share(twice)
+	text.RefuseIf(share > maxTwice, "remove them by Mesh.Clean", "%s with %s of the size count twice, the first %s",
+		text.Counted(len(twice), "duplicate "+m.kind()), percent(share), m.firstCell(twice))
 	return nil
 }
 
 // share is that of the size of the mesh which these cells have.
 func (m *Mesh) share(cells []int) float64 {
-	sum := 0.0
-	for _, i := range cells {
-		sum += m.size(i)
-	}
-	return sum / m.Size()
+	return lists.Sum(len(cells), func(k int) float64 { return m.size(cells[k]) }) / m.Size()
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.*g %%", 2+int(share+0.005), 100*share) }

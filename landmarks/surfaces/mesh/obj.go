@@ -38,9 +38,7 @@ func readOBJ(in *text.Reader, b *builder) {
 		}
 		switch words[0] {
 		case "v":
-			if len(words) < 4 {
-				in.Refuse("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
-			}
+			in.RefuseIf(len(words) < 4, "give each vertex three coordinates", "vertex %d has %d coordinates, want 3", len(b.vertices), len(words)-1)
 			b.vertex(coordinates(in, words[1:4], "vertex %d", len(b.vertices)))
 		case "f", "l":
 			cell := make([]int, 0, len(words)-1)

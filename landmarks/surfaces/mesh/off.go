@@ -44,9 +44,7 @@ func readOFF(in *text.Reader, b *builder) {
 	vertices, faces := in.Count("vertices", words[0]), in.Count("faces", words[1])
 	for i := range vertices {
 		words = next(3, "vertex %d of %d", i, vertices)
-		if len(words) < 3 {
-			in.Refuse("give each vertex three coordinates", "vertex %d has %d coordinates, want 3", i, len(words))
-		}
+		in.RefuseIf(len(words) < 3, "give each vertex three coordinates", "vertex %d has %d coordinates, want 3", i, len(words))
 		b.vertex(coordinates(in, words, "vertex %d", i))
 	}
 	for i := range faces {

@@ -26,9 +26,8 @@ type plyElement struct {
 	properties []plyProperty
 }
 
-func (e *plyElement) property(names ...string) int {
-	return slices.IndexFunc(e.properties, func(p plyProperty) bool { return slices.Contains(names, p.name) })
-}
+// plyColumns are the properties of an element that are read. The third coordinate may be missing.
+var plyColumns = map[string][]string{"vertex": {"x", "y", "z"}, "face": {"vertex_indices"}, "edge": {"vertex1", "vertex2"}}
 
 // readPLY reads the vertices and the faces or edges of a PLY file (Turk 1994), ascii or binary of either byte order.
 func readPLY(in *text.Reader, b *builder) {
@@ -71,6 +70,9 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) 
 		case "property":
 			in.RefuseIf(len(elements) == 0, again, "a property before the first element")
 			p := plyProperty{name: words[len(words)-1], list: len(words) == 5 && words[1] == "list"}
+			if p.name == "vertex_index" {
+				p.name = "vertex_indices"
+			}
 			known := len(words) == 3 || p.list
 			if known && p.list {
 				p.count, known = numberTypes[words[2]]
@@ -96,31 +98,17 @@ func plyHeader(in *text.Reader) (order binary.ByteOrder, elements []plyElement) 
 // plyRead reads all of one element; one that is neither vertex, face nor edge is passed over.
 func plyRead(in *text.Reader, order binary.ByteOrder, e *plyElement, b *builder) {
 	in.RefuseIf(len(e.properties) == 0 && e.count > 0, again, "element %s has no properties", text.Clip(e.name))
+	in.RefuseIf(e.name == "tristrips" && e.count > 0, "save the mesh with faces", "triangle strips in PLY files are not read")
 	var columns []int // those that are kept
-	isFace := false
-	switch e.name {
-	case "vertex":
-		for _, c := range []string{"x", "y", "z"} {
-			if k := e.property(c); k >= 0 {
-				columns = append(columns, k)
-			} else if c != "z" {
-				in.Refuse(again, "the vertices have no property %s", c)
-			}
+	isFace := e.name == "face"
+	kind := map[bool]string{false: "number", true: "list of numbers"}[isFace]
+	for _, name := range plyColumns[e.name] {
+		k := slices.IndexFunc(e.properties, func(p plyProperty) bool { return p.name == name })
+		if k < 0 && name == "z" {
+			break
 		}
-	case "face":
-		isFace = true
-		k := e.property("vertex_indices", "vertex_index")
-		in.RefuseIf(k < 0 || !e.properties[k].list, again, "the faces have no list vertex_indices")
-		columns = []int{k}
-	case "edge":
-		k, l := e.property("vertex1"), e.property("vertex2")
-		in.RefuseIf(k < 0 || l < 0, again, "the edges have no properties vertex1 and vertex2")
-		columns = []int{k, l}
-	case "tristrips":
-		in.RefuseIf(e.count > 0, "save the mesh with faces", "triangle strips in PLY files are not read")
-	}
-	for _, k := range columns {
-		in.RefuseIf(!isFace && e.properties[k].list, again, "property %s of element %s is a list", e.properties[k].name, e.name)
+		in.RefuseIf(k < 0 || e.properties[k].list != isFace, again, "the element %s has no %s %s", e.name, kind, name)
+		columns = append(columns, k)
 	}
 	for i := range e.count {
 		values := e.read(in, order, columns, i)
@@ -195,9 +183,7 @@ func (e *plyElement) read(in *text.Reader, order binary.ByteOrder, columns []int
 			}
 		}
 	}
-	if len(words) > 0 {
-		in.Refuse(again, "%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
-	}
+	in.RefuseIf(len(words) > 0, again, "%s %d: %s after the last property", e.name, i, text.Clip(strings.Join(words, " ")))
 	return values
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"anatomy/geom/try"
@@ -86,25 +87,22 @@ func (v *vtkReader) kind() (t numberType) {
 }
 
 // numbers reads n values and hands them out one by one.
-func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x float64)) {
+func (v *vtkReader) numbers(what string, n int, t numberType, each func(x float64)) {
 	var buffer [8]byte
 	if v.binary {
 		// The data begin after the end of the line.
 		for {
-			if err := v.Bytes(buffer[:1]); err != nil {
-				if n == 0 {
-					return
-				}
-				v.Need(err, "%s", what)
+			err := v.Bytes(buffer[:1])
+			if err != nil && n == 0 {
+				return
 			}
+			v.Need(err, "%s", what)
 			c := buffer[0]
 			if c == '\n' {
 				v.Number++
 				break
 			}
-			if c != ' ' && c != '\t' && c != '\r' {
-				v.Refuse(again, "%q after the types of %s", c, what)
-			}
+			v.RefuseIf(c != ' ' && c != '\t' && c != '\r', again, "%q after the types of %s", c, what)
 		}
 		v.Binary = true
 		defer func() { v.Binary = false }()
@@ -114,7 +112,7 @@ func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x
 			if err := v.Bytes(buffer[:t.size]); err != nil {
 				v.Need(err, "number %d of %d of %s", i, n, what)
 			}
-			each(i, t.value(binary.BigEndian, buffer[:t.size]))
+			each(t.value(binary.BigEndian, buffer[:t.size]))
 			continue
 		}
 		word, err := v.Word()
@@ -125,17 +123,13 @@ func (v *vtkReader) numbers(what string, n int, t numberType, each func(i int, x
 		if err != nil {
 			v.Refuse(number, "number %d of %s: %w", i, what, err)
 		}
-		each(i, x)
+		each(x)
 	}
 }
 
 func (v *vtkReader) points(b *builder) {
 	n := v.count("POINTS")
-	flat := vtkArray(v, "POINTS", 3*n, v.kind(), asIs)
-	b.vertices = nil
-	for i := range n {
-		b.vertices = append(b.vertices, flat[3*i:3*i+3:3*i+3])
-	}
+	b.vertices = slices.Collect(slices.Chunk(v.array("POINTS", 3*n, v.kind()), 3))
 }
 
 // cells reads "n size" with size numbers, each cell led by its length, or since version 5 "offsets size" with two arrays.
@@ -147,7 +141,7 @@ func (v *vtkReader) cells(section string, b *builder) {
 		for k, head := range []string{"OFFSETS", "CONNECTIVITY"} {
 			word, err := v.Word()
 			v.RefuseIf(err != nil || strings.ToUpper(word) != head, again, "%s: %s where %s belongs", section, text.Clip(word), head)
-			arrays[k] = vtkArray(v, section+" "+head, []int{n, size}[k], v.kind(), vertexNumber)
+			arrays[k] = v.vertexNumbers(section+" "+head, []int{n, size}[k], v.kind())
 		}
 		if n == 0 {
 			return
@@ -156,7 +150,7 @@ func (v *vtkReader) cells(section string, b *builder) {
 		v.here(try.Run(func() { splitCells(section, arrays[0][1:], arrays[1], b) }))
 		return
 	}
-	flat := vtkArray(v, section, size, numberTypes["int"], vertexNumber)
+	flat := v.vertexNumbers(section, size, numberTypes["int"])
 	for i := range n {
 		if len(flat) == 0 || flat[0] < 0 || flat[0] >= len(flat) {
 			v.Refuse(again, "cell %d of %d of %s does not fit into its %d numbers", i, n, section, size)
@@ -167,18 +161,17 @@ func (v *vtkReader) cells(section string, b *builder) {
 	v.RefuseIf(len(flat) > 0, again, "%d numbers after the last cell of %s", len(flat), section)
 }
 
-// vtkArray reads n converted numbers; the first that is none is refused behind the last.
-func vtkArray[T any](v *vtkReader, what string, n int, t numberType, convert func(float64) (T, error)) (out []T) {
+// array reads n numbers.
+func (v *vtkReader) array(what string, n int, t numberType) (out []float64) {
 	v.Spend(input.Numbers, n)
-	var wrong error
-	v.numbers(what, n, t, func(i int, x float64) {
-		y, err := convert(x)
-		if err != nil && wrong == nil {
-			wrong = fmt.Errorf("number %d of %s: %w", i, what, err)
-		}
-		out = append(out, y)
-	})
-	v.here(wrong)
+	v.numbers(what, n, t, func(x float64) { out = append(out, x) })
+	return out
+}
+
+// vertexNumbers reads n numbers of vertices or cells.
+func (v *vtkReader) vertexNumbers(what string, n int, t numberType) (out []int) {
+	x := v.array(what, n, t)
+	v.here(try.Name(try.Run(func() { out = vertexNumbers(x) }), "%s", what))
 	return out
 }
 
@@ -227,7 +220,7 @@ func (v *vtkReader) field() {
 			v.strings(components * tuples)
 			continue
 		}
-		v.numbers("array "+text.Clip(name), components*tuples, v.kind(), func(int, float64) {})
+		v.numbers("array "+text.Clip(name), components*tuples, v.kind(), func(float64) {})
 	}
 }
 

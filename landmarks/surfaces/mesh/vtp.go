@@ -91,12 +91,9 @@ func parseVTP(in *text.Reader, b *builder, withFields bool) (fields []Field) {
 	try.Do(try.Name(try.Run(func() { f.order = byteOrder("byte_order", doc.ByteOrder) }), "%s", name))
 	f.header = numberTypes[map[string]string{"": "uint32", "UInt32": "uint32", "UInt64": "uint64"}[doc.HeaderType]]
 	f.compressed = doc.Compressor != ""
-	switch {
-	case f.header.size == 0:
-		text.Refuse(again, "%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
-	case f.compressed && doc.Compressor != "vtkZLibDataCompressor":
-		text.Refuse("save the file with it or uncompressed", "%s: compressor %s: only vtkZLibDataCompressor is read", name, text.Clip(doc.Compressor))
-	}
+	text.RefuseIf(f.header.size == 0, again, "%s: header_type %s is unknown", name, text.Clip(doc.HeaderType))
+	text.RefuseIf(f.compressed && doc.Compressor != "vtkZLibDataCompressor", "save the file with it or uncompressed",
+		"%s: compressor %s: only vtkZLibDataCompressor is read", name, text.Clip(doc.Compressor))
 	for i := range doc.Pieces {
 		err := try.Run(func() {
 			before := len(b.vertices)
@@ -118,12 +115,10 @@ func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) {
 		a := &p.PointData.Arrays[k]
 		width := 1
 		if a.Components != "" {
-			var err error
-			if width, err = text.Count("components", a.Components); err != nil || width < 1 {
-				text.Refuse(again, "PointData %s: %s components", text.Clip(a.Name), text.Clip(a.Components))
-			}
+			width, _ = text.Count("components", a.Components)
+			text.RefuseIf(width < 1, again, "PointData %s: %s components", text.Clip(a.Name), text.Clip(a.Components))
 		}
-		x := array(f, a, "PointData "+text.Clip(a.Name), asIs)
+		x := f.array(a, "PointData "+text.Clip(a.Name))
 		text.RefuseIf(len(x) != width*(after-before), again, "PointData %s: %d numbers for %d points of %d components", text.Clip(a.Name),
 			len(x), after-before, width)
 		if before == 0 {
@@ -132,9 +127,7 @@ func (f *vtpFile) fields(p *vtpPiece, before, after int, fields *[]Field) {
 		field := &(*fields)[k]
 		text.RefuseIf(field.Name != a.Name || before > 0 && len(field.Values[0]) != width, again,
 			"PointData %s is not that of the pieces before", text.Clip(a.Name))
-		for ; len(x) > 0; x = x[width:] {
-			field.Values = append(field.Values, x[:width:width])
-		}
+		field.Values = slices.AppendSeq(field.Values, slices.Chunk(x, width))
 	}
 }
 
@@ -147,12 +140,11 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) {
 	}
 	points := &p.Points.Arrays[0]
 	text.RefuseIf(points.Components != "3", again, "Points of %s components, want 3", text.Clip(points.Components))
-	x := array(f, points, "Points", asIs)
+	x := f.array(points, "Points")
 	text.RefuseIf(len(x)%3 != 0, again, "Points: %d numbers are not three for each point", len(x))
 	if n := strings.TrimSpace(p.NumberOfPoints); n != "" {
-		if count := try.Get(text.Count("points", n)); count != len(x)/3 {
-			text.Refuse(again, "Points: %d points, %d are announced", len(x)/3, count)
-		}
+		count := try.Get(text.Count("points", n))
+		text.RefuseIf(count != len(x)/3, again, "Points: %d points, %d are announced", len(x)/3, count)
 	}
 	own := builder{in: f}
 	for _, section := range []struct {
@@ -168,15 +160,14 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) {
 			if a.Name != "connectivity" && a.Name != "offsets" {
 				continue
 			}
-			arrays[a.Name] = array(f, a, section.name+": "+a.Name, vertexNumber)
+			what := section.name + ": " + a.Name
+			x := f.array(a, what)
+			try.Do(try.Name(try.Run(func() { arrays[a.Name] = vertexNumbers(x) }), "%s", what))
 		}
 		splitCells(section.name, arrays["offsets"], arrays["connectivity"], &own)
 	}
 	before := len(b.vertices)
-	for len(x) > 0 {
-		b.vertices = append(b.vertices, x[:3:3])
-		x = x[3:]
-	}
+	b.vertices = slices.AppendSeq(b.vertices, slices.Chunk(x, 3))
 	for _, cells := range [][][]int{own.edges, own.triangles} {
 		for _, c := range cells {
 			for k := range c {
@@ -188,8 +179,8 @@ func (f *vtpFile) piece(p *vtpPiece, b *builder) {
 }
 
 // array returns the numbers of a DataArray, which errors call what.
-func array[T any](f *vtpFile, a *vtpArray, what string, convert func(float64) (T, error)) (out []T) {
-	err := try.Run(func() { out = numbersOf(f, a, convert) })
+func (f *vtpFile) array(a *vtpArray, what string) (out []float64) {
+	err := try.Run(func() { out = f.numbersOf(a) })
 	if err != nil && a.Format == "appended" {
 		what += ": appended at " + strings.TrimSpace(a.Offset)
 	}
@@ -197,12 +188,12 @@ func array[T any](f *vtpFile, a *vtpArray, what string, convert func(float64) (T
 	return out
 }
 
-func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error)) []T {
+func (f *vtpFile) numbersOf(a *vtpArray) []float64 {
 	t := typeCalled(a.Type, "")
 	var r io.Reader
 	switch a.Format {
 	case "ascii":
-		return appendText(f.numbers, nil, a.Text, math.MaxInt, convert)
+		return f.words(a.Text, math.MaxInt)
 	case "binary":
 		r = &base64Reader{text: strings.NewReader(a.Text)}
 	case "appended":
@@ -221,7 +212,7 @@ func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error))
 	if blocks != nil {
 		r = unpacked(r, blocks)
 	}
-	return appendNumbers(f.numbers, make([]T, 0, length/t.size), r, length, t, convert)
+	return f.binary(r, length, t)
 }
 
 // blocks returns the length of an array in bytes, and its blocks if it is compressed. The bytes follow their count or, compressed, the number of
@@ -229,9 +220,8 @@ func numbersOf[T any](f *vtpFile, a *vtpArray, convert func(float64) (T, error))
 func (f *vtpFile) blocks(r io.Reader) (blocks []block, length int) {
 	size := func(what string, args ...any) int {
 		var b [8]byte
-		if _, err := io.ReadFull(r, b[:f.header.size]); err != nil {
-			try.Do(ended(err, what, args...))
-		}
+		_, err := io.ReadFull(r, b[:f.header.size])
+		try.Do(ended(err, what, args...))
 		v := f.header.value(f.order, b[:])
 		text.RefuseIf(v > 8*float64(input.Numbers.Most()), again, "%s is %g, more than a file may hold", fmt.Sprintf(what, args...), v)
 		return int(v)
@@ -248,9 +238,8 @@ func (f *vtpFile) blocks(r io.Reader) (blocks []block, length int) {
 			plain = lastSize
 		}
 		blocks = append(blocks, block{s, plain})
-		if length += plain; length > 8*input.Numbers.Most() {
-			text.Refuse(again, "%d bytes are more than a file may hold", length)
-		}
+		length += plain
+		text.RefuseIf(length > 8*input.Numbers.Most(), again, "%d bytes are more than a file may hold", length)
 	}
 	return blocks, length
 }
@@ -262,12 +251,13 @@ type block struct{ packed, plain int }
 func unpacked(r io.Reader, blocks []block) io.Reader {
 	all := new(bytes.Buffer)
 	for k, b := range blocks {
-		packed := try.Get(readBytes(r, b.packed, fmt.Sprintf("block %d", k)))
-		z, err := zlib.NewReader(bytes.NewReader(packed))
+		packed := new(bytes.Buffer) // memory follows what is there, not what was announced
+		got, err := io.CopyN(packed, r, int64(b.packed))
+		try.Do(ended(err, "block %d has %d of %d bytes", k, got, b.packed))
+		z, err := zlib.NewReader(packed)
 		try.Do(try.Name(err, "block %d", k))
-		if n, err := io.CopyN(all, z, int64(b.plain)); err != nil {
-			try.Do(ended(err, "block %d, unpacked, lacks %d bytes", k, int64(b.plain)-n))
-		}
+		n, err := io.CopyN(all, z, int64(b.plain))
+		try.Do(ended(err, "block %d, unpacked, lacks %d bytes", k, int64(b.plain)-n))
 	}
 	return all
 }

@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/attachment"
@@ -177,7 +178,7 @@ func (al *aligner) align(name string, s []*mesh.Mesh, starts []*mat.Dense, follo
 		return try.Get(f.Call(args...))
 	}
 	for _, f := range al.search(name, starts, call, followed, evaluations) {
-		first.Rotation = rows(f.rotation)
+		first.Rotation = dense.List(f.rotation)
 		a := al.at(f.theta).after(first)
 		a.Distance, a.Status = f.value, f.status
 		if slices.ContainsFunc(out, func(b *Aligned) bool { return angle(a.rotation(), b.rotation()) < apart }) {
@@ -258,7 +259,7 @@ func (al *aligner) search(name string, ways []*mat.Dense, call func(f *engine.Fu
 // or are turned from there, by multiples of 15° in the plane, in space by the rotations of a cube, with one by 45° after it or none.
 func ways(axes, own *mat.Dense) []*mat.Dense {
 	d, _ := axes.Dims()
-	out := []*mat.Dense{dense.Rows(identity(d))}
+	out := []*mat.Dense{dense.Rows(lists.Identity(d))}
 	same := mat.Det(axes)*mat.Det(own) > 0 // handedness
 	along := func(turn *mat.Dense) {
 		if mat.Det(turn) > 0 == same {
@@ -329,19 +330,19 @@ func (a *Aligned) Back(y []float64) []float64 {
 
 // inverse returns the motion back, without Objects.
 func (a *Aligned) inverse() *Aligned {
-	return &Aligned{Rotation: rows(a.rotation().T()), Scale: 1 / a.Scale, Centre: a.Shift, Shift: a.Centre, Distance: a.Distance, Status: a.Status}
+	return &Aligned{Rotation: dense.List(a.rotation().T()), Scale: 1 / a.Scale, Centre: a.Shift, Shift: a.Centre, Distance: a.Distance, Status: a.Status}
 }
 
 // after returns the motion of another, b, and then a, without Objects.
 func (a *Aligned) after(b *Aligned) *Aligned {
 	var r mat.Dense
 	r.Mul(solve.NotNil(a).rotation(), solve.NotNil(b).rotation())
-	return &Aligned{Rotation: rows(&r), Scale: a.Scale * b.Scale, Centre: b.Centre, Shift: a.Move(b.Shift), Distance: a.Distance, Status: a.Status}
+	return &Aligned{Rotation: dense.List(&r), Scale: a.Scale * b.Scale, Centre: b.Centre, Shift: a.Move(b.Shift), Distance: a.Distance, Status: a.Status}
 }
 
 // Turn is the angle of the rotation.
 func (a *Aligned) Turn() float64 {
-	return angle(solve.NotNil(a).rotation(), dense.Rows(identity(len(a.Rotation))))
+	return angle(solve.NotNil(a).rotation(), dense.Rows(lists.Identity(len(a.Rotation))))
 }
 
 func (a *Aligned) rotation() *mat.Dense {
@@ -363,14 +364,4 @@ func eigen(m mat.Symmetric) (values []float64, vectors *mat.Dense) {
 	values, vectors, ok := dense.Eigen(m)
 	try.FailIf(!ok, "the eigenvalues of a matrix do not converge")
 	return values, vectors
-}
-
-// rows are those of a matrix.
-func rows(m mat.Matrix) [][]float64 {
-	n, _ := m.Dims()
-	out := make([][]float64, n)
-	for i := range out {
-		out[i] = mat.Row(nil, i, m)
-	}
-	return out
 }

@@ -42,9 +42,7 @@ func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []
 	text.RefuseIf(subjects == nil, "give others", "there is no subject that it can be matched to")
 	shape := surfaces[template]
 	c.matcher = m.newMatcher(shape.objects, controls, subjects, outwards(shape.objects))
-	for _, y := range marks {
-		c.objects = append(c.objects, shape.object(y))
-	}
+	c.objects = lists.Each(marks, shape.object)
 	c.reachMarks()
 	kernel := kernels.Exact(m.Space.Manifold.Kernel)
 	c.gramOf = engine.Compile(func(x *Node) *Node { return kernel.Gram(x, x) })
@@ -53,18 +51,13 @@ func (m Model) newCarrier(template int, marks, controls [][]float64, surfaces []
 
 // reachMarks sets reach.
 func (c *carrier) reachMarks() {
-	n, d := len(c.controls), c.Space.Manifold.D
-	out := mat.NewDense(len(c.marks), n, try.Get(c.kernelSums.Call(c.marks, c.controls, identity(n))).Flat(0))
-	c.reach = mat.NewDense(n*d+c.pose.size(), len(c.marks)*d, nil)
+	momenta, d := c.Space.Manifold.Dim(), c.Space.Manifold.D
+	c.reach = mat.NewDense(momenta+c.pose.size(), len(c.marks)*d, nil)
+	c.reach.Slice(0, momenta, 0, len(c.marks)*d).(*mat.Dense).Copy(c.everyCoordinate(c.kernelBetween(c.marks)).T())
 	for l, y := range c.marks {
-		for i := range n {
-			for a := range d {
-				c.reach.Set(i*d+a, l*d+a, out.At(l, i))
-			}
-		}
 		for k, v := range c.pose.derivatives(y) {
 			for a := range d {
-				c.reach.Set(n*d+k, l*d+a, v[a])
+				c.reach.Set(momenta+k, l*d+a, v[a])
 			}
 		}
 	}
@@ -169,9 +162,9 @@ func (c *carrier) estimate() (noise []float64, reach, known, change float64) {
 	unit := c.spacing() * c.spacing() / c.hessian.kernel.At(0, 0)
 	reach = math.Sqrt((2*energy + none*unit) / (n*known + none))
 	for o, sigma := range c.sigma {
-		if parts := c.hessian.parts(o); c.Objects[o].Noise == 0 && left[o] < share*parts {
-			text.Refuse("give Noise, or take a wider kernel of the deformations or a narrower one of the norm", "%s cannot be estimated: of %.0f independent parts of a residual, deformations leave %.0f", c.Label("the noise", o), parts, left[o])
-		}
+		parts := c.hessian.parts(o)
+		text.RefuseIf(c.Objects[o].Noise == 0 && left[o] < share*parts, "give Noise, or take a wider kernel of the deformations or a narrower one of the norm",
+			"%s cannot be estimated: of %.0f independent parts of a residual, deformations leave %.0f", c.Label("the noise", o), parts, left[o])
 		// Rounding bounds σ from below, as where all subjects are the template.
 		noise[o] = math.Sqrt(math.Max(noise[o], 1e-8*squares[o]) / (n * left[o]))
 		if c.Objects[o].Noise > 0 {
@@ -209,5 +202,5 @@ func inTangent(covariance mat.Matrix, tangents [][]float64) [][]float64 {
 	var projection, out mat.Dense
 	projection.Mul(t.T(), t)
 	out.Product(&projection, covariance, &projection)
-	return rows(&out)
+	return dense.List(&out)
 }

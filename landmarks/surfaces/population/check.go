@@ -74,28 +74,22 @@ func (m Model) checkShapes(first string, shapes [][]*mesh.Mesh) [][]string {
 func (o Object) checkUnits(template *mesh.Mesh, name string, s *mesh.Mesh) {
 	length := func(m *mesh.Mesh) float64 { return math.Pow(m.Size(), 1/float64(len(m.Cells[0])-1)) }
 	const units = 7 // centimetres and millimetres differ by 10, animals of one kind by less
-	if ratio := length(s) / length(template); ratio > units || ratio < 1.0/units {
-		text.Refuse("give both in one unit, or scale it by Align", "%s is %.3g times as large as the template", name, ratio)
-	}
+	ratio := length(s) / length(template)
+	text.RefuseIf(ratio > units || ratio < 1.0/units, "give both in one unit, or scale it by Align", "%s is %.3g times as large as the template", name, ratio)
 	if o.Norm.Varifold {
 		return
 	}
 	// Of open ones there is no volume, and no telling.
-	if a, err := template.Volume(); err == nil {
-		if b, err := s.Volume(); err == nil && a*b < 0 {
-			text.Refuse("turn it by Mesh.Flip, or take varifolds", "%s is inside out as the template sees it", name)
-		}
-	}
+	a, open := template.Volume()
+	b, err := s.Volume()
+	text.RefuseIf(open == nil && err == nil && a*b < 0, "turn it by Mesh.Flip, or take varifolds", "%s is inside out as the template sees it", name)
 }
 
 // checkReach refuses a fit where the kernel of the deformations or the control points are in another unit than the template, whose
 // vertices they do not move, or move all alike.
 func (f *fit) checkReach() {
 	const none, all = 1e-3, 0.98
-	ones := make([][]float64, len(f.controls))
-	for i := range ones {
-		ones[i] = slices.Repeat([]float64{1}, f.Space.Manifold.D)
-	}
+	ones := slices.Repeat([][]float64{slices.Repeat([]float64{1}, f.Space.Manifold.D)}, len(f.controls))
 	out := try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, ones))
 	least, beyond, count := math.Inf(1), 0, f.ends[len(f.ends)-1]
 	for _, row := range out.Matrix(0) {
@@ -104,12 +98,11 @@ func (f *fit) checkReach() {
 			beyond++
 		}
 	}
-	switch n := float64(len(f.controls)); {
-	case 2*beyond > count:
-		text.Refuse("see whether these, or its width, are in another unit", "%d of the %d vertices of the template are out of reach of the control points, by the kernel %s", beyond, count, f.Space.Manifold.Kernel)
-	case n > 1 && least > all*n:
-		text.Refuse("see whether its width is in another unit", "the kernel of the deformations, %s, is much wider than the template and the control points, all of which it moves alike", f.Space.Manifold.Kernel)
-	}
+	n, kernel := float64(len(f.controls)), f.Space.Manifold.Kernel
+	text.RefuseIf(2*beyond > count, "see whether these, or its width, are in another unit",
+		"%d of the %d vertices of the template are out of reach of the control points, by the kernel %s", beyond, count, kernel)
+	text.RefuseIf(n > 1 && least > all*n, "see whether its width is in another unit",
+		"the kernel of the deformations, %s, is much wider than the template and the control points, all of which it moves alike", kernel)
 }
 
 // checkAtlasBounds refuses an atlas if the fast sums of a kernel hold in a box only and what was computed left it.

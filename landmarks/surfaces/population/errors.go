@@ -9,6 +9,7 @@ import (
 
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/landmarks/surfaces/mesh"
 )
 
 // prior is a Gaussian process of displacements u of the template, whose covariance is the kernel of the deformations for another width.
@@ -82,42 +83,21 @@ func every(m *mat.Dense, a, d int) *mat.Dense {
 func (c *carrier) thinned() (points [][]float64, pulls *mat.Dense) {
 	const most = 1000
 	d, size := c.Space.Manifold.D, c.hessian.pulls.RawMatrix().Cols
-	cells := map[[3]int]int{}
-	var of []int
-	for side := c.spacing() / 8; ; side *= 1.25 {
-		clear(cells)
-		of = of[:0]
-		for _, x := range c.vertices {
-			var cell [3]int
-			for a, v := range x {
-				cell[a] = int(math.Floor(v / side))
-			}
-			if _, found := cells[cell]; !found {
-				cells[cell] = len(cells)
-			}
-			of = append(of, cells[cell])
-		}
-		if len(cells) <= most {
-			break
-		}
+	side := c.spacing() / 8
+	of, points := mesh.Boxes(c.vertices, side)
+	for len(points) > most {
+		side *= 1.25
+		of, points = mesh.Boxes(c.vertices, side)
 	}
-	points, pulls = make([][]float64, len(cells)), mat.NewDense(len(cells)*d, size, nil)
-	counts, weights, object := make([]float64, len(cells)), c.weights(), 0
+	pulls = mat.NewDense(len(points)*d, size, nil)
+	weights, object := c.weights(), 0
 	for v, z := range of {
 		for v >= c.fit.ends[object] {
 			object++
 		}
-		if points[z] == nil {
-			points[z] = make([]float64, d)
-		}
-		counts[z]++
-		floats.Add(points[z], c.vertices[v])
 		for a := range d {
 			floats.AddScaled(pulls.RawRowView(z*d+a), weights[object], c.hessian.pulls.RawRowView(v*d+a))
 		}
-	}
-	for z, x := range points {
-		floats.Scale(1/counts[z], x)
 	}
 	return points, pulls
 }

@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -202,9 +203,7 @@ func (f *fit) shareOut(subjects [][]*mesh.Mesh) {
 func (f *fit) measureSubjects(subjects [][]*mesh.Mesh, size int, some ...int) {
 	f.squares, f.chunks = make([]float64, len(f.Objects)), nil
 	if some == nil {
-		for i := range subjects {
-			some = append(some, i)
-		}
+		some = lists.Range(len(subjects))
 	}
 	for c := range slices.Chunk(some, size) {
 		f.chunks = append(f.chunks, chunk{subjects: c, size: size})
@@ -249,11 +248,7 @@ func (f *fit) measureSubjects(subjects [][]*mesh.Mesh, size int, some ...int) {
 
 // spacing is the least of those of the objects of the template.
 func (f *fit) spacing() float64 {
-	least := math.Inf(1)
-	for _, t := range f.start {
-		least = math.Min(least, t.Spacing())
-	}
-	return least
+	return floats.Min(lists.Each(f.start, (*mesh.Mesh).Spacing))
 }
 
 // rows are those of an object among all vertices, [..., n, D].
@@ -300,11 +295,7 @@ func (f *fit) blocks() [3][2]int {
 
 // momentum is that of subject i.
 func (f *fit) momentum(i int, coefficients [][]float64) []float64 {
-	p := make([]float64, len(coefficients[0]))
-	for k, w := range f.design[i] {
-		floats.AddScaled(p, w, coefficients[k])
-	}
-	return p
+	return lists.Combine(f.design[i], coefficients)
 }
 
 // separate says whether every subject has a momentum of its own, as in an atlas. The columns of a regression are centred, and fewer.
@@ -312,11 +303,7 @@ func (f *fit) separate() bool { return len(f.design[0]) == len(f.design) }
 
 // precision is 1/2σ² of every object.
 func (f *fit) precision() []float64 {
-	out := make([]float64, len(f.sigma))
-	for o, sigma := range f.sigma {
-		out[o] = 1 / (2 * sigma * sigma)
-	}
-	return out
+	return lists.Each(f.sigma, func(sigma float64) float64 { return 1 / (2 * sigma * sigma) })
 }
 
 // evaluate computes the objective and its gradient at x.

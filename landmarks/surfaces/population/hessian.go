@@ -11,7 +11,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
-	"anatomy/landmarks/internal/text"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -41,21 +41,15 @@ func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessia
 	if near {
 		return f.hessian
 	}
-	n, d := len(f.controls), f.Space.Manifold.D
-	momenta, rows := n*d, len(vertices)
+	d, momenta, rows := f.Space.Manifold.D, f.Space.Manifold.Dim(), len(vertices)
 	size := momenta + len(others)
 	z, batch := engine.Unflatten(vertices, d), f.perCall
-	reach := try.Get(f.kernelSums.Call(z, f.controls, identity(n))).Flat(0) // [vertices, n]
 	random := rand.New(rand.NewPCG(2, 1))
 	jacobian := mat.NewDense(rows, size+probes, nil) // J, and the random displacements
-	for v := range rows / d {
-		for a := range d {
-			for i := range n {
-				jacobian.Set(v*d+a, i*d+a, reach[v*n+i])
-			}
-			for k := range probes {
-				jacobian.Set(v*d+a, size+k, float64(1-2*random.IntN(2)))
-			}
+	jacobian.Slice(0, rows, 0, momenta).(*mat.Dense).Copy(f.everyCoordinate(f.kernelBetween(z)))
+	for row := range rows {
+		for k := range probes {
+			jacobian.Set(row, size+k, float64(1-2*random.IntN(2)))
 		}
 	}
 	for k, motion := range others {
@@ -133,7 +127,7 @@ func outwards(template []*mesh.Mesh) (all []*mat.Dense) {
 			sizes[v] = 0
 		}
 		for v, square := range squares {
-			root := dense.Rows(identity(d))
+			root := dense.Rows(lists.Identity(d))
 			if sizes[v] > 0 {
 				square.ScaleSym(1/sizes[v], square)
 				roots, axes := eigen(square)
@@ -225,8 +219,5 @@ func (o *dataHessian) posterior(weights []float64, ridge float64) *mat.SymDense 
 
 // factorPosterior is the factor of posterior.
 func (o *dataHessian) factorPosterior(weights []float64) *mat.Cholesky {
-	factor := &mat.Cholesky{}
-	text.RefuseIf(!factor.Factorize(o.posterior(weights, 1e-6*o.kernel.At(0, 0))), "give Noise, or take a wider kernel of the norm",
-		"the second derivatives by a momentum are not positive definite")
-	return factor
+	return factored(o.posterior(weights, 1e-6*o.kernel.At(0, 0)), "give Noise, or take a wider kernel of the norm", "the matrix of the second derivatives by a momentum")
 }

@@ -10,6 +10,7 @@ import (
 	"anatomy/geom/engine"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -44,10 +45,7 @@ func (f *fit) stiffens() bool { return f.Hypertemplate && f.Space.Manifold.Dim()
 func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 	const free = 0.01 // ε
 	size, s := f.Space.Manifold.Dim(), &stiffness{sigma: slices.Clone(f.sigma)}
-	var held []*mat.SymDense // H_i
-	for _, own := range resistance {
-		held = append(held, f.held(own))
-	}
+	held := lists.Each(resistance, f.held) // H_i
 	kernel := ridged(f.kernelMatrix(0), 0.1*f.ridge)
 	rest := mat.NewSymDense(size, nil)
 	rest.ScaleSym(free, kernel)
@@ -97,22 +95,29 @@ func (f *fit) stiffen(resistance [][]*mat.SymDense) {
 
 // kernelMatrix is that of the control points for all coordinates, with rows of zeros for other parameters.
 func (f *fit) kernelMatrix(others int) *mat.SymDense {
-	n, d := len(f.controls), f.Space.Manifold.D
-	out := mat.NewSymDense(n*d+others, nil)
-	for i := range n {
-		for j := range i + 1 {
-			for a := range d {
-				out.SetSym(i*d+a, j*d+a, f.gram.At(i, j))
-			}
-		}
-	}
+	size := f.Space.Manifold.Dim()
+	out := mat.NewSymDense(size+others, nil)
+	out.SliceSym(0, size).(*mat.SymDense).CopySym(dense.Symmetric(f.everyCoordinate(f.gram)))
 	return out
+}
+
+// everyCoordinate is a matrix of points for all coordinates, each alike: its product of Kronecker with the unit matrix.
+func (f *fit) everyCoordinate(k mat.Matrix) *mat.Dense {
+	out := new(mat.Dense)
+	out.Kronecker(k, dense.Rows(lists.Identity(f.Space.Manifold.D)))
+	return out
+}
+
+// kernelBetween is the kernel matrix between points and the control points, [points, n].
+func (f *fit) kernelBetween(points [][]float64) *mat.Dense {
+	n := len(f.controls)
+	return mat.NewDense(len(points), n, try.Get(f.kernelSums.Call(points, f.controls, lists.Identity(n))).Flat(0))
 }
 
 // held returns H = Jᵀ S J for the blocks of S.
 func (f *fit) held(blocks []*mat.SymDense) *mat.SymDense {
 	d, n := f.Space.Manifold.D, len(f.controls)
-	j := mat.NewDense(len(blocks), n, try.Get(f.kernelSums.Call(mesh.Vertices(f.start), f.controls, identity(n))).Flat(0))
+	j := f.kernelBetween(mesh.Vertices(f.start))
 	h := mat.NewSymDense(n*d, nil)
 	var weighted, product mat.Dense
 	for a := range d {

@@ -16,6 +16,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks"
 	"anatomy/landmarks/surfaces/attachment"
@@ -41,7 +42,7 @@ func TestStiffness(t *testing.T) {
 	t.Parallel()
 	m, body, controls := stiffBody(16, 24, 15)
 	subjects := Single([]*mesh.Mesh{body, body, body})
-	for _, design := range [][][]float64{identity(3), {{-1}, {0.3}, {2}}} {
+	for _, design := range [][][]float64{lists.Identity(3), {{-1}, {0.3}, {2}}} {
 		f := newFit(m, subjects[0], controls, subjects, design)
 		defer f.free()
 		x := f.begin(start{template: subjects[0], controls: controls})
@@ -98,7 +99,7 @@ func TestStiffnessIsAnInverse(t *testing.T) {
 	for name, c := range map[string]struct {
 		design [][]float64
 		alike  bool
-	}{"atlas": {identity(3), false}, "atlas, alike": {identity(3), true}, "regression": {[][]float64{{-1}, {0.3}, {2}}, false}, "regression, alike": {[][]float64{{-1}, {0.3}, {2}}, true}} {
+	}{"atlas": {lists.Identity(3), false}, "atlas, alike": {lists.Identity(3), true}, "regression": {[][]float64{{-1}, {0.3}, {2}}, false}, "regression, alike": {[][]float64{{-1}, {0.3}, {2}}, true}} {
 		f := newFit(m, subjects[0], controls, subjects, c.design)
 		defer f.free()
 		var resistance [][]*mat.SymDense
@@ -164,7 +165,7 @@ func TestStiffnessIsAnInverse(t *testing.T) {
 func TestPlan(t *testing.T) {
 	m, body, controls := stiffBody(6, 9, 8)
 	subjects := Single([]*mesh.Mesh{body, body, body})
-	f := newFit(m, subjects[0], controls, subjects, identity(3))
+	f := newFit(m, subjects[0], controls, subjects, lists.Identity(3))
 	defer f.free()
 	if got, want := f.plan("atlas", 2*time.Second), "atlas of 3 subjects: about 5m0s for 150 evaluations, and 0.2 GB"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -180,7 +181,7 @@ func TestMemory(t *testing.T) {
 	}{{20, 24, 44, 0.4}, {20, 37, 70, 0.48}, {60, 37, 70, 0.95}, {20, 72, 141, 1.0}, {60, 72, 141, 1.7}, {4, 113, 223, 0.72}, {322, 113, 223, 9}} {
 		body := mesh.Ellipsoid(1.3, 1, 0.8, c.rings, c.segments)
 		f := &fit{Model: Model{Space: landmarks.New(89, 3, kernels.Gaussian(0.6), geom.Integrator(ode.Heun, 5)), Hypertemplate: true},
-			start: []*mesh.Mesh{body}, ends: []int{len(body.Vertices)}, controls: body.Vertices[:89], design: identity(c.subjects)}
+			start: []*mesh.Mesh{body}, ends: []int{len(body.Vertices)}, controls: body.Vertices[:89], design: lists.Identity(c.subjects)}
 		f.shareOut(Single(slices.Repeat([]*mesh.Mesh{body}, c.subjects)))
 		t.Logf("%d subjects of %d triangles: %.2f GB", c.subjects, len(body.Cells), f.memory()/1e9)
 		expect.Rel(t, fmt.Sprintf("%d subjects of %d triangles", c.subjects, len(body.Cells)), f.memory()/1e9, c.gigabytes, 1./3)
@@ -198,7 +199,7 @@ func TestResistances(t *testing.T) {
 	m := Model{Space: landmarks.New(1, 3, kernels.Gaussian(1), geom.Integrator(ode.Euler, 2)), Hypertemplate: true,
 		Objects: []Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(width)}, Noise: 0.05}}}
 	subjects := Single([]*mesh.Mesh{body, mesh.Ellipsoid(1.3, 1, 0.8, 21, 31), moved})
-	f := newFit(m, subjects[0], [][]float64{{0, 0, 0}}, subjects, identity(3))
+	f := newFit(m, subjects[0], [][]float64{{0, 0, 0}}, subjects, lists.Identity(3))
 	defer f.free()
 	x := f.begin(start{template: subjects[0]})
 	blocks := f.resistances(f.at(x))
@@ -268,9 +269,9 @@ func TestHypertemplate(t *testing.T) {
 	expect.Rel(t, "objective at a tenth of the tolerance", a.Objective, tight.Objective, 1e-3)
 
 	// Is the displacement of all vertices J a, by least squares?
-	f := newFit(m, first, controls, subjects, identity(2))
+	f := newFit(m, first, controls, subjects, lists.Identity(2))
 	defer f.free()
-	j := mat.NewDense(len(bodies[0].Vertices), len(controls), expect.Must(f.kernelSums.Call(bodies[0].Vertices, controls, identity(len(controls)))).Flat(0))
+	j := mat.NewDense(len(bodies[0].Vertices), len(controls), expect.Must(f.kernelSums.Call(bodies[0].Vertices, controls, lists.Identity(len(controls)))).Flat(0))
 	moved := mat.NewDense(len(bodies[0].Vertices), 3, floats.SubTo(make([]float64, 3*len(bodies[0].Vertices)), slices.Concat(tight.Template[0].Vertices...), slices.Concat(bodies[0].Vertices...)))
 	var field, left mat.Dense
 	if err := field.Solve(j, moved); err != nil {

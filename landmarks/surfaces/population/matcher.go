@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -42,7 +43,7 @@ type matched struct {
 func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, out []*mat.Dense) *matcher {
 	m.Free = false
 	c := &matcher{pose: newSimilarity(template, true), vertices: mesh.Vertices(template)}
-	c.fit = compileFit(m, template, controls, subjects, identity(len(subjects)))
+	c.fit = compileFit(m, template, controls, subjects, lists.Identity(len(subjects)))
 	c.terms = engine.Compile(c.termsGraph, engine.Name("match"))
 	c.measureSubjects(subjects, 1)
 	z := shape.Flat(c.vertices)
@@ -55,12 +56,7 @@ func (m Model) newMatcher(template []*mesh.Mesh, controls [][]float64, subjects 
 	c.out = out
 	c.hessian = c.dataHessianAt(z, motions...)
 	if m.estimatesNoise() {
-		noise := c.initialNoise(z)
-		for o, object := range m.Objects {
-			if object.Noise == 0 {
-				c.sigma[o] = noise[o]
-			}
-		}
+		c.sigma = c.initialNoise(z)
 	}
 	c.ends, c.status = make([]*matched, len(subjects)), make([]geom.Status, len(subjects))
 	for range subjects {
@@ -147,16 +143,11 @@ func (c *matcher) matchOne(call engine.Caller, task *geom.Task, k int, opts []so
 		},
 		FirstStep: 1,
 	}, c.x[k], limits(0.01), opts)
-	if end.Status == geom.Cancelled {
-		try.Fail("the search was stopped")
-	}
+	try.FailIf(end.Status == geom.Cancelled, "the search was stopped")
 	c.x[k], c.status[k], c.ends[k] = end.X, end.Status, c.evaluate(call, k, end.X)
 }
 
 // sizes are ‖S_o‖² of the objects of subject k.
-func (c *matcher) sizes(k int) (out []float64) {
-	for o := range c.Objects {
-		out = append(out, c.chunks[k].measures[3*o+2].([]float64)[0])
-	}
-	return out
+func (c *matcher) sizes(k int) []float64 {
+	return lists.Make(len(c.Objects), func(o int) float64 { return c.chunks[k].measures[3*o+2].([]float64)[0] })
 }

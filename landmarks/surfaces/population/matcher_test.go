@@ -102,7 +102,7 @@ func TestPlacedCovarianceIsThatOfAProcess(t *testing.T) {
 	rows := 3 * len(ball.Vertices)
 	f := *c.fit
 	f.hessian = nil
-	o := f.dataHessianAt(shape.Flat(ball.Vertices), identity(rows)...)
+	o := f.dataHessianAt(shape.Flat(ball.Vertices), lists.Identity(rows)...)
 	w := mat.DenseCopyOf(o.pulls.Slice(0, rows, 24, 24+rows))
 	w.Scale(1/(0.3*0.3), w)
 	at := append(append([][]float64{}, ball.Vertices...), marks...)

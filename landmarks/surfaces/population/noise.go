@@ -1,6 +1,7 @@
 package population
 
 import (
+	"cmp"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -55,8 +56,8 @@ func (f *fit) anneal(s *annealing, e *evaluation, a *Atlas, iterations int) (don
 	return false
 }
 
-// initialNoise is a noise of every object to begin with, as of equal displacements of all vertices: where the data determine a quarter of a
-// momentum, whatever the unit of K.
+// initialNoise is a noise of every object to begin with: that which is given, or as of equal displacements of all vertices, where the data determine a
+// quarter of a momentum, whatever the unit of K.
 func (f *fit) initialNoise(vertices []float64) []float64 {
 	o := f.dataHessianAt(vertices)
 	parts := 0.0
@@ -75,6 +76,9 @@ func (f *fit) initialNoise(vertices []float64) []float64 {
 			next = 0.5
 		}
 		if factor*next == 1 {
+			for k, object := range f.Objects {
+				all[k] = cmp.Or(object.Noise, all[k])
+			}
 			return all
 		}
 		factor = next

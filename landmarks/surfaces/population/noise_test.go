@@ -12,6 +12,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 )
 
@@ -24,7 +25,7 @@ func TestBend(t *testing.T) {
 			m, template, controls, subjects = small(k == 1, false)
 		}
 		m.Free = false
-		f := newFit(m, template, controls, subjects, identity(3))
+		f := newFit(m, template, controls, subjects, lists.Identity(3))
 		defer f.free()
 		points := mesh.Vertices(template)
 		x := shape.Flat(points)
@@ -108,7 +109,7 @@ func TestBend(t *testing.T) {
 		expect.Rel(t, "what data determine of a momentum", determined, mat.Trace(&own), 1e-3)
 
 		// H is the second derivative of the data terms, along a momentum.
-		self := newFit(m, template, controls, [][]*mesh.Mesh{template, template}, identity(2))
+		self := newFit(m, template, controls, [][]*mesh.Mesh{template, template}, lists.Identity(2))
 		defer self.free()
 		const step = 1e-4
 		way := append(append([]float64{}, x...), make([]float64, 2*size)...)
@@ -128,7 +129,7 @@ func TestBend(t *testing.T) {
 func TestResponse(t *testing.T) {
 	t.Parallel()
 	m, template, controls, subjects := pair()
-	f := newFit(m, template, controls, subjects, identity(3))
+	f := newFit(m, template, controls, subjects, lists.Identity(3))
 	defer f.free()
 	x := somewhere(f)
 	at, size := f.blocks(), m.Space.Manifold.Dim()
@@ -159,7 +160,7 @@ func TestTrail(t *testing.T) {
 	t.Parallel()
 	m, template, controls, subjects := ovals(0)
 	want := expect.Must(m.Atlas(template, controls, subjects, solve.Tolerance(0.003)))
-	f := newFit(m, template, controls, subjects, identity(len(subjects)))
+	f := newFit(m, template, controls, subjects, lists.Identity(len(subjects)))
 	defer f.free()
 	x := f.begin(start{template: template, controls: controls})
 	f.respond(x[:f.blocks()[0][1]])

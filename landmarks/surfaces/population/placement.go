@@ -11,6 +11,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -137,13 +138,12 @@ func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given []
 			continue
 		}
 		templates = append(templates, i)
-		if first := given[templates[0]]; len(marks) != len(first) || len(marks) == 0 {
-			text.Refuse("give all of them", "subject %d has %d landmarks, subject %d has %d", i, len(marks), templates[0], len(first))
-		}
+		first, d := given[templates[0]], m.Space.Manifold.D
+		text.RefuseIf(len(marks) != len(first) || len(marks) == 0, "give all of them",
+			"subject %d has %d landmarks, subject %d has %d", i, len(marks), templates[0], len(first))
 		for l, x := range marks {
-			if d := m.Space.Manifold.D; len(x) != d || floats.HasNaN(x) || !(floats.Norm(x, math.Inf(1)) <= math.MaxFloat64) {
-				text.Refuse("digitise it, or leave it out of all templates", "landmark %d of subject %d is %v, want %d finite coordinates", l, i, x, d)
-			}
+			text.RefuseIf(len(x) != d || !lists.Finite(x...), "digitise it, or leave it out of all templates",
+				"landmark %d of subject %d is %v, want %d finite coordinates", l, i, x, d)
 		}
 	}
 	text.RefuseIf(templates == nil, "digitise landmarks on at least one", "no subject has landmarks")
@@ -160,15 +160,12 @@ func (m Model) Landmarks(controls [][]float64, subjects [][]*mesh.Mesh, given []
 }
 
 // Among returns the placement by some of the Templates, from the same matches, as if the others had no landmarks.
-func (p *Placement) Among(templates ...int) (*Placement, error) {
+func (p *Placement) Among(templates ...int) (_ *Placement, err error) {
+	defer try.Named(&err, "placement")
 	all := solve.NotNil(p).matches
-	if all == nil || len(templates) == 0 {
-		return nil, text.Advise("give at least one of a placement that Model.Landmarks returned", "placement: no templates")
-	}
+	text.RefuseIf(all == nil || len(templates) == 0, "give at least one of a placement that Model.Landmarks returned", "no templates")
 	for k, t := range templates {
-		if all.of[t] == nil || slices.Contains(templates[:k], t) {
-			return nil, text.Advise("give some of them, each once", "placement: templates %v among %v", templates, p.Templates)
-		}
+		text.RefuseIf(all.of[t] == nil || slices.Contains(templates[:k], t), "give some of them, each once", "templates %v among %v", templates, p.Templates)
 	}
 	return all.conclude(templates), nil
 }

@@ -14,6 +14,8 @@ import (
 	"anatomy/geom/linalg"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/internal/pool"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
@@ -52,10 +54,7 @@ func (s similarity) graph(theta *Node) (turn, shift *Node) {
 	number := func(k int) *Node { return ExpandAxes(SliceAxis(theta, -1, AxisRange(k, k+1)), -1) } // [..., 1, 1]
 	w := Mul(number(0), leading(ZerosLike(linalg.Eye(theta.Graph(), theta.DType(), s.d)), theta.Rank()+1))
 	s.planes(func(k, i, j int) {
-		unit := make([][]float64, s.d)
-		for a := range unit {
-			unit[a] = make([]float64, s.d)
-		}
+		unit := lists.Zeros(s.d, s.d)
 		unit[i][j], unit[j][i] = -1, 1
 		w = Add(w, Mul(number(k), leading(Const(theta.Graph(), unit), w.Rank())))
 	})
@@ -88,16 +87,13 @@ func (s similarity) at(theta []float64) *Aligned {
 	})
 	var turn mat.Dense
 	turn.Exp(w)
-	a.Rotation = rows(&turn)
+	a.Rotation = dense.List(&turn)
 	return a
 }
 
 // derivatives are those of the place of x by each parameter at θ = 0, [size][D].
 func (s similarity) derivatives(x []float64) [][]float64 {
-	out := make([][]float64, s.size())
-	for k := range out {
-		out[k] = make([]float64, s.d)
-	}
+	out := lists.Zeros(s.size(), s.d)
 	from := floats.SubTo(make([]float64, s.d), x, s.centre)
 	s.planes(func(k, i, j int) { out[k][i], out[k][j] = -from[j], from[i] })
 	for a := range s.d {

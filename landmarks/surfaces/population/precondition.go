@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/kernels"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
@@ -44,9 +45,13 @@ func ridged(a mat.Symmetric, ridge float64) *mat.SymDense {
 
 // factorKernel is the factor of a kernel matrix of the control points plus ridge·1.
 func factorKernel(k mat.Symmetric, ridge float64) *mat.Cholesky {
+	return factored(ridged(k, ridge), "take fewer control points, or a narrower kernel", "the kernel matrix of the control points")
+}
+
+// factored is the factor of a matrix, which an error calls by a name.
+func factored(a mat.Symmetric, do, name string) *mat.Cholesky {
 	factor := &mat.Cholesky{}
-	text.RefuseIf(!factor.Factorize(ridged(k, ridge)), "take fewer control points, or a narrower kernel",
-		"the kernel matrix of the control points is not positive definite")
+	text.RefuseIf(!factor.Factorize(a), do, "%s is not positive definite", name)
 	return factor
 }
 
@@ -85,11 +90,7 @@ func (f *fit) squaredNorms(z, g []float64) []float64 {
 		return []float64{f.squaredNorm(f.byField(g))}
 	}
 	out := try.Get(f.smooth.Call(engine.Unflatten(z, d), engine.Unflatten(g, d)))
-	s := make([]float64, len(f.Objects))
-	for o := range s {
-		s[o] = math.Max(0, floats.Dot(f.part(g, o), f.part(out.Flat(0), o)))
-	}
-	return s
+	return lists.Make(len(f.Objects), func(o int) float64 { return math.Max(0, floats.Dot(f.part(g, o), f.part(out.Flat(0), o))) })
 }
 
 // scaled are the ranges of the variables that the preconditioner scales one by one: of the objects' vertices, and of the rest.

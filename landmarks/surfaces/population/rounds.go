@@ -1,7 +1,6 @@
 package population
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -13,6 +12,7 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -101,7 +101,7 @@ func (m Model) Rounds(template []*mesh.Mesh, controls [][]float64, subjects [][]
 	text.RefuseIf(len(subjects) < 2, "give two or more", "%d subjects", len(subjects))
 	limits := try.Get(solve.Limits{Tolerance: 0.03, MaxIterations: 300}.With(opts...))
 	m.check(template, controls, subjects)
-	f := compileFit(m, template, controls, subjects, identity(len(subjects)))
+	f := compileFit(m, template, controls, subjects, lists.Identity(len(subjects)))
 	return &Rounds{model: m, fit: f, subjects: subjects, limits: limits, own: map[int]*fit{}}, nil
 }
 
@@ -115,10 +115,7 @@ func (r *Rounds) First() (_ *AtlasRound, err error) {
 	first := &AtlasRound{From: -1, Template: start, Controls: r.fit.controls, Sigma: slices.Clone(r.fit.sigma)}
 	stage := annealing{}
 	if r.model.estimatesNoise() {
-		guess := r.fit.initialNoise(shape.Flat(start))
-		for o, object := range r.model.Objects {
-			first.Sigma[o] = cmp.Or(object.Noise, guess[o])
-		}
+		first.Sigma = r.fit.initialNoise(shape.Flat(start))
 		stage = annealing{Loose: true, Rough: 0.3}
 		first.Estimate = &NoiseEstimate{annealing: stage, Noise: first.Sigma, Reach: 1}
 	}
@@ -146,7 +143,7 @@ func (r *Rounds) place(now *AtlasRound, x []float64) {
 	}
 }
 
-// closer is how much closer momenta come to their minimum than the template.
+// momentaGoal is how much closer momenta come to their minimum than the template.
 const momentaGoal = 0.1
 
 // fitOf is the fit of one subject, at the noise of a round.
@@ -155,7 +152,7 @@ func (r *Rounds) fitOf(i int, now *AtlasRound) *fit {
 	if f == nil {
 		own := *r.fit
 		own.measureSubjects(r.subjects, 1, i)
-		own.design, own.chunks[0].subjects, own.frozen = identity(1), []int{0}, true
+		own.design, own.chunks[0].subjects, own.frozen = lists.Identity(1), []int{0}, true
 		f = &own
 		r.own[i] = f
 	}

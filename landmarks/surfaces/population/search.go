@@ -1,7 +1,6 @@
 package population
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -45,8 +44,6 @@ type start struct {
 	template     []*mesh.Mesh
 	controls     [][]float64
 	coefficients []geom.Shape // nil: they are 0
-	noise        []float64    // of objects whose noise is estimated; nil: see initialNoise
-	flowing      bool         // the template moves in flows only at first
 	frozen       bool         // the template stays
 }
 
@@ -69,11 +66,11 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 	plan := f.plan(name, time.Since(begin))
 	defer watch.Step(plan)()
 	a := &Atlas{Before: first.mismatch, Noise: slices.Clone(f.sigma), Reach: 1}
-	if from.flowing {
+	if !from.frozen {
 		// When all subjects are near, the template takes the details that these have in common.
 		clear(f.scale[:len(f.Objects)])
 		rough := f.run(name, f.chunks, f.objective(), x, limits(0.1), append(opts[:len(opts):len(opts)], solve.Tolerance(0.1)))
-		x, a.Iterations, a.Flowing = rough.X, rough.Iterations, rough.Status == geom.Cancelled
+		x, a.Iterations = rough.X, rough.Iterations
 	}
 	x = f.searchWithNoise(name, x, a, opts)
 	f.finish(a, f.at(x), subjects)
@@ -90,15 +87,8 @@ func (f *fit) begin(from start) []float64 {
 	if f.Free {
 		copy(x[f.blocks()[2][0]:], shape.Flat(from.controls))
 	}
-	if !f.estimatesNoise() {
-		return x
-	}
-	noise := from.noise
-	if noise == nil {
-		noise = f.initialNoise(x[:f.blocks()[0][1]])
-	}
-	for o, object := range f.Objects {
-		f.sigma[o] = cmp.Or(object.Noise, noise[o])
+	if f.estimatesNoise() {
+		f.sigma = f.initialNoise(x[:f.blocks()[0][1]])
 	}
 	return x
 }
@@ -222,7 +212,7 @@ func (m Model) Register(template []*mesh.Mesh, controls [][]float64, subject []*
 	defer try.Named(&err, name)
 	m.Free, m.Hypertemplate = false, false
 	text.RefuseIf(m.estimatesNoise(), "give Noise", "the noise of one subject cannot be estimated")
-	a := m.estimate(name, start{template: template, controls: controls, frozen: true}, [][]*mesh.Mesh{subject}, identity(1), opts)
+	a := m.estimate(name, start{template: template, controls: controls, frozen: true}, [][]*mesh.Mesh{subject}, lists.Identity(1), opts)
 	a.countFolds(a.Deformed[0], template)
 	return a, nil
 }
@@ -272,14 +262,9 @@ func (a *Atlas) countFolds(shape, before []*mesh.Mesh) {
 			}
 			folded[small] = true
 		}
-		a.addFolds(len(pairs), share)
+		a.Folded, a.FoldedShare = a.Folded+len(pairs), math.Max(a.FoldedShare, share)
 	}
-}
-
-// addFolds adds pairs of cells that are folded.
-func (a *Atlas) addFolds(pairs int, share float64) {
-	a.Folded += pairs
-	if a.FoldedShare = math.Max(a.FoldedShare, share); a.FoldedShare > maxFolded && a.Status == geom.Converged {
+	if a.FoldedShare > maxFolded && a.Status == geom.Converged {
 		a.Status = geom.Stalled
 	}
 }

@@ -1,7 +1,6 @@
 package population
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -16,6 +15,7 @@ import (
 	"anatomy/geom/stats"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/surfaces/mesh"
 )
@@ -66,19 +66,15 @@ func (a *Atlas) At(m Model, modes *stats.PCA[geom.Shape], scores ...float64) (_ 
 }
 
 // Mode returns At along mode k, counted from 0, for each number of standard deviations of its scores.
-func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) ([][]*mesh.Mesh, error) {
+func (a *Atlas) Mode(m Model, modes *stats.PCA[geom.Shape], k int, deviations ...float64) (out [][]*mesh.Mesh, err error) {
+	defer try.Catch(&err)
 	solve.NotNil(a)
-	if k < 0 || k >= len(modes.Modes) {
-		return nil, text.Advise("count modes from 0", "mode %d of %d", k, len(modes.Modes))
-	}
-	var out [][]*mesh.Mesh
+	text.RefuseIf(k < 0 || k >= len(modes.Modes), "count modes from 0", "mode %d of %d", k, len(modes.Modes))
 	for _, c := range deviations {
 		scores := make([]float64, k+1)
 		scores[k] = c * math.Sqrt(modes.Variances[k])
 		shape, err := a.At(m, modes, scores...)
-		if err != nil {
-			return nil, fmt.Errorf("mode %d at %g standard deviations: %w", k, c, err)
-		}
+		try.Do(try.Name(err, "mode %d at %g standard deviations", k, c))
 		out = append(out, shape)
 	}
 	return out, nil
@@ -91,7 +87,7 @@ func (a *Atlas) Reconstruction(m Model, modes *stats.PCA[geom.Shape], subjects [
 	text.RefuseIf(len(subjects) != len(modes.Scores), "give those of the modes", "%d subjects, the modes are of %d", len(subjects), len(modes.Scores))
 	m.Free = false
 	m.check(a.Template, a.Controls, subjects)
-	f := newFit(m, a.Template, a.Controls, subjects, identity(len(subjects)))
+	f := newFit(m, a.Template, a.Controls, subjects, lists.Identity(len(subjects)))
 	defer f.free()
 	f.sigma = a.Noise
 	for k := range len(modes.Modes) + 1 {
@@ -131,10 +127,7 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Differenc
 	text.RefuseIf(count < 2 || n-count < 2 || n < d+2, "give at least 2 subjects in each, and more than coordinates in all",
 		"groups of %d and %d, where %d are needed in all", count, n-count, d+2)
 	// The total scatter is that of all permutations: with it T² is a function of the shift alone.
-	deformed := make([]geom.Shape, n)
-	for i, s := range a.Deformed {
-		deformed[i] = mesh.Vertices(s)
-	}
+	deformed := lists.Each(a.Deformed, mesh.Vertices)
 	moves, inverse := make([]*mat.Dense, len(template)), make([]*mat.Dense, len(template))
 	for v, x := range template {
 		moves[v] = mat.NewDense(n, d, nil)
@@ -169,11 +162,7 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Differenc
 		}
 		return squares, shifts
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	statistic, shift := of(order)
+	statistic, shift := of(lists.Range(n))
 	tests := try.Get(p.Test("compare", n, linear.Order, statistic, func(draw *linear.Draw) ([]float64, error) {
 		squares, _ := of(draw.Order)
 		return slices.Repeat([]float64{floats.Max(squares)}, len(squares)), nil
@@ -181,10 +170,7 @@ func (a *Atlas) Compare(groups linear.Term, p linear.Permutations) (_ *Differenc
 	out := &Difference{Groups: names, Least: 1, Permutations: tests[0].Permutations}
 	for _, t := range a.Template {
 		n := len(t.Vertices)
-		var p []float64
-		for _, test := range tests[:n] {
-			p = append(p, test.P)
-		}
+		p := lists.Each(tests[:n], func(test linear.Test) float64 { return test.P })
 		out.Statistic, out.P, out.Shift = append(out.Statistic, statistic[:n]), append(out.P, p), append(out.Shift, shift[:n])
 		out.Least = min(out.Least, floats.Min(p))
 		statistic, tests, shift = statistic[n:], tests[n:], shift[n:]

@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/morpho/supplement"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
@@ -70,9 +71,7 @@ func Atlas(own *study.Study, t Template) (_ *supplement.Document, _ *population.
 	if t.Folder != "" {
 		try.Do(own.Write(t.Folder, a.found))
 	}
-	for _, o := range own.Model.Objects {
-		a.objects = append(a.objects, o.ID)
-	}
+	a.objects = lists.Each(own.Model.Objects, func(o population.Object) string { return o.ID })
 	a.before, a.mismatch = make([]float64, len(a.objects)), make([]float64, len(a.objects))
 	for i, mismatch := range a.found.Mismatch {
 		floats.Add(a.before, a.found.Before[i])
@@ -277,9 +276,6 @@ func (a *atlas) methods() *supplement.Section {
 
 // Outlines is a study of closed outlines, one a specimen.
 func Outlines(names []string, outlines []geom.Shape) *study.Study {
-	s := &study.Study{Names: names}
-	for _, x := range outlines {
-		s.Subjects = append(s.Subjects, []*mesh.Mesh{mesh.Curve(x, true)})
-	}
-	return s
+	curves := lists.Each(outlines, func(x geom.Shape) *mesh.Mesh { return mesh.Curve(x, true) })
+	return &study.Study{Names: names, Subjects: population.Single(curves)}
 }

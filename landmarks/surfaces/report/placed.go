@@ -135,10 +135,7 @@ func (p *placed) label(l int) string {
 // doubtful lists the subjects and landmarks that one should look at.
 func (p *placed) doubtful() *supplement.Section {
 	s := &supplement.Section{Title: "Places to look at"}
-	var list supplement.List
-	for _, reason := range p.own.LeftOut {
-		list = append(list, "left out: "+reason)
-	}
+	list := supplement.List(lists.Each(p.own.LeftOut, func(reason string) string { return "left out: " + reason }))
 	for _, f := range p.found.Failures {
 		where := p.own.Names[f.Subject]
 		if f.Landmark >= 0 {

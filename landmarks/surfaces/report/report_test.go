@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/geom/stats"
@@ -24,6 +25,8 @@ import (
 	"anatomy/landmarks/surfaces/population"
 	"anatomy/landmarks/surfaces/study"
 )
+
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 // words are all paragraphs, warnings and lists of a document.
 func words(d *supplement.Document) string {

@@ -143,13 +143,7 @@ var unsupported = map[string]string{
 //
 // Where the momenta and the control points of a finished atlas lie beside model.xml or in its folder output, Estimate returns these with their
 // templates, and searches for nothing. Meshes of subjects may then be missing.
-func readDeformetrica(model, dataSet, optimization string) (s *Study, err error) {
-	defer try.Catch(&err)
-	s = parseDeformetrica(model, dataSet, optimization)
-	return s, s.Validate()
-}
-
-func parseDeformetrica(model, dataSet, optimization string) *Study {
+func readDeformetrica(model, dataSet, optimization string) *Study {
 	m, o := readXML(model, "model"), &element{}
 	if optimization != "" {
 		o = readXML(optimization, "optimization-parameters")
@@ -251,9 +245,8 @@ func (s *Study) space(top, flow, options *settings) {
 		s.Controls = controls
 	}
 	top.first("initial-cp-spacing")
-	if v := top.number(float64(dimension), "dimension"); v != float64(dimension) {
-		try.Fail("%s: the dimension is %g, the vertices of the template have %d coordinates", top.file, v, dimension)
-	}
+	v := top.number(float64(dimension), "dimension")
+	try.FailIf(v != float64(dimension), "%s: the dimension is %g, the vertices of the template have %d coordinates", top.file, v, dimension)
 	s.Model.Space = landmarks.New(len(s.Controls), dimension, deformetricaGaussian(width), geom.Integrator(method, steps))
 }
 
@@ -309,16 +302,15 @@ func (s *Study) object(id string, e *settings, estimatesNoise bool) {
 		try.Fail("%s: the attachment-type %s has no counterpart: there are Current and Varifold", e.file, text.Clip(kind))
 	}
 	norm := attachment.Norm{Kernel: deformetricaGaussian(e.positive(name, "kernel-width")), Varifold: kind == "varifold"}
-	noise := 0.0
-	if e.first("noise-std", "data-sigma") != "" {
+	noise, given := 0.0, e.first("noise-std", "data-sigma") != ""
+	try.FailIf(!given && !estimatesNoise,
+		"%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
+	if given {
 		noise = e.positive(name, "noise-std", "data-sigma")
-	} else if !estimatesNoise {
-		try.Fail("%s: %s has no noise-std, which Deformetrica would choose: give one, in the unit of the square root of the attachment", e.file, name)
 	}
 	template := s.template(e, id, name)
-	if got := len(template.Cells[0]); got != order {
-		try.Fail("%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(e.first("filename")), what)
-	}
+	got := len(template.Cells[0])
+	try.FailIf(got != order, "%s: cells of %d vertices in %s, want those of a %s", e.file, got, text.Clip(e.first("filename")), what)
 	s.Template = append(s.Template, template)
 	s.Model.Objects = append(s.Model.Objects, population.Object{ID: id, Norm: norm, Noise: noise})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"anatomy/geom/try"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/morpho/supplement"
@@ -18,12 +19,10 @@ import (
 // ReadCovariates reads a table with a row for each subject, as morpho.Dataset.ReadCovariates does for specimens, and returns the study: Flat and
 // reports about it have its columns. Names of subjects are those of their files, with or without extensions. Subjects that one rule of morpho.Join
 // leaves out, or that have no row, are errors.
-func (s *Study) ReadCovariates(path string) (*Study, error) {
-	columns, err := s.Columns().ReadCovariates(path)
-	if err != nil {
-		return nil, err
-	}
-	s.columns, s.Notes = columns, append(s.Notes, columns.Notes...)
+func (s *Study) ReadCovariates(path string) (_ *Study, err error) {
+	defer try.Catch(&err)
+	s.columns = try.Get(s.Columns().ReadCovariates(path))
+	s.Notes = append(s.Notes, s.columns.Notes...)
 	return s, nil
 }
 
@@ -44,9 +43,9 @@ func (s *Study) Columns() *morpho.Dataset {
 		return s.columns
 	}
 	d := &morpho.Dataset{Name: filepath.Base(s.folder), Flat: true}
-	for _, name := range s.Names {
-		d.Specimens = append(d.Specimens, morpho.Specimen{Name: specimenName(name), Points: [][]float64{{0}}})
-	}
+	d.Specimens = lists.Each(s.Names, func(name string) morpho.Specimen {
+		return morpho.Specimen{Name: specimenName(name), Points: [][]float64{{0}}}
+	})
 	return d
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/text"
 	"anatomy/landmarks/morpho"
@@ -57,14 +58,12 @@ func (s *Study) ReadLandmarks(path string) (err error) {
 		try.Do(try.Name(try.Run(func() { checkOn(of[stem(name)], s.Subjects[i]) }), "%s", name))
 		order = append(order, i)
 	}
-	if order == nil {
-		left := ""
-		if s.LeftOut != nil {
-			left = "; left out: " + strings.Join(s.LeftOut, "; ")
-		}
-		return text.Advise("give a file of landmarks the name of a mesh, such as skull.mrk.json beside skull.ply", "%s: no landmarks of a subject%s", path,
-			left)
+	left := ""
+	if s.LeftOut != nil {
+		left = "; left out: " + strings.Join(s.LeftOut, "; ")
 	}
+	text.RefuseIf(order == nil, "give a file of landmarks the name of a mesh, such as skull.mrk.json beside skull.ply",
+		"%s: no landmarks of a subject%s", path, left)
 	names, subjects := s.Names, s.Subjects
 	s.Names, s.Subjects, s.Landmarks = nil, nil, nil
 	for _, i := range append(order, bare...) {
@@ -89,9 +88,8 @@ func checkOn(marks [][]float64, shape []*mesh.Mesh) {
 		far = math.Max(far, m.Spacing())
 	}
 	for l, x := range marks {
-		if d := len(shape[0].Vertices[0]); len(x) != d {
-			text.Refuse("give both two or both three coordinates", "landmark %d has %d coordinates, the mesh %d", l, len(x), d)
-		}
+		d := len(shape[0].Vertices[0])
+		text.RefuseIf(len(x) != d, "give both two or both three coordinates", "landmark %d has %d coordinates, the mesh %d", l, len(x), d)
 		text.RefuseIf(floats.HasNaN(x), "digitise it, or leave it out of all templates", "landmark %d is missing", l)
 		least := math.Inf(1)
 		for _, locator := range locators {
@@ -106,28 +104,25 @@ func checkOn(marks [][]float64, shape []*mesh.Mesh) {
 // Place places the landmarks of the subjects that have some on the others: see population.Model.Landmarks, with the noise estimated.
 // Points and covariances are in the coordinates of the files. Subjects that Start found mirrored, or in a pose that is ambiguous, or could
 // not align, are among the Failures.
-func (s *Study) Place(opts ...solve.Option) (*population.Placement, error) {
-	if s.Model.Space == nil {
-		return nil, text.Advise("call Start, which chooses one", "the study has no model")
-	}
+func (s *Study) Place(opts ...solve.Option) (_ *population.Placement, err error) {
+	defer try.Catch(&err)
+	text.RefuseIf(s.Model.Space == nil, "call Start, which chooses one", "the study has no model")
 	m := s.Model
 	m.Objects = slices.Clone(m.Objects)
 	for o := range m.Objects {
 		m.Objects[o].Noise = 0
 	}
-	return s.returned(m.Landmarks(s.Controls, s.Subjects, s.Landmarks, opts...))
+	return s.returned(try.Get(m.Landmarks(s.Controls, s.Subjects, s.Landmarks, opts...))), nil
 }
 
 // Among is population.Placement.Among of what Place returned. If Start named all these templates among the Failures, all subjects are named.
-func (s *Study) Among(p *population.Placement, templates ...int) (*population.Placement, error) {
-	return s.returned(p.Among(templates...))
+func (s *Study) Among(p *population.Placement, templates ...int) (_ *population.Placement, err error) {
+	defer try.Catch(&err)
+	return s.returned(try.Get(p.Among(templates...))), nil
 }
 
 // returned is a placement in the coordinates of the files, with the failures of Start.
-func (s *Study) returned(p *population.Placement, err error) (*population.Placement, error) {
-	if err != nil {
-		return nil, err
-	}
+func (s *Study) returned(p *population.Placement) *population.Placement {
 	p.Failures = slices.Concat(s.doubts, s.doubtful(p), p.Failures)
 	slices.SortStableFunc(p.Failures, func(a, b population.PlacementFailure) int {
 		return cmp.Or(a.Subject-b.Subject, a.Landmark-b.Landmark)
@@ -137,7 +132,7 @@ func (s *Study) returned(p *population.Placement, err error) (*population.Placem
 			back(s.motion(i), &marks[l])
 		}
 	}
-	return p, nil
+	return p
 }
 
 // doubtful names the subjects that only templates in doubt place. Start compares poses with that of the first subject, so that a template in a wrong
@@ -162,11 +157,7 @@ func (s *Study) doubtful(p *population.Placement) (out []population.PlacementFai
 
 // still is no motion.
 func still(d int) *population.Aligned {
-	a := &population.Aligned{Scale: 1, Centre: make([]float64, d), Shift: make([]float64, d), Rotation: lists.Zeros(d, d)}
-	for i := range d {
-		a.Rotation[i][i] = 1
-	}
-	return a
+	return &population.Aligned{Scale: 1, Centre: make([]float64, d), Shift: make([]float64, d), Rotation: lists.Identity(d)}
 }
 
 // motion is where a subject was moved so far.
@@ -191,14 +182,11 @@ func (s *Study) move(i int, a *population.Aligned) {
 
 // back moves a landmark from where its subject was aligned.
 func back(a *population.Aligned, mark *population.PlacedLandmark) {
-	d := len(mark.Point)
-	turn := mat.NewDense(d, d, slices.Concat(a.Rotation...))
+	turn := dense.Rows(a.Rotation)
 	var covariance mat.Dense
-	covariance.Product(turn.T(), mat.NewDense(d, d, slices.Concat(mark.Covariance...)), turn)
+	covariance.Product(turn.T(), dense.Rows(mark.Covariance), turn)
 	covariance.Scale(1/(a.Scale*a.Scale), &covariance)
-	for i := range d {
-		mark.Covariance[i] = mat.Row(nil, i, &covariance)
-	}
+	mark.Covariance = dense.List(&covariance)
 	mark.Point, mark.Gap = a.Back(mark.Point), mark.Gap/a.Scale
 }
 

@@ -47,7 +47,8 @@ func read(folder string, each bool) (_ *Study, err error) {
 	defer try.Catch(&err)
 	if model, set := firstFile(folder, modelNames), firstFile(folder, dataSetNames); model != "" || set != "" {
 		text.RefuseIf(model == "", "put it there", "%s: a study of Deformetrica needs model.xml beside %s", folder, filepath.Base(set))
-		return readDeformetrica(model, set, firstFile(folder, optimizationNames))
+		s := readDeformetrica(model, set, firstFile(folder, optimizationNames))
+		return s, s.Validate()
 	}
 	s := &Study{folder: folder, each: each}
 	names, meshes, folders := s.meshes(folder, "")

@@ -112,9 +112,8 @@ func (s *Study) Validate() (err error) {
 			objects.Label(name, o))
 	}
 	for o, m := range first {
-		if d, e := len(m.Vertices[0]), len(first[0].Vertices[0]); d != e {
-			text.Refuse("give both two or both three coordinates", "%s is in R^%d, %s in R^%d", objects.Label(name, o), d, objects.Label(name, 0), e)
-		}
+		d, e := len(m.Vertices[0]), len(first[0].Vertices[0])
+		text.RefuseIf(d != e, "give both two or both three coordinates", "%s is in R^%d, %s in R^%d", objects.Label(name, o), d, objects.Label(name, 0), e)
 		for i, shape := range s.Subjects {
 			own := objects.Label(s.Names[i], o)
 			text.RefuseIf(shape[o] == nil, "read or make it first", "%s is nil", own)

@@ -13,6 +13,7 @@ import (
 
 	"anatomy/geom"
 	"anatomy/geom/engine"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/geom/solve"
@@ -22,6 +23,8 @@ import (
 	"anatomy/landmarks/surfaces/population"
 	"anatomy/landmarks/surfaces/study"
 )
+
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 const modelXML = `<?xml version="1.0"?>
 <model>

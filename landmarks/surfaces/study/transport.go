@@ -54,33 +54,29 @@ func (t *ParallelTransport) Predict() (out []Prediction, err error) {
 	text.RefuseIf(!(t.From <= t.At && t.At <= t.To && t.From < t.To),
 		"give three times in this order, of which the first and the last differ", "from %g to %g, with the template at %g", t.From, t.To,
 		t.At)
-	if steps := t.StepsPerUnitTime * (t.To - t.From); !(t.StepsPerUnitTime > 0 && steps <= maxSteps) {
-		return nil, text.Advise(fmt.Sprintf("give a positive number, and at most %d steps in all", maxSteps),
-			"%g steps per unit of time for a time of %g", t.StepsPerUnitTime, t.To-t.From)
-	}
+	text.RefuseIf(!(t.StepsPerUnitTime > 0 && t.StepsPerUnitTime*(t.To-t.From) <= maxSteps),
+		fmt.Sprintf("give a positive number, and at most %d steps in all", maxSteps), "%g steps per unit of time for a time of %g", t.StepsPerUnitTime, t.To-t.From)
 	if t.From < t.At {
-		out = try.Get(t.until(t.From))
+		out = t.until(t.From)
 		slices.Reverse(out)
 	}
 	if t.At < t.To {
-		after := try.Get(t.until(t.To))
+		after := t.until(t.To)
 		if len(out) > 0 { // it ends with the time At
 			after = after[1:]
 		}
 		out = append(out, after...)
 	}
 	for _, p := range out {
-		if drift := math.Abs(p.Length/out[0].Length - 1); drift > geom.MaxDrift {
-			return nil, text.Advise("give more steps per unit of time", "the length of the deformation changes by %.2g %% up to the time %g", 100*drift,
-				p.Time)
-		}
+		drift := math.Abs(p.Length/out[0].Length - 1)
+		text.RefuseIf(drift > geom.MaxDrift, "give more steps per unit of time", "the length of the deformation changes by %.2g %% up to the time %g",
+			100*drift, p.Time)
 	}
 	return out, nil
 }
 
 // until is the prediction from the time At to the end.
-func (t *ParallelTransport) until(end float64) (out []Prediction, err error) {
-	defer try.Catch(&err)
+func (t *ParallelTransport) until(end float64) (out []Prediction) {
 	duration := end - t.At
 	steps := max(1, int(math.Round(math.Abs(duration)*t.StepsPerUnitTime)))
 	space := t.Space.With(geom.Integrator(t.Space.Method(), steps))
@@ -97,7 +93,7 @@ func (t *ParallelTransport) until(end float64) (out []Prediction, err error) {
 			Length: to.Length,
 		})
 	}
-	return out, nil
+	return out
 }
 
 // Write writes predictions for ParaView into a folder, which it makes: the template and the subject in time as the sequences template.pvd and
@@ -131,26 +127,20 @@ func (t *ParallelTransport) Write(folder string, predictions []Prediction) (err 
 //
 // Both integrations use Heun's method, as in Deformetrica; n time points are n − 1 steps of the deformations. The transport solves its differential
 // equation, to which Deformetrica's finite differences converge with first order in their steps.
-func ReadParallelTransport(model string) (t *ParallelTransport, err error) {
-	err = try.Run(func() { t = readTransport(model) })
-	return t, err
-}
-
-func readTransport(model string) *ParallelTransport {
+func ReadParallelTransport(model string) (_ *ParallelTransport, err error) {
+	defer try.Catch(&err)
 	m := readXML(model, "model")
 	top := settingsOf(model, m.Inner)
-	if kind := top.first("model-type"); strings.ToLower(kind) != parallelTransport {
-		try.Fail("%s: the model-type is %s, want ParallelTransport", model, text.Clip(kind))
-	}
+	kind := top.first("model-type")
+	try.FailIf(strings.ToLower(kind) != parallelTransport, "%s: the model-type is %s, want ParallelTransport", model, text.Clip(kind))
 	objects, flow := top.parts(m)
 	s := &Study{} // for its notes
 	t := &ParallelTransport{StepsPerUnitTime: flow.number(10, "concentration-of-timepoints")}
 	all := []*settings{top, flow}
 	for _, e := range objects {
 		object := settingsOf(model, e.Inner)
-		if all = append(all, object); slices.Contains(t.Objects, e.ID) {
-			try.Fail("%s: two objects have the id %s", model, text.Clip(e.ID))
-		}
+		all = append(all, object)
+		try.FailIf(slices.Contains(t.Objects, e.ID), "%s: two objects have the id %s", model, text.Clip(e.ID))
 		t.Objects, t.Template = append(t.Objects, e.ID), append(t.Template, s.template(object, e.ID, "the object "+text.Clip(e.ID)))
 	}
 	for _, name := range []string{"initial-control-points", "initial-momenta", "initial-momenta-to-transport"} {
@@ -175,7 +165,7 @@ func readTransport(model string) *ParallelTransport {
 	t.At = flow.number(t.From, "t0")
 	s.passedOver(all)
 	t.Notes = s.Notes
-	return t
+	return t, nil
 }
 
 // gaussianField returns the vectors Σ_j exp(−|x − c_j|²/w²) p_j at points x.

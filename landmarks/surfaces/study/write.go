@@ -61,10 +61,8 @@ func stems(names []string, objects []population.Object) ([][]string, error) {
 // the model. Files of these names are replaced, others stay.
 func (s *Study) Write(folder string, a *population.Atlas) (err error) {
 	defer try.Named(&err, "write")
-	if len(s.Names) != len(a.Momenta) || len(s.Model.Objects) != len(a.Template) {
-		try.Fail("%d names for %d subjects, and the model has %d objects, the atlas %d", len(s.Names), len(a.Momenta), len(s.Model.Objects),
-			len(a.Template))
-	}
+	try.FailIf(len(s.Names) != len(a.Momenta) || len(s.Model.Objects) != len(a.Template), "%d names for %d subjects, and the model has %d objects, the atlas %d",
+		len(s.Names), len(a.Momenta), len(s.Model.Objects), len(a.Template))
 	files := try.Get(stems(s.Names, s.Model.Objects))
 	try.Do(os.MkdirAll(folder, 0o777))
 	mean := make([][]mesh.Field, len(a.Template))

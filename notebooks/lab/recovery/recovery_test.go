@@ -13,7 +13,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m) }
+func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
 
 // came fails where a template, to within 2e, the plane of modes or a noise did not come back.
 func came(t *testing.T, r *Result, e []float64) {

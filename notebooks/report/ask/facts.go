@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"go/scanner"
 	"go/token"
+	"go/types"
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,7 +135,7 @@ func (f *facts) add(text string) cell {
 		case *ast.CallExpr:
 			switch name, args := called(n), n.Args; {
 			case name == "nb.Data" && len(args) >= 2:
-				add(&f.Readers, written(args[1]))
+				add(&f.Readers, types.ExprString(args[1]))
 			case name == "nb.Param" && len(args) >= 2:
 				if name, ok := literal(args[0]); ok {
 					f.Params[name] = declared(n)
@@ -150,32 +151,26 @@ func (f *facts) add(text string) cell {
 					}
 				}
 			case name == "rand.NewPCG" && len(args) == 2:
-				add(&f.Seeds, "PCG("+written(args[0])+", "+written(args[1])+")")
+				add(&f.Seeds, "PCG("+types.ExprString(args[0])+", "+types.ExprString(args[1])+")")
 			}
 		case *ast.SelectorExpr:
-			f.Data = f.Data || written(n.X) == "morpho"
+			f.Data = f.Data || types.ExprString(n.X) == "morpho"
 		case *ast.KeyValueExpr:
-			if written(n.Key) == "Seed" {
-				add(&f.Seeds, "seed "+written(n.Value))
+			if types.ExprString(n.Key) == "Seed" {
+				add(&f.Seeds, "seed "+types.ExprString(n.Value))
 			}
 		}
 		return true
 	})
 	var c cell
-	for _, d := range file.Decls {
-		main, ok := d.(*ast.FuncDecl)
-		if !ok || main.Name.Name != "main" {
-			continue
-		}
-		for _, s := range main.Body.List {
-			if s, ok := s.(*ast.ExprStmt); ok {
-				if call, ok := s.X.(*ast.CallExpr); ok {
-					switch name := called(call); name {
-					case "viz.Show", "nb.Check", "nb.True", "nb.Printf", "nb.Report":
-						c.Shows++
-					case "fmt.Print", "fmt.Printf", "fmt.Println":
-						c.Prints = true
-					}
+	for _, s := range file.Decls[0].(*ast.FuncDecl).Body.List {
+		if s, ok := s.(*ast.ExprStmt); ok {
+			if call, ok := s.X.(*ast.CallExpr); ok {
+				switch called(call) {
+				case "viz.Show", "nb.Check", "nb.True", "nb.Printf", "nb.Report":
+					c.Shows++
+				case "fmt.Print", "fmt.Printf", "fmt.Println":
+					c.Prints = true
 				}
 			}
 		}
@@ -200,7 +195,7 @@ func declared(call *ast.CallExpr) parameter {
 		}
 	}
 	if f, ok := call.Fun.(*ast.IndexExpr); ok {
-		p.Kind = written(f.Index)
+		p.Kind = types.ExprString(f.Index)
 	}
 	for _, a := range call.Args[2:] {
 		value, plain := literal(a)
@@ -225,86 +220,24 @@ func literal(e ast.Expr) (value string, ok bool) {
 	return value, err == nil
 }
 
-// program makes a Go file of a cell: what stands below %% is its main function, or without %% what is no declaration; lines
-// for the kernel or the shell are not Go.
+var (
+	// others are the lines for the kernel or the shell, and imports, which no statement can be.
+	others = regexp.MustCompile(`(?ms)^\s*[%!][^\n]*|^import (?:\(.*?\)|[^\n]*)`)
+	// function begins a function or a method at the top level.
+	function = regexp.MustCompile(`(?m)^func (?:\([^()]*\) )?\w+(?:\[.*?\])?\(`)
+)
+
+// program makes a Go file of a cell, in whose main function all of it stands: functions as values that nobody calls.
 func program(text string) string {
-	var above, below strings.Builder
-	out := &above
-	for line := range strings.Lines(text) {
-		switch word := strings.TrimSpace(line); {
-		case word == "%%" || word == "%main":
-			out = &below
-		case strings.HasPrefix(word, "%"), strings.HasPrefix(word, "!"):
-		default:
-			out.WriteString(line)
-		}
-	}
-	declarations, statements := above.String(), below.String()
-	if out == &above {
-		declarations, statements = split(declarations)
-	}
-	return "package main\n" + declarations + "\nfunc main() {\n" + statements + "\n}\n"
+	return "package main\nfunc main() {\n" + function.ReplaceAllString(others.ReplaceAllString(text, ""), "_ = func(") + "\n}\n"
 }
 
-// split parts the declarations of a piece of Go from its statements.
-func split(text string) (declarations, statements string) {
-	set := token.NewFileSet()
-	file := set.AddFile("", -1, len(text))
-	var s scanner.Scanner
-	s.Init(file, []byte(text), func(token.Position, string) {}, 0)
-	depth, start, first := 0, 0, token.ILLEGAL // of what is being read
-	for {
-		pos, tok, _ := s.Scan()
-		end := min(file.Offset(pos)+1, len(text))
-		switch tok {
-		case token.LPAREN, token.LBRACK, token.LBRACE:
-			depth++
-		case token.RPAREN, token.RBRACK, token.RBRACE:
-			depth--
-		}
-		if first == token.ILLEGAL && tok != token.SEMICOLON {
-			first = tok
-		}
-		if tok == token.EOF || tok == token.SEMICOLON && depth == 0 {
-			switch first {
-			case token.FUNC, token.TYPE, token.VAR, token.CONST, token.IMPORT:
-				declarations += text[start:end]
-			default:
-				statements += text[start:end]
-			}
-			start, first = end, token.ILLEGAL
-		}
-		if tok == token.EOF {
-			return declarations, statements
-		}
-	}
-}
-
-// called is the name of a called function of a package, "" of others.
+// called is what a call calls, as it stands in the source, without the type in brackets of a generic function.
 func called(call *ast.CallExpr) string {
-	f := call.Fun
-	if i, ok := f.(*ast.IndexExpr); ok { // its type
-		f = i.X
+	if i, ok := call.Fun.(*ast.IndexExpr); ok {
+		return types.ExprString(i.X)
 	}
-	if s, ok := f.(*ast.SelectorExpr); ok {
-		return written(s)
-	}
-	return ""
-}
-
-// written is a short expression as it stands in the source: a number, a name, a selector.
-func written(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		return e.Value
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		if x := written(e.X); x != "" {
-			return x + "." + e.Sel.Name
-		}
-	}
-	return ""
+	return types.ExprString(call.Fun)
 }
 
 func add(list *[]string, item string) {

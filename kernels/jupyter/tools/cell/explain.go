@@ -24,6 +24,7 @@ var (
 	more      = regexp.MustCompile(` \(and \d+ more errors?\)$`)
 	place     = regexp.MustCompile(`^.*\.go:\d+(?::\d+)?: `)
 	row       = regexp.MustCompile(`^.*\.go:\d+`)
+	visible   = regexp.MustCompile(`[^\t]`)
 )
 
 // Explain adds to a message of the compiler about a line of a cell what to do: by the first hint that fits.
@@ -172,13 +173,7 @@ func (w *Workspace) Context(id, line int, code string, column int) string {
 		if at < 0 {
 			continue
 		}
-		blank := strings.Map(func(r rune) rune {
-			if r == '\t' {
-				return r
-			}
-			return ' '
-		}, lines[i][:at])
-		out.WriteString("       | " + blank + Red("^") + "\n")
+		out.WriteString("       | " + visible.ReplaceAllString(lines[i][:at], " ") + Red("^") + "\n")
 	}
 	return out.String()
 }

@@ -277,16 +277,12 @@ func (l *live) needRecipe(id string) {
 
 // prune leaves out the functions that the cell does not come to, and imports that nothing names.
 func (l *live) prune() {
-	for _, d := range l.file.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && !l.reached[f] {
-			l.blank(l.src, f)
-		}
-	}
 	used, bare := map[string]bool{}, false
 	for _, d := range l.file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if !l.reached[d] {
+				l.blank(l.src, d)
 				continue
 			}
 		case *ast.GenDecl:

@@ -15,13 +15,14 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
 	"golang.org/x/tools/imports"
 )
 
@@ -156,14 +157,9 @@ func (w *Workspace) read() {
 	}
 	for _, root := range w.roots {
 		mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-		if err != nil {
+		if err != nil || modfile.ModulePath(mod) == "" {
 			continue
 		}
-		match := moduleLine.FindSubmatch(mod)
-		if match == nil {
-			continue
-		}
-		module := string(match[1])
 		filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil
@@ -184,13 +180,12 @@ func (w *Workspace) read() {
 				return nil
 			}
 			for _, spec := range parsed.Imports {
-				p, _ := strconv.Unquote(spec.Path.Value)
-				if spec.Name == nil && !hidden(p) {
-					insert(w.used, Base(p), p)
+				if name, p := imported(spec); spec.Name == nil && !hidden(p) {
+					insert(w.used, name, p)
 				}
 			}
 			relative, err := filepath.Rel(root, filepath.Dir(file))
-			if p := path.Join(module, filepath.ToSlash(relative)); err == nil && parsed.Name.Name != "main" && !hidden(p) {
+			if p := path.Join(modfile.ModulePath(mod), filepath.ToSlash(relative)); err == nil && parsed.Name.Name != "main" && !hidden(p) {
 				insert(w.own, parsed.Name.Name, p)
 				w.dirs[p] = filepath.Dir(file)
 			}
@@ -199,21 +194,14 @@ func (w *Workspace) read() {
 	}
 }
 
-var (
-	moduleLine  = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
-	versionPath = regexp.MustCompile(`^v[0-9]+$`)
-)
-
 func hidden(path string) bool {
 	return slices.Contains(strings.Split(path, "/"), "internal")
 }
 
 // Base is the name of a package as its path tells it.
 func Base(p string) string {
-	if name := path.Base(p); !versionPath.MatchString(name) {
-		return name
-	}
-	return path.Base(path.Dir(p))
+	p, _, _ = module.SplitPathVersion(p)
+	return path.Base(p)
 }
 
 // imported is the name by which a source knows a package that it imports, and the path.
@@ -232,15 +220,11 @@ func add(src []byte, find func(name string) string) []byte {
 	if file == nil || !file.Name.End().IsValid() {
 		return src
 	}
-	missing := map[string]string{}
-	unresolved := map[*ast.Ident]bool{}
-	for _, id := range file.Unresolved {
-		unresolved[id] = true
-	}
+	missing := map[string]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
-			if id, ok := s.X.(*ast.Ident); ok && unresolved[id] {
-				missing[id.Name] = ""
+			if id, ok := s.X.(*ast.Ident); ok && slices.Contains(file.Unresolved, id) {
+				missing[id.Name] = true
 			}
 		}
 		return true

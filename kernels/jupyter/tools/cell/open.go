@@ -346,39 +346,48 @@ func UTF16(file string, line, column int) int {
 // closing are the brackets that close others.
 var closing = map[token.Token]token.Token{token.LPAREN: token.RPAREN, token.LBRACK: token.RBRACK, token.LBRACE: token.RBRACE}
 
+// unclosed lists the brackets that some lexemes leave open, by their numbers; not ok if one closes what is not open.
+func unclosed(all []lexeme) (left []int, ok bool) {
+	ok = true
+	for i, l := range all {
+		last := len(left) - 1
+		switch {
+		case closing[l.tok] != token.ILLEGAL:
+			left = append(left, i)
+		case last >= 0 && l.tok == closing[all[left[last]].tok]:
+			left = left[:last]
+		case l.tok == token.RPAREN || l.tok == token.RBRACK || l.tok == token.RBRACE:
+			ok = false
+		}
+	}
+	return left, ok
+}
+
 // Called moves a cursor that is at no name, in the arguments of a call, to the name of the function, and closes what is open at the end.
 func Called(lines []string, line, column int) ([]string, int, int) {
 	source := strings.Join(lines, "\n")
 	at := len(strings.Join(append(slices.Clone(lines[:line]), ""), "\n")) + column
-	type bracket struct{ before, itself lexeme }
-	var open, here []bracket // those at the end, and at the cursor
-	before, on := lexeme{tok: token.EOF}, false
-	for _, l := range lexemes(source) {
-		if l.at < at && at < l.end && l.tok == token.COMMENT || l.tok == token.IDENT && l.at <= at && at <= l.end {
-			on = true
-		}
-		if closing[l.tok] != token.ILLEGAL {
-			open = append(open, bracket{before, l})
-		} else if len(open) > 0 && closing[open[len(open)-1].itself.tok] == l.tok {
-			open = open[:len(open)-1]
-		}
+	all, lines := lexemes(source), slices.Clone(lines)
+	left, _ := unclosed(all)
+	for _, i := range slices.Backward(left) {
+		lines[len(lines)-1] += closing[all[i].tok].String()
+	}
+	before, on := 0, false // lexemes before the cursor; it is at a name or in a comment
+	for _, l := range all {
 		if l.end <= at {
-			here = slices.Clone(open)
+			before++
 		}
-		before = l
+		on = on || l.at < at && at < l.end && l.tok == token.COMMENT || l.tok == token.IDENT && l.at <= at && at <= l.end
 	}
-	lines = slices.Clone(lines)
-	for _, b := range slices.Backward(open) {
-		lines[len(lines)-1] += closing[b.itself.tok].String()
-	}
+	here, _ := unclosed(all[:before])
 	if on || len(here) == 0 {
 		return lines, line, column
 	}
 	inner := here[len(here)-1]
-	if inner.itself.tok != token.LPAREN || inner.before.tok != token.IDENT {
+	if inner == 0 || all[inner].tok != token.LPAREN || all[inner-1].tok != token.IDENT {
 		return lines, line, column
 	}
-	name := source[:inner.before.at]
+	name := source[:all[inner-1].at]
 	return lines, strings.Count(name, "\n"), len(name) - 1 - strings.LastIndex(name, "\n")
 }
 
@@ -392,28 +401,16 @@ func Status(code string) string {
 		}
 	}
 	all, wrong := scanned(strings.Join(lines, "\n"))
-	var open []token.Token
-	last := token.SEMICOLON
-	for _, l := range all {
-		if l.tok == token.COMMENT {
-			continue
-		}
-		if close := closing[l.tok]; close != token.ILLEGAL {
-			open = append(open, close)
-		} else if l.tok == token.RPAREN || l.tok == token.RBRACK || l.tok == token.RBRACE {
-			if len(open) == 0 || open[len(open)-1] != l.tok {
-				return "invalid"
-			}
-			open = open[:len(open)-1]
-		}
-		last = l.tok
-	}
+	all = slices.DeleteFunc(all, func(l lexeme) bool { return l.tok == token.COMMENT })
+	left, ok := unclosed(all)
 	switch {
+	case !ok:
+		return "invalid"
 	case wrong == "raw string literal not terminated" || wrong == "comment not terminated":
 		return "incomplete"
 	case wrong != "":
 		return "invalid"
-	case len(open) > 0 || last != token.SEMICOLON:
+	case len(left) > 0 || len(all) > 0 && all[len(all)-1].tok != token.SEMICOLON:
 		return "incomplete"
 	}
 	return "complete"
