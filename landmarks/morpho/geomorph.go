@@ -11,6 +11,7 @@ import (
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
 	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/pointset"
 )
 
@@ -49,7 +50,7 @@ func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmar
 		}
 	}
 	for i, z := range pre {
-		slid[i], total[i] = z.points, dense.Rows(identity(dim))
+		slid[i], total[i] = z.points, dense.Rows(lists.Identity(dim))
 	}
 	rotate(pre[0].points)
 	ones := slices.Repeat([]float64{1}, len(pre))
