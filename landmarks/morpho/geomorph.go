@@ -10,6 +10,8 @@ import (
 	"anatomy/geom/shape"
 	"anatomy/geom/solve"
 	"anatomy/geom/try"
+	"anatomy/internal/dense"
+	"anatomy/internal/lists"
 	"anatomy/landmarks/internal/pointset"
 )
 
@@ -41,20 +43,14 @@ func ProcrustesSlidingGeomorph(shapes []shape.Shape, semilandmarks []Semilandmar
 		for i, x := range slid {
 			r, _, err := pointset.Rotation(x, mean)
 			try.FailIf(err != nil, "%s and the mean: %w", whole.of.specimen(i), err)
-			var rotated mat.Dense
+			var rotated, both mat.Dense
 			rotated.Mul(x, r.T())
-			slid[i] = &rotated
-			var both mat.Dense
-			if total[i] == nil {
-				total[i] = r
-			} else {
-				both.Mul(r, total[i])
-				total[i] = &both
-			}
+			both.Mul(r, total[i])
+			slid[i], total[i] = &rotated, &both
 		}
 	}
 	for i, z := range pre {
-		slid[i] = z.points
+		slid[i], total[i] = z.points, dense.Rows(lists.Identity(dim))
 	}
 	rotate(pre[0].points)
 	ones := slices.Repeat([]float64{1}, len(pre))

@@ -206,13 +206,9 @@ func (in *Inspection) far(distances, without, errors []float64) []Finding {
 			continue
 		}
 		middle := lists.Zeros(len(in.Mean), len(in.Mean[0]))
-		column := make([]float64, len(members[g]))
 		for l := range middle {
 			for c := range middle[l] {
-				for k, i := range members[g] {
-					column[k] = in.aligned[i][l][c]
-				}
-				middle[l][c] = quantile(column, 0.5)
+				middle[l][c] = quantile(lists.Each(members[g], func(i int) float64 { return in.aligned[i][l][c] }), 0.5)
 			}
 		}
 		off := lists.Each(members[g], func(i int) float64 {

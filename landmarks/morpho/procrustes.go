@@ -390,17 +390,12 @@ func similarity(scale float64, r *mat.Dense, from, to []float64) Similarity {
 
 // weightedMean returns (1/N) Σ_i w_i x_i.
 func weightedMean(weights []float64, shapes []*mat.Dense) *mat.Dense {
-	var sum mat.Dense
+	n, dim := shapes[0].Dims()
+	sum := mat.NewDense(n, dim, nil)
 	for i, x := range shapes {
-		var weighted mat.Dense
-		weighted.Scale(weights[i]/float64(len(shapes)), x)
-		if i == 0 {
-			sum.CloneFrom(&weighted)
-		} else {
-			sum.Add(&sum, &weighted)
-		}
+		floats.AddScaled(sum.RawMatrix().Data, weights[i]/float64(len(shapes)), x.RawMatrix().Data)
 	}
-	return &sum
+	return sum
 }
 
 // frobenius returns |w x − y|.

@@ -456,12 +456,9 @@ func (s *slider) crossed(x, given [][]float64) (points []int) {
 }
 
 func bendingEnergy(b *mat.SymDense, x [][]float64) float64 {
-	energy := 0.0
+	energy, points := 0.0, dense.Rows(x)
 	for c := range x[0] {
-		y := mat.NewVecDense(len(x), nil)
-		for l := range x {
-			y.SetVec(l, x[l][c])
-		}
+		y := points.ColView(c)
 		energy += mat.Inner(y, b, y)
 	}
 	return energy

@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"anatomy/geom/shape"
 	"anatomy/landmarks/internal/pointset"
 	"anatomy/landmarks/internal/text"
 )
@@ -112,39 +114,34 @@ func misfit(rows []Row, points [][]int) float64 {
 	}
 	mean, sum := shapes[0], 0.0
 	for range 2 {
-		var total mat.Dense
-		total.CloneFrom(mean)
-		total.Zero()
+		total := mat.NewDense(len(points), len(points[0]), nil)
 		sum = 0
 		for _, x := range shapes {
 			r, cosine, _ := pointset.Rotation(x, mean)
 			sum += max(0, 2-2*cosine)
 			var turned mat.Dense
 			turned.Mul(x, r.T())
-			total.Add(&total, &turned)
+			total.Add(total, &turned)
 		}
-		total.Scale(1/mat.Norm(&total, 2), &total)
-		mean = &total
+		total.Scale(1/mat.Norm(total, 2), total)
+		mean = total
 	}
 	return math.Sqrt(sum / float64(len(shapes)))
 }
 
 // centred is a shape about its centroid, of size 1; nil if it has none.
 func centred(values []float64, dim int) *mat.Dense {
-	x := mat.NewDense(len(values)/dim, dim, values)
-	for c := range dim {
-		column := mat.Col(nil, c, x)
-		mean := mat.Sum(mat.NewVecDense(len(column), column)) / float64(len(column))
-		for l := range column {
-			x.Set(l, c, column[l]-mean)
-		}
+	x := shape.Shape(slices.Collect(slices.Chunk(values, dim)))
+	centre := x.Centroid()
+	for _, p := range x {
+		floats.Sub(p, centre)
 	}
-	size := mat.Norm(x, 2)
+	size := floats.Norm(values, 2)
 	if !(size > 0) || math.IsInf(size, 0) {
 		return nil
 	}
-	x.Scale(1/size, x)
-	return x
+	floats.Scale(1/size, values)
+	return mat.NewDense(len(x), dim, values)
 }
 
 // runs counts the runs of equal cells, and says how long each is, 0 if they differ in length, and whether each has a name of its own.

@@ -143,12 +143,9 @@ var inTurn = []color.NRGBA{viz.Blue, viz.Vermilion, viz.Green, viz.Sky, viz.Oran
 // byGroup draws points in the colours and symbols of a factor. Symbols change with each group and, like the colours, begin again after six, with other
 // colours each time; so many groups have their names beside their means, too. Each has what is drawn about it.
 func (a *analysis) byGroup(values []string, x, y []float64, about ...func(*viz.Layer) *viz.Layer) (layers []*viz.Layer) {
-	members := map[string][]int{}
-	var groups, labels []string
+	members, groups := map[string][]int{}, lists.Distinct(values)
+	var labels []string
 	for i, v := range values {
-		if members[v] == nil {
-			groups = append(groups, v)
-		}
 		members[v] = append(members[v], i)
 	}
 	if len(groups) < 2 {
