@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -109,13 +110,14 @@ func Example_templates() {
 // How do I continue an estimate that was stopped?
 func Example_resume() {
 	s := nb.Must(study.Read("bones"))
-	s.Save = "searches" // a folder, in which the searches are kept while they run
 	nb.Must(0, s.Start(0.5, 0.2, false))
-	first := nb.Must(s.Estimate(solve.Tolerance(0.1)))
-	again := nb.Must(s.Estimate(solve.Tolerance(0.1))) // the same call goes on from there, also in another process
-	fmt.Println(first.Status, again.Objective == first.Objective)
+	first := nb.Must(s.Estimate(solve.MaxIterations(2)))
+	var stored population.Atlas
+	nb.Must(0, json.Unmarshal(nb.Must(json.Marshal(first)), &stored)) // the text can go to a file, a queue or another machine
+	last := nb.Must(s.Model.Continue(&stored, s.Subjects, solve.Tolerance(0.1)))
+	fmt.Println(first.Status, last.Status, last.Evaluations > first.Evaluations)
 	// Output:
-	// converged true
+	// iteration limit converged true
 }
 
 // How do I place the landmarks of one mesh on a folder of others?

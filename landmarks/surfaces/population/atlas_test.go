@@ -187,6 +187,7 @@ func TestRegressionRecovers(t *testing.T) {
 		mean += math.Pow(expect.Must(k.model.Space.Shoot(r.Controls, p)).Length, 2) / 2 / 7
 	}
 	expect.Rel(t, "energy", floats.Sum(r.Energy), mean, 1e-9)
+	expect.Refused(t, expect.Error(k.model.Continue(r, k.subjects)), "regression")
 	was, is := expect.Must(k.model.Space.Shoot(k.controls, k.mode)).Length, expect.Must(k.model.Space.Shoot(k.controls, p)).Length
 	expect.Rel(t, "speed", is, was, 0.02)
 	for i, when := range []float64{times[0], times[6]} {

@@ -9,8 +9,8 @@
 //	shapes, err := atlas.Mode(model, modes, 0, -2, 0, 2)             // as meshes
 //
 // Subjects may be made of several objects, as the bones of a skull, each with its norm and its noise: one deformation carries all. Model.Atlas
-// estimates an atlas in one process; with Model.Save the same call goes on where it was interrupted. Rounds estimates it on many machines: its state
-// between rounds can be stored. Align brings the subjects together before, without correspondences. Model.Landmarks
+// estimates an atlas in one process, and Model.Continue goes on from its result. Rounds estimates it on many machines, or where a process may be
+// killed at any time: its state between rounds can be stored. Align brings the subjects together before, without correspondences. Model.Landmarks
 // places the landmarks of digitised subjects on the others, with standard errors. Model.Register matches a template to one subject, Model.Regress
 // follows one deformation through time, Atlas.Compare says where two groups differ. Package study reads a folder of meshes or a study of
 // Deformetrica, chooses a model, and writes for ParaView.

@@ -1,8 +1,11 @@
 package population
 
 import (
+	"context"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -218,6 +221,60 @@ func TestCopies(t *testing.T) {
 	expect.Rel(t, "objective at the minimum", q.Objective, p.Objective, 1e-8)
 	expect.Abs(t, "templates of the copies", q.Template[1].Vertices, q.Template[0].Vertices, 1e-5)
 	expect.Abs(t, "momenta", q.Momenta[2], p.Momenta[2], 1e-3)
+}
+
+// An atlas that was interrupted, and kept in a file, goes on to where an uninterrupted one ends.
+func TestContinue(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := small(false)
+	whole := expect.Must(m.Atlas(template, controls, subjects))
+	ctx, cancel := context.WithCancel(context.Background())
+	seen := 0
+	stopped := m
+	stopped.Space = m.Space.With(geom.Context(ctx), geom.OnProgress(func(geom.Progress) {
+		if seen++; seen == whole.Iterations/2 {
+			cancel()
+		}
+	}))
+	half := expect.Must(stopped.Atlas(template, controls, subjects))
+	t.Logf("whole: %s; half: %s", whole, half)
+	if half.Status != geom.Cancelled || half.Objective < 1.001*whole.Objective {
+		t.Fatalf("it was not interrupted: %s, objective %g, at the end %g", half, half.Objective, whole.Objective)
+	}
+	var read Atlas
+	if err := json.Unmarshal(expect.Must(json.Marshal(half)), &read); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(&read, half) {
+		t.Error("the file changed the atlas")
+	}
+	end := expect.Must(m.Continue(&read, subjects))
+	t.Logf("end: %s", end)
+	if end.Status != whole.Status || end.Iterations <= half.Iterations {
+		t.Errorf("continued: %s; uninterrupted: %s", end, whole)
+	}
+	expect.Rel(t, "objective", end.Objective, whole.Objective, 1e-3)
+	expect.Abs(t, "distances at the first start", end.Before, whole.Before, 0)
+	expect.Refused(t, expect.Error(m.Continue(&read, subjects[:2])), "2 subjects")
+}
+
+// An atlas that was interrupted while its template moved in flows only goes on with that: interrupted before the first step, it is the
+// uninterrupted one.
+func TestContinueFlowing(t *testing.T) {
+	t.Parallel()
+	m, template, controls, subjects := ovals(0.05)
+	m.Objects[0].Noise = 0.1
+	whole := expect.Must(m.Atlas(template, controls, subjects))
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := m
+	stopped.Space = m.Space.With(geom.Context(ctx), geom.OnProgress(func(geom.Progress) { cancel() }))
+	part := expect.Must(stopped.Atlas(template, controls, subjects))
+	end := expect.Must(m.Continue(filed(t, part), subjects))
+	t.Logf("whole: %s; part: %s; end: %s", whole, part, end)
+	if part.Status != geom.Cancelled || !part.Flowing || end.Flowing || end.Status != whole.Status {
+		t.Errorf("cancelled: %s; continued: %s; uninterrupted: %s", part, end, whole)
+	}
+	expect.Rel(t, "objective", end.Objective, whole.Objective, 1e-6)
 }
 
 // Where the kernel is wide and the noise small, a search that could go on has not converged.

@@ -1,6 +1,7 @@
 package population
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -93,6 +94,8 @@ type Atlas struct {
 	// Status is Converged if Imbalance and Unsettled are at most the tolerance, and Stalled if then the cells of FoldedShare have more than
 	// 0.1 % of the size or Drift is more than 1 %. It does not speak of where free control points are.
 	Status geom.Status
+	// Flowing says that it was cancelled while the template moved in flows only, where Continue then goes on.
+	Flowing bool `json:",omitempty"`
 }
 
 // Atlas returns the template and the momenta that minimise
@@ -142,7 +145,28 @@ type Atlas struct {
 func (m Model) Atlas(template []*mesh.Mesh, controls [][]float64, subjects [][]*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
 	defer try.Named(&err, "atlas")
 	text.RefuseIf(len(subjects) < 2, "give two or more: one is matched by landmarks.Space.MatchFrom", "%d subjects", len(subjects))
-	return m.estimate("atlas", start{template: template, controls: controls}, subjects, lists.Identity(len(subjects)), opts), nil
+	return m.estimate("atlas", start{template: template, controls: controls, flowing: true}, subjects, lists.Identity(len(subjects)), opts), nil
+}
+
+// Continue goes on from where an atlas of the same subjects ended, because it was cancelled (see geom.Context) or for a smaller tolerance. The atlas
+// may come from a file: encoding/json writes and reads it without loss. Before is that of the first start, Iterations and Evaluations go on counting,
+// and Folded counts the pairs of the given atlas, too. The atlas of Regress is an error.
+func (m Model) Continue(a *Atlas, subjects [][]*mesh.Mesh, opts ...solve.Option) (_ *Atlas, err error) {
+	defer try.Named(&err, "continue")
+	text.RefuseIf(a == nil || len(a.Momenta) != len(subjects) || len(subjects) < 2, "give the two or more of the atlas", "%d subjects", len(subjects))
+	text.RefuseIf(len(a.Energy) != len(subjects), "start it again", "this is not an atlas but a regression, whose subjects share one momentum")
+	text.RefuseIf(len(a.Noise) != len(m.Objects), "give the model of the atlas", "the atlas has %d objects, the model %d", len(a.Noise), len(m.Objects))
+	noise := floats.ScaleTo(make([]float64, len(a.Noise)), 1/cmp.Or(a.Reach, 1), a.Noise)
+	from := start{template: a.Template, controls: a.Controls, coefficients: a.Momenta, noise: noise, flowing: a.Flowing}
+	out := m.estimate("continue", from, subjects, lists.Identity(len(subjects)), opts)
+	out.Before = a.Before
+	if m.estimatesNoise() && out.Parts == nil { // cancelled before it was estimated anew
+		out.Noise, out.Reach, out.Parts = a.Noise, cmp.Or(a.Reach, 1), a.Parts
+	}
+	out.Iterations += a.Iterations
+	out.Evaluations += a.Evaluations
+	out.addFolds(a.Folded, a.FoldedShare)
+	return out, nil
 }
 
 // Assess returns what a template with control points and momenta is as an atlas of subjects, without a search: its objective, flows and residuals.
@@ -171,7 +195,7 @@ func (m Model) Regress(template []*mesh.Mesh, controls [][]float64, subjects [][
 	_ *Atlas, err error) {
 	defer try.Named(&err, "regression")
 	d := try.Get(linear.NewDesign(len(subjects), nil, nil, linear.Covariate("time", times...)))
-	return m.estimate("regression", start{template: template, controls: controls}, subjects, d.Rows, opts), nil
+	return m.estimate("regression", start{template: template, controls: controls, flowing: true}, subjects, d.Rows, opts), nil
 }
 
 // Shape returns the template deformed by a momentum at the control points, [N][D], for the model of the atlas.

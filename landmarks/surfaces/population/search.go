@@ -1,6 +1,7 @@
 package population
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -44,6 +45,8 @@ type start struct {
 	template     []*mesh.Mesh
 	controls     [][]float64
 	coefficients []geom.Shape // nil: they are 0
+	noise        []float64    // of objects whose noise is estimated; nil: see initialNoise
+	flowing      bool         // the template moves in flows only at first
 	frozen       bool         // the template stays
 }
 
@@ -66,11 +69,11 @@ func (m Model) estimate(name string, from start, subjects [][]*mesh.Mesh, design
 	plan := f.plan(name, time.Since(begin))
 	defer watch.Step(plan)()
 	a := &Atlas{Before: first.mismatch, Noise: slices.Clone(f.sigma), Reach: 1}
-	if !from.frozen {
+	if from.flowing {
 		// When all subjects are near, the template takes the details that these have in common.
 		clear(f.scale[:len(f.Objects)])
 		rough := f.run(name, f.chunks, f.objective(), x, limits(0.1), append(opts[:len(opts):len(opts)], solve.Tolerance(0.1)))
-		x, a.Iterations = rough.X, rough.Iterations
+		x, a.Iterations, a.Flowing = rough.X, rough.Iterations, rough.Status == geom.Cancelled
 	}
 	x = f.searchWithNoise(name, x, a, opts)
 	f.finish(a, f.at(x), subjects)
@@ -87,8 +90,12 @@ func (f *fit) begin(from start) []float64 {
 	if f.Free {
 		copy(x[f.blocks()[2][0]:], shape.Flat(from.controls))
 	}
-	if f.estimatesNoise() {
+	if f.estimatesNoise() && from.noise == nil {
 		f.sigma = f.initialNoise(x[:f.blocks()[0][1]])
+	} else if f.estimatesNoise() {
+		for o, object := range f.Objects {
+			f.sigma[o] = cmp.Or(object.Noise, from.noise[o])
+		}
 	}
 	return x
 }
@@ -260,9 +267,14 @@ func (a *Atlas) countFolds(shape, before []*mesh.Mesh) {
 			}
 			folded[small] = true
 		}
-		a.Folded, a.FoldedShare = a.Folded+len(pairs), math.Max(a.FoldedShare, share)
+		a.addFolds(len(pairs), share)
 	}
-	if a.FoldedShare > maxFolded && a.Status == geom.Converged {
+}
+
+// addFolds adds pairs of cells that are folded.
+func (a *Atlas) addFolds(pairs int, share float64) {
+	a.Folded += pairs
+	if a.FoldedShare = math.Max(a.FoldedShare, share); a.FoldedShare > maxFolded && a.Status == geom.Converged {
 		a.Status = geom.Stalled
 	}
 }
