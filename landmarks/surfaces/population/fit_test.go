@@ -226,7 +226,7 @@ func TestCopies(t *testing.T) {
 // An atlas that was interrupted, and kept in a file, goes on to where an uninterrupted one ends.
 func TestContinue(t *testing.T) {
 	t.Parallel()
-	m, template, controls, subjects := small(false)
+	m, template, controls, subjects := small(false, true)
 	whole := expect.Must(m.Atlas(template, controls, subjects))
 	ctx, cancel := context.WithCancel(context.Background())
 	seen := 0
