@@ -161,7 +161,7 @@ func EstimateMissing(shapes []shape.Shape) ([]shape.Shape, error) {
 
 // estimateMissing is EstimateMissing of shapes of a data set.
 func (d *Dataset) estimateMissing(shapes []shape.Shape) (_ []shape.Shape, err error) {
-	defer try.Named(&err, "missing landmarks")
+	defer try.Catch(&err)
 	n, dim, missing := d.check(shapes, true)
 	var whole []shape.Shape
 	for i, x := range shapes {
