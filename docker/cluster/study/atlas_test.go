@@ -15,6 +15,7 @@ import (
 	"anatomy/landmarks/morpho"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
+	"anatomy/landmarks/surfaces/study"
 )
 
 // outlines writes ellipses as meshes, and returns their folder.
@@ -97,6 +98,13 @@ func TestAtlasByRounds(t *testing.T) {
 	want := read[population.Atlas](filepath.Join(once, "atlas.json"))
 	expect.Rel(t, "objective", got.Objective, want.Objective, 1e-3)
 	expect.Abs(t, "template", got.Template[0].Vertices, want.Template[0].Vertices, 0.1)
+	s := expect.Must(study.Read(data))
+	if err := s.Start(0.5, 0.4, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Model.Continue(got, s.Subjects); err != nil {
+		t.Error(err)
+	}
 
 	// What does not belong together is refused.
 	start, first := filepath.Join(folder, "start.json"), filepath.Join(folder, "round_1.json")
