@@ -3,6 +3,7 @@ import base64
 import copy
 import hashlib
 import html
+import io
 import json
 import math
 import mimetypes
@@ -19,6 +20,7 @@ import math_core
 import nbformat
 import pypandoc
 import typst
+from PIL import Image
 
 import mathfont
 
@@ -449,32 +451,13 @@ COVERED = "application/vnd.anatomy.cover"  # beside a picture, what viz draws as
 
 
 def pixels(data):
-    """Width, height and the RGBA bytes of a PNG of typst's, which has 8 bits a channel and no interlacing."""
-    width, height = struct.unpack(">II", data[16:24])
-    at, packed = 8, b""
-    while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at:at + 8])
-        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
-        at += 12 + size
-    filtered, row, out = zlib.decompress(packed), bytes(4 * width), bytearray()
-    for y in range(height):
-        start = y * (4 * width + 1)
-        kind, line, above = filtered[start], bytearray(filtered[start + 1:start + 1 + 4 * width]), row
-        for i in range(len(line)) if kind else ():
-            a, b, c = (line[i - 4] if i > 3 else 0), above[i], (above[i - 4] if i > 3 else 0)
-            if kind == 4:
-                p, q, r = abs(b - c), abs(a - c), abs(a + b - 2 * c)
-                add = a if p <= q and p <= r else b if q <= r else c
-            else:
-                add = (a, b, (a + b) // 2)[kind - 1]
-            line[i] = (line[i] + add) & 255
-        row = bytes(line)
-        out += row
-    return width, height, bytes(out)
+    """Width, height and the RGBA bytes of a PNG."""
+    image = Image.open(io.BytesIO(data)).convert("RGBA")
+    return *image.size, image.tobytes()
 
 
 def coarser(data):
-    """A PNG of typst's with 32 shades of red, green and blue each, which pack better."""
+    """A PNG with 32 shades of red, green and blue each, which pack better."""
     width, height, rgba = pixels(data)
     shades = bytes(round(round(v / 255 * 31) * 255 / 31) for v in range(256))
     rgb = bytearray(3 * width * height)
