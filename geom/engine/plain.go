@@ -50,14 +50,13 @@ func (f *function) DynamicUpdateSlice(x, update value, start []value) (value, er
 		}
 		return v
 	}
-	offsets, stride := make([]int32, window.Size()), int32(1)
-	first := do(f.Constant([]int32{0}, 1))
-	for axis, inner := all.Rank()-1, 1; axis >= 0; axis-- {
+	offsets, first := make([]int32, window.Size()), do(f.Constant([]int32{0}, 1))
+	inner := window.Strides()
+	for axis, stride := range all.Strides() {
 		for i := range offsets {
-			offsets[i] += int32(i/inner%window.Dimensions[axis]) * stride
+			offsets[i] += int32(i / inner[axis] % window.Dimensions[axis] * stride)
 		}
-		first = do(f.Add(first, do(f.Mul(do(f.Reshape(start[axis], 1)), do(f.Constant([]int32{stride}, 1))))))
-		inner, stride = inner*window.Dimensions[axis], stride*int32(all.Dimensions[axis])
+		first = do(f.Add(first, do(f.Mul(do(f.Reshape(start[axis], 1)), do(f.Constant([]int32{int32(stride)}, 1))))))
 	}
 	n := len(offsets)
 	places := do(f.Add(do(f.Constant(offsets, n)), do(f.BroadcastInDim(first, shapes.Make(dtypes.Int32, n), []int{0}))))
@@ -80,10 +79,15 @@ func (f *function) BroadcastInDim(x value, shape shapes.Shape, axes []int) (valu
 // last makes results the last values of a function and each a value of its own, since that back end gives a result away at its first place and
 // has no room for those of a loop that stand behind the function's own.
 func (f *function) last(outputs []value) (err error) {
-	for i := 0; i < len(outputs) && f.b.plain && err == nil; i++ {
-		outputs[i], err = f.Identity(outputs[i])
+	if !f.b.plain {
+		return nil
 	}
-	return err
+	for i, v := range outputs {
+		if outputs[i], err = f.Identity(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // vector is a list of scalars as one value, and their numbers.

@@ -56,34 +56,27 @@ func Main(m *testing.M, w Way, others ...func(t *testing.T)) {
 	if os.Getenv("XLA_FLAGS")+os.Getenv("GOMLX_BACKEND") != "" || option("bench").String() != "" {
 		os.Exit(m.Run())
 	}
-	other := Plain
-	if w == Plain {
-		other = Quick
-	}
 	if os.Getenv(Full) != "" {
-		w, other = Quick, Quick
+		w, others = Quick, nil
 	}
 	variable, value, _ := strings.Cut(string(w), "=")
 	os.Setenv(variable, value)
 	way = w
 	chosen, err := regexp.Compile(strings.Split(option("run").String(), "/")[0])
-	if err != nil || option("list").String() != "" {
-		os.Exit(m.Run()) // which says what is wrong
+	if err != nil || option("list").String()+option("skip").String() != "" { // which stay as they are
+		os.Exit(m.Run())
 	}
-	names := slices.DeleteFunc(named(others), func(name string) bool { return !chosen.MatchString(name) })
-	if skip := option("skip"); len(names) > 0 && skip.String() == "" {
-		skip.Set(exactly(names))
-	} else {
-		names = nil
+	names := lists.Filter(named(others), chosen.MatchString)
+	if len(names) == 0 {
+		os.Exit(m.Run())
 	}
+	option("skip").Set(exactly(names))
 	status := m.Run()
-	if len(names) > 0 {
-		args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool { return strings.HasPrefix(a, "-test.testlogfile") })
-		c := exec.Command(os.Args[0], append(args, "-test.run="+exactly(names))...)
-		c.Env, c.Stdout, c.Stderr = append(os.Environ(), other.environment()...), os.Stdout, os.Stderr
-		if c.Run() != nil {
-			status = 1
-		}
+	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool { return strings.HasPrefix(a, "-test.testlogfile") })
+	c := exec.Command(os.Args[0], append(args, "-test.run="+exactly(names))...)
+	c.Env, c.Stdout, c.Stderr = append(os.Environ(), map[Way]Way{Plain: Quick, Quick: Plain}[w].environment()...), os.Stdout, os.Stderr
+	if c.Run() != nil {
+		status = 1
 	}
 	os.Exit(status)
 }

@@ -150,6 +150,10 @@ func TestFixJointInSpace(t *testing.T) {
 	still.Specimens[0].Points[1] = still.Specimens[0].Points[0]
 	expect.Refused(t, expect.Error(still.FixJoint([]int{0, 1}, rest, move)), `specimen "0": both landmarks of the axis coincide`)
 	expect.Refused(t, expect.Error(still.FixJoint([]int{0}, rest, []int{6})), "the moving part", `specimen "0"`, "the best rotation is not determined")
+	for _, l := range move {
+		still.Specimens[0].Points[l] = still.Specimens[0].Points[0]
+	}
+	expect.Refused(t, expect.Error(still.FixJoint([]int{0}, rest, move)), "the moving part", `specimen "0"`, "coincide")
 	far := articulated(rng, 5, func(i int, p []float64) []float64 { return turn(float64(i/4)*2, hinge, p) })
 	expect.Refused(t, expect.Error(far.FixJoint([]int{0}, rest, move)), `specimen "4"`, "are its landmarks in order?")
 }

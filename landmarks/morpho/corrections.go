@@ -419,7 +419,10 @@ func (d *Dataset) fixPose(joint int, resting, moving []int) {
 func (d *Dataset) turns(points []*mat.Dense) (out []*mat.Dense, err error) {
 	defer try.Catch(&err)
 	both := lists.Each(points, func(x *mat.Dense) shape.Shape {
-		unit := shape.Shape(slices.Collect(slices.Chunk(x.RawMatrix().Data, 3))).Scale(1 / math.Max(mat.Norm(x, 2), math.SmallestNonzeroFloat64))
+		unit := shape.Shape(slices.Collect(slices.Chunk(x.RawMatrix().Data, 3)))
+		if size := mat.Norm(x, 2); size > 0 { // else it is refused: all its landmarks coincide
+			unit = unit.Scale(1 / size)
+		}
 		return append(unit, unit.Scale(-1)...)
 	})
 	a := try.Get(d.procrustes(both, nil, KeepSize()))

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -71,12 +72,19 @@ func told(notes []string) {
 	}
 }
 
-// objectsOf are the names of the objects of a study.
+// objectsOf are the names of the objects of a study. Two that would have one file are refused, before the search.
 func objectsOf(s *study.Study) []string {
-	return lists.Each(s.Model.Objects, func(o population.Object) string { return o.ID })
+	names := lists.Each(s.Model.Objects, func(o population.Object) string { return o.ID })
+	templates(names)
+	return names
 }
 
-// writeAtlas writes the template and the momenta for ParaView, a table, and the atlas itself.
+// templates are the names of the files of a template's objects, without endings.
+func templates(objects []string) []string {
+	return try.Get(study.Files([]string{"template"}, objects))[0]
+}
+
+// writeAtlas writes the template and the momenta for ParaView, a table, and the atlas itself for population.Model.Continue.
 func writeAtlas(out string, names, objects []string, a *population.Atlas) {
 	try.Do(os.MkdirAll(out, 0o777))
 	table := [][]string{{"number", "subject", "energy"}}
@@ -97,7 +105,7 @@ func writeAtlas(out string, names, objects []string, a *population.Atlas) {
 		table = append(table, line)
 		fields[i] = mesh.Field{Name: name, Values: a.Momenta[i]}
 	}
-	for o, name := range try.Get(study.Files([]string{"template"}, objects))[0] {
+	for o, name := range templates(objects) {
 		try.Do(mesh.WriteFields(filepath.Join(out, name+".vtp"), a.Template[o]))
 	}
 	try.Do(mesh.WritePoints(filepath.Join(out, "momenta.vtp"), a.Controls, fields...))
@@ -221,9 +229,10 @@ func checksum(s *study.Study) string {
 }
 
 func readStart(path string) *start {
-	s := read[start](path)
-	try.FailIf(s.Settings == nil, "%s is not what align wrote", path)
-	s.id = fmt.Sprintf("%x", sha256.Sum256(try.Get(input.ReadFile(path))))
+	text := try.Get(input.ReadFile(path))
+	s := &start{id: fmt.Sprintf("%x", sha256.Sum256(text))}
+	err := json.Unmarshal(text, s)
+	try.FailIf(err != nil || s.Settings == nil, "%s is not what align wrote: %v", path, err)
 	return s
 }
 

@@ -197,6 +197,9 @@ func (m *Mesh) Validate() (err error) {
 
 // share is that of the size of the mesh which these cells have.
 func (m *Mesh) share(cells []int) float64 {
+	if len(cells) == 0 {
+		return 0
+	}
 	return lists.Sum(len(cells), func(k int) float64 { return m.size(cells[k]) }) / m.Size()
 }
 
