@@ -307,16 +307,13 @@ func (s suite) geodesics() {
 // closedForms compares them with the ends of the geodesics and with the vectors that were transported there.
 func (s suite) closedForms(closed geom.ClosedForms, ends, v, w [][]float64) {
 	s.t.Helper()
-	out, err := engine.Run(func(z, y, v, w *Node) []*Node {
+	out := expect.Must(engine.Run(func(z, y, v, w *Node) []*Node {
 		out := []*Node{closed.Exp(z, v), closed.Log(z, y)}
 		if m, ok := s.m.(geom.ClosedTransport); ok {
 			out = append(out, m.Transport(z, v, v), m.Transport(z, v, w))
 		}
 		return out
-	}, s.points, ends, s.v, s.w)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	}, s.points, ends, s.v, s.w))
 	for i := range ends {
 		s.check("Exp in closed form", i, out.Matrix(0)[i], ends[i])
 		s.check("Log in closed form", i, out.Matrix(1)[i], s.v[i])
@@ -342,13 +339,10 @@ func (s suite) led(space *geom.Space[geom.Vec], times float64) [][]float64 {
 func (s suite) folds(space *geom.Space[geom.Vec]) {
 	s.t.Helper()
 	ends := s.led(space, 3)
-	out, err := engine.Run(func(z, y *Node) []*Node {
+	out := expect.Must(engine.Run(func(z, y *Node) []*Node {
 		at := geom.At(s.m, z)
 		return []*Node{at.Point(at.Coordinates(y))}
-	}, s.points, ends)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	}, s.points, ends))
 	for i, z := range out.Matrix(0) { // not finite where the chart does not reach
 		if off := floats.Distance(z, ends[i], 2); !s.orbits && !math.IsInf(off, 0) && off > integration*floats.Norm(z, 2) {
 			s.t.Errorf("in the chart at point %d two points have the same coordinates: %.9g and %.9g", i, z, ends[i])
@@ -378,10 +372,7 @@ func (s suite) far(form string, space *geom.Space[geom.Vec], still [][]float64) 
 			chord := floats.Distance(s.points[i], ends[i], 2)
 			off := floats.Distance(there.End, ends[i], 2)
 			if s.orbits { // another element of the orbit may stand for the point
-				again, err := space.Log(there.End, ends[i])
-				if err != nil {
-					s.t.Fatal(err)
-				}
+				again := expect.Must(space.Log(there.End, ends[i]))
 				off = again.Length
 			}
 			if most := 1e-6 * (chord + floats.Norm(ends[i], 2)); !(off <= most) {
@@ -401,7 +392,7 @@ func (s suite) far(form string, space *geom.Space[geom.Vec], still [][]float64) 
 // measure returns ‖v‖², ⟨v, w⟩ and ‖w‖² at every point z, and how far y is from z in the chart centred at z.
 func (s suite) measure(z, v, w, y [][]float64) (products [][]float64, separation []float64) {
 	s.t.Helper()
-	out, err := engine.Run(func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		at := geom.At(s.m, in[0])
 		x := at.X
 		z := Identity(in[0])
@@ -409,10 +400,7 @@ func (s suite) measure(z, v, w, y [][]float64) (products [][]float64, separation
 		product := inner(at.Manifold, x, []*Node{v, v, w}, []*Node{v, w, w})
 		apart := ReduceMax(orInfinite(Abs(Sub(at.Coordinates(in[3]), x))), -1)
 		return []*Node{Stack([]*Node{product(0), product(1), product(2)}, -1), apart}
-	}, z, v, w, y)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	}, z, v, w, y))
 	return out.Matrix(0), out.Vector(1)
 }
 
@@ -433,17 +421,14 @@ func (s suite) constant(what string, point int, values []float64) {
 func runSubRiemannian(t reporter, m geom.SubRiemannian, points [][]float64) {
 	t.Helper()
 	var r residuals
-	out, err := engine.Run(func(in []*Node) []*Node {
+	out := expect.Must(engine.Run(func(in []*Node) []*Node {
 		r = residuals{}
 		at := geom.At(m, in[0])
 		k, e := geom.CometricMatrix(at.Manifold, at.X), geom.Orthonormal(at.Manifold, at.X)
 		r.compare("the cometric is symmetric", k, linalg.T(k))
 		r.compare("the cometric is that of the frame", k, linalg.MatMul(e, linalg.T(e)))
 		return append(r.values, linalg.SymEig(k).Values)
-	}, points)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, points))
 	for k, name := range r.names {
 		if residual := out.Scalar(k); !(residual <= identity) {
 			t.Errorf("%s: relative difference %.3g, want at most %.3g", name, residual, identity)
@@ -460,15 +445,9 @@ func runSubRiemannian(t reporter, m geom.SubRiemannian, points [][]float64) {
 			}
 		}
 		p := lists.Make(geom.PointDim(m), func(k int) float64 { return math.Sin(1.3 * float64(k+1)) })
-		there, err := space.Shoot(points[i], p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		there := expect.Must(space.Shoot(points[i], p))
 		back := floats.ScaleTo(make([]float64, len(p)), -1, there.Momenta[steps])
-		again, err := space.Shoot(there.End, back)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := expect.Must(space.Shoot(there.End, back))
 		s.check("length of a geodesic run backwards", i, []float64{again.Length}, []float64{there.Length})
 		s.check("start of a geodesic, run backwards", i, again.End, points[i])
 		ends, lengths = append(ends, there.End), append(lengths, there.Length)
@@ -476,10 +455,7 @@ func runSubRiemannian(t reporter, m geom.SubRiemannian, points [][]float64) {
 	if _, err := space.Exp(points[0], points[0]); err == nil {
 		t.Error("Exp of a vector: no error")
 	}
-	logs, err := space.LogAll(points, ends)
-	if err != nil {
-		t.Fatal(err)
-	}
+	logs := expect.Must(space.LogAll(points, ends))
 	for i, g := range logs {
 		if g.Status != geom.Converged || g.Length > lengths[i]*(1+identity) {
 			t.Errorf("Log to the end of a geodesic, point %d: %s, residual %.3g, length %.9g where that of the geodesic is %.9g", i, g.Status, g.Residual, g.Length, lengths[i])
