@@ -32,8 +32,7 @@ func (at Local) riemann(u, v, w *Node) *Node {
 		return []*Node{c.Gamma(vu, ww)}
 	}, []*Node{pair(at.X, at.X)}, []*Node{uv})
 	terms := Add(slope[0], c.Gamma(uv, gamma[0]))
-	half := func(i int) *Node { return Squeeze(SliceAxis(terms, 0, AxisRange(i, i+1)), 0) }
-	return Sub(half(0), half(1))
+	return Sub(entry(terms, 0), entry(terms, 1))
 }
 
 // SectionalCurvature returns ⟨R(u, v)v, u⟩_g / (‖u‖²‖v‖² − ⟨u, v⟩²), [...], the curvature of the plane that u and v span at x, in

@@ -15,22 +15,24 @@ func conjugateStep(m Manifold, c []*Node) []*Node {
 	x, d, r, alpha, energy, square, slope := c[0], c[1], c[2], c[3], c[4], c[5], c[6]
 	each := func(a *Node) *Node { return ExpandAxes(ExpandAxes(a, -1), -1) }
 	here := At(m, x)
-	there := here.Moved(Add(here.X, Mul(here.Enter(Vector, d), each(alpha))))
-	carried := func(v *Node) *Node { return there.Leave(Vector, here.Enter(Vector, v)) }
-	d, r = carried(d), carried(r)
+	inside := here.Enter(Vector, Stack([]*Node{d, r}, 0)) // one derivative of the charts for both, since these are most of what there is to compile
+	there := here.Moved(Add(here.X, Mul(entry(inside, 0), each(alpha))))
+	carried := there.Leave(Vector, inside)
 	e := georce(m, there.Z)
+	d = entry(carried, 0)
+	slopes := e.slope(Concatenate([]*Node{carried, ExpandAxes(e.step, 0)}, 0))
 
 	// The multiple at which the slope along d vanishes, from the slopes at both ends of the step, is the first to be tried next time.
-	after := e.slope(d)
+	after := entry(slopes, 0)
 	zero := MulScalar(alpha, 2)
 	secant := Div(Mul(alpha, slope), Sub(slope, after))
 	next := Where(LogicalAnd(LessThan(slope, after), LessThan(secant, zero)), Max(secant, MulScalar(alpha, 0.2)), zero)
 
 	// d' = r' + β d, and r' alone where that leads hardly down.
-	now := Neg(e.slope(e.step))
-	beta := Max(Div(Add(now, e.slope(r)), square), ZerosLike(now))
+	now := Neg(entry(slopes, 2))
+	beta := Max(Div(Add(now, entry(slopes, 1)), square), ZerosLike(now))
 	turned := Add(e.step, Mul(d, each(beta)))
-	down := e.slope(turned)
+	down := Sub(Mul(beta, after), now)
 	restart := Not(LessThan(down, MulScalar(now, -0.1)))
 	turned, down = Where(restart, e.step, turned), Where(restart, Neg(now), down)
 
@@ -43,8 +45,11 @@ func conjugateStep(m Manifold, c []*Node) []*Node {
 	return out
 }
 
+// entry is x[k].
+func entry(x *Node, k int) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(k)), 0) }
+
 // discrete is a curve with n chords: its energy and length, [B], the velocity at its first point, [B, a], a step to a curve of less
-// energy, [B, n + 1, a], and the slope of the energy, [B], along vectors at the points, [B, n + 1, a].
+// energy, [B, n + 1, a], and the slopes of the energy, [P, B], along vectors at the points, [P, B, n + 1, a].
 type discrete struct {
 	energy, length, velocity, step *Node
 	slope                          func(v *Node) *Node
@@ -64,7 +69,7 @@ type discrete struct {
 // the first of these charts, where they are added.
 func georce(m Manifold, z *Node) discrete {
 	n := z.Shape().Dim(1) - 1
-	part := func(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
+	part := func(x *Node, from, to int) *Node { return SliceAxis(x, -2, AxisRange(from, to)) }
 	start := At(m, part(z, 0, n))
 	end := start.Moved(start.Coordinates(part(z, 1, n+1)))
 	u := Sub(end.X, start.X)
@@ -76,9 +81,10 @@ func georce(m Manifold, z *Node) discrete {
 	momentum := MulScalar(Squeeze(part(Sub(p, MulScalar(f, 0.5)), 0, 1), 1), float64(n))
 
 	slope := func(v *Node) *Node {
-		ahead := Mul(Add(p, MulScalar(f, 0.5)), end.Enter(Vector, part(v, 1, n+1)))
-		behind := Mul(Sub(p, MulScalar(f, 0.5)), start.Enter(Vector, part(v, 0, n)))
-		return MulScalar(ReduceSum(Sub(ahead, behind), 1, 2), float64(n))
+		p, f := linalg.Lead(p, v, 1), MulScalar(linalg.Lead(f, v, 1), 0.5)
+		ahead := Mul(Add(p, f), end.Enter(Vector, part(v, 1, n+1)))
+		behind := Mul(Sub(p, f), start.Enter(Vector, part(v, 0, n)))
+		return MulScalar(ReduceSum(Sub(ahead, behind), -2, -1), float64(n))
 	}
 
 	// In the first chart, vectors are ψ v and covectors ψ⁻ᵀ p.

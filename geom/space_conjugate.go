@@ -225,7 +225,7 @@ func (s *space) closeBy(z, v, share *Node) []*Node {
 	vs = Concatenate([]*Node{ExpandAxes(v, 0), Add(vs, step), Sub(vs, step)}, 0)
 	zs := BroadcastPrefix(z, 2*d+1)
 	ps := Mul(share, flatAt(s.M, zs, vs))
-	return []*Node{zs, ps, size, Mul(share, ReduceSum(Mul(v, Squeeze(SliceAxis(ps, 0, AxisElem(0)), 0)), -1))}
+	return []*Node{zs, ps, size, Mul(share, ReduceSum(Mul(v, entry(ps, 0)), -1))}
 }
 
 // fieldsByDifferences integrates the states of closeBy on. Differences are good to 1e-10, and 2d + 1 geodesics are compiled several times faster than
@@ -236,8 +236,7 @@ func (s *space) fieldsByDifferences(zs, ps, size, square *Node) (points, fields 
 	along := func(x *Node, from, to int) *Node { return SliceAxis(x, 1, AxisRange(from, to)) }
 	itself := ode.State{Squeeze(along(path[0], 0, 1), 1), Squeeze(along(path[1], 0, 1), 1)} // without the geodesics close by
 	fields = Div(Sub(along(path[0], 1, d+1), along(path[0], d+1, 2*d+1)), MulScalar(ExpandLeftToRank(size, path[0].Rank()), 2))
-	last := func(x *Node) *Node { return Squeeze(SliceAxis(x, 0, AxisElem(n)), 0) }
-	return itself[0], fields, []*Node{drift(square, squares(s.M, stations(itself))), last(path[0]), last(path[1])}
+	return itself[0], fields, []*Node{drift(square, squares(s.M, stations(itself))), entry(path[0], n), entry(path[1], n)}
 }
 
 // vanishing returns the time in (0, 1] at which a combination of the fields is zero for the first time, +Inf for none and NaN where

@@ -180,10 +180,13 @@ func (a shooting) derivative(z, v, dv *Node) *Node {
 		y := ode.Flow(ode.Tangent(Geodesics(s.M)), s.method, s.steps, state)
 		return Concatenate([]*Node{y[0], y[2]}, -1)
 	}
-	y, dy := autodiff.Pushforward(func(v []*Node) []*Node {
-		return Flow(s.M, Geodesics, s.method, s.steps, ode.State{z, a.momentum(z, v[0])}, Covector)[:1]
-	}, []*Node{v}, []*Node{dv})
-	return Concatenate([]*Node{y[0], dy[0]}, -1)
+	// Step by step, so that the derivatives are one loop beside the steps.
+	f, method := recentredField(s.M, Geodesics, s.method, []Kind{Covector})
+	y := ode.Integrate(f, ode.NewMethod(method.Name, method.Order, func(f ode.Equation, t, dt, dw *Node, y ode.State) ode.State {
+		next, moved := autodiff.Pushforward(func(y []*Node) []*Node { return method.Step(f, t, dt, dw, y) }, y[:2], y[2:])
+		return append(next, moved...)
+	}), ode.Drive{Steps: s.steps}, ode.State{z, a.momentum(z, v), ZerosLike(z), a.momentum(z, dv)})
+	return Concatenate([]*Node{y[0], y[2]}, -1)
 }
 
 func (a shooting) Measure(x, y, v []Vec, points, momenta [][]Vec) ([]shortest.Measures, error) {

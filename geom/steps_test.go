@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"anatomy/geom"
+	"anatomy/geom/geomtest"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/manifold"
 	"anatomy/geom/ode"
@@ -67,7 +68,7 @@ func TestLogsOfAFlatEllipsoid(t *testing.T) {
 	axes := []float64{0.3, 1, 1}
 	r := rand.New(rand.NewPCG(7, 40))
 	var x, y [][]float64
-	for range 16 {
+	for range geomtest.Count(8, 16) {
 		p, q := onEllipsoid(r, axes), onEllipsoid(r, axes)
 		x, y = append(x, p, q), append(y, q, p)
 	}
@@ -110,7 +111,7 @@ func TestStepsOfExp(t *testing.T) {
 	s := geom.On(manifold.Ellipsoid(axes...))
 	r := rand.New(rand.NewPCG(8, 40))
 	taken := map[int]bool{}
-	for range 20 {
+	for range geomtest.Count(8, 20) {
 		x := onEllipsoid(r, axes)
 		_, tangent, err := s.Project(x, []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()})
 		v := expect.Must(tangent, err)[0]

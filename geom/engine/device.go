@@ -97,6 +97,12 @@ func HasNative(name string, x *graph.Node) bool {
 	return cpu && entered[name]
 }
 
+// Plain reports whether the program that x is part of runs in plain Go, which compiles nothing.
+func Plain(x *graph.Node) bool {
+	b := builderOf(x.Graph())
+	return b != nil && b.plain
+}
+
 // ForGPU reports whether the program that x is part of, or with nil that of a large problem, is written for a GPU, which takes microseconds to launch
 // each loop that XLA makes of it: on one, and where programs are recorded to be compiled for one. A CPU is slower with such programs.
 func ForGPU(x *graph.Node) bool {

@@ -45,7 +45,7 @@ func TestMostProbablePathsToCallosa(t *testing.T) {
 	if !geomtest.In(t, geomtest.Optimised) {
 		return
 	}
-	s, u, ys := callosa(t, geomtest.Count(6, 20))
+	s, u, ys := callosa(t, geomtest.Count(3, 20))
 	const sigma = 0.5 // mm; the shapes lie 1.5 mm and more away, in the mean over the coordinates
 	gs, err := s.MostProbablePaths(u, ys, sigma)
 	if err != nil {
@@ -90,7 +90,7 @@ func anatomy(t testing.TB, d *morpho.Dataset, rank, steps int) (s *framebundle.S
 // Paths to shapes far from what a frame of principal components reaches, with noise of a half and a fifth of the deviation of a
 // coordinate: all but one in 20 are found, and the others say why not.
 func TestMostProbablePathsToAnatomy(t *testing.T) {
-	if !geomtest.In(t, geomtest.Optimised) {
+	if geomtest.Count(0, 1) > 0 && !geomtest.In(t, geomtest.Optimised) { // few paths compute less than XLA compiles
 		return
 	}
 	found, all := 0, 0

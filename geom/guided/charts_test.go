@@ -137,7 +137,7 @@ func onRotations(T float64, n int, noise float64) func(angle float64) float64 {
 
 // The mean weight of paths through many charts is the density of what is seen, in closed form for the very steps that are taken.
 func TestDensityAcrossCharts(t *testing.T) {
-	const T, noise, steps, chains = 0.6, 0.1, 12, 3000
+	const T, noise, steps = 0.6, 0.1, 12
 	edge := expect.Must(tree.New([]int{-1, 0}, []float64{0, T}, nil))
 	sphere := geom.On(manifold.Sphere(2))
 	rotations := geom.On(expect.Must(lie.SO(3).LeftInvariant(nil)))
@@ -152,7 +152,7 @@ func TestDensityAcrossCharts(t *testing.T) {
 			{"S²", stochastic.Brownian(sphere, geom.Vec{0, 0, 1}), geom.Vec{0.6 * s, 0.8 * s, c}, onSphere},
 			{"SO(3)", expect.Must(lie.Brownian(rotations, lie.SO(3).Identity())), geom.Vec{1, 0, 0, 0, c, -s, 0, s, c}, onRotations},
 		} {
-			sampler := prepared(t, x.process, edge, Observations[geom.Vec]{Leaves: []geom.Vec{x.seen}, Noise: noise}, Options{Steps: steps, Chains: chains, Seed: uint64(k)})
+			sampler := prepared(t, x.process, edge, Observations[geom.Vec]{Leaves: []geom.Vec{x.seen}, Noise: noise}, Options{Steps: steps, Chains: geomtest.Count(800, 3000), Seed: uint64(k)})
 			log, standardError := sampler.weighed()
 			t.Logf("%s at %g: %.4f ± %.4f, closed %.4f, heat kernel %.4f", x.name, angle, log, standardError, math.Log(x.closed(T, steps, noise)(angle)), math.Log(x.closed(T, 0, noise)(angle)))
 			expect.Estimate(t, fmt.Sprintf("log density on %s at %g", x.name, angle), log, standardError, math.Log(x.closed(T, steps, noise)(angle)))
@@ -235,7 +235,7 @@ func TestFactors(t *testing.T) {
 	}
 	for name, x := range samples {
 		unknown, truth := entries(x.factor)
-		post := expect.Must(Sample(x.process, expect.Must(tree.Star(len(x.seen), 1)), Observations[geom.Vec]{Leaves: x.seen, Noise: noise}, Options{Steps: 4, Warmup: 60, Draws: 160, Seed: 1, Unknown: unknown}))
+		post := expect.Must(Sample(x.process, expect.Must(tree.Star(len(x.seen), 1)), Observations[geom.Vec]{Leaves: x.seen, Noise: noise}, Options{Steps: 4, Warmup: geomtest.Count(40, 60), Draws: geomtest.Count(80, 160), Seed: 1, Unknown: unknown}))
 		m := expect.Must(post.MaximumLikelihood())
 		t.Log(name, post, m)
 		d, n := len(x.factor), float64(len(x.logs))

@@ -38,7 +38,9 @@ import (
 	"anatomy/landmarks"
 )
 
-func TestMain(m *testing.M) { geomtest.Main(m, geomtest.Quick) }
+func TestMain(m *testing.M) {
+	geomtest.Main(m, geomtest.Quick, TestGrowth, TestLinear, TestResume, TestNoUnknowns, TestGeodesicRegression)
+}
 
 // four leaves, one of which hangs at the root.
 //

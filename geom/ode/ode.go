@@ -92,6 +92,10 @@ var RK4 = staged("RK4", 4, []stage{{0, 1. / 6, 0}, {0.5, 1. / 3, 0.5}, {0.5, 1. 
 // staged is the method of these stages.
 func staged(name string, order int, stages []stage) Method {
 	m := NewMethod(name, order, func(f Equation, t, dt, dw *Node, y State) State {
+		if dw == nil && !engine.ForGPU(y[0]) && !engine.Plain(y[0]) {
+			next, _ := steps(f, stages, 1, t, func(*Graph) *Node { return dt }, y, false)
+			return next
+		}
 		next, at := y, y
 		for i, s := range stages {
 			k := f(Add(t, MulScalar(dt, s.c)), at, dt, dw)
@@ -111,13 +115,16 @@ func staged(name string, order int, stages []stage) Method {
 // steps is n steps of length h with the stages of all of them in one loop: the equation, which may be thousands of nodes, stands in
 // the graph once, not once a stage, and that is most of what a program takes to compile. A reverse pass keeps three states a stage
 // where it else keeps one a step, and takes no stage more often.
-func steps(f Equation, stages []stage, n int, h func(g *Graph) *Node, y State, keep bool) (final, before State) {
+func steps(f Equation, stages []stage, n int, from *Node, h func(g *Graph) *Node, y State, keep bool) (final, before State) {
 	parts := len(y)
 	end, states := autodiff.Scan(n*len(stages), func(_ *Node, now, x []*Node) ([]*Node, []*Node) {
 		y, k, next := now[:parts], now[parts:2*parts], now[2*parts:]
 		a, b, time, last := number(x[0], 0), number(x[0], 1), number(x[0], 2), IsPositive(number(x[0], 3))
 		dt := h(a.Graph())
-		k = f(Mul(time, dt), Axpy(a, k, y), dt, nil)
+		if time = Mul(time, dt); from != nil {
+			time = Add(from, time)
+		}
+		k = f(time, Axpy(a, k, y), dt, nil)
 		next = Axpy(b, k, next)
 		after := combine(next, y, func(next, y *Node) *Node { return Where(last, next, y) })
 		if keep {
@@ -226,7 +233,7 @@ func integrate(f Equation, m Method, z Drive, y State, keep bool) (final, before
 		bytes += int(part.Shape().ByteSize())
 	}
 	if !engine.ForGPU(y[0]) && m.stages != nil && noise == nil && 3*n*len(m.stages)*bytes <= autodiff.StoreLimit {
-		return steps(f, m.stages, n, step, y, keep)
+		return steps(f, m.stages, n, nil, step, y, keep)
 	}
 	return autodiff.Scan(n, func(i *Node, y, dw []*Node) ([]*Node, []*Node) {
 		h := step(i.Graph())

@@ -217,8 +217,8 @@ func TestGrowthRecovers(t *testing.T) {
 		deviations []float64
 		fits       int
 	}{
-		{"sphere", geom.On(manifold.Sphere(2)), []float64{0, 0, 1}, 0.3, []float64{0.4, 0.1}, []float64{0.15, 0.05}, geomtest.Count(8, 20)},
-		{"landmarks", landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 6)).OnNumbers(), triangle, 0.03, []float64{0.06, 0, 0, 0.04, 0, 0}, []float64{0.02, 0.02, 0, 0, 0.01, 0}, geomtest.Count(3, 6)},
+		{"sphere", geom.On(manifold.Sphere(2)), []float64{0, 0, 1}, 0.3, []float64{0.4, 0.1}, []float64{0.15, 0.05}, geomtest.Count(5, 20)},
+		{"landmarks", landmarks.New(3, 2, kernels.Gaussian(0.8), geom.Integrator(ode.RK4, 6)).OnNumbers(), triangle, 0.03, []float64{0.06, 0, 0, 0.04, 0, 0}, []float64{0.02, 0.02, 0, 0, 0.01, 0}, geomtest.Count(2, 6)},
 	} {
 		random := rand.New(rand.NewPCG(11, 0))
 		basis := expect.Must(stochastic.Orthonormal(c.space, c.point))

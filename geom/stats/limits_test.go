@@ -23,9 +23,9 @@ import (
 // does not say that it converged.
 func TestPermutationOfUnreachable(t *testing.T) {
 	doubling := landmarks.New(2, 1, kernels.Gaussian(1)) // its steps, as long as an end moves
-	fixed := landmarks.New(2, 1, kernels.Gaussian(1), geom.Integrator(ode.RK4, 25))
+	fixed := landmarks.New(2, 1, kernels.Gaussian(1), geom.Integrator(ode.RK4, 10))
 	group := func(left, right float64) (samples []geom.Shape) {
-		for _, shift := range []float64{-0.01, 0, 0.01} {
+		for _, shift := range []float64{-0.01, 0.01} {
 			samples = append(samples, [][]float64{{left + shift}, {right + shift}})
 		}
 		return samples
@@ -36,7 +36,7 @@ func TestPermutationOfUnreachable(t *testing.T) {
 		if i == 1 { // once: every doubling of the steps is another program
 			space = doubling
 		}
-		c, err := compare(space, [][]geom.Shape{a, b}, statistic, 2, 1)
+		c, err := compare(space, [][]geom.Shape{a, b}, statistic, 1, 1)
 		if err == nil && c.Status == geom.Converged {
 			t.Errorf("%s: %v", statistic, c)
 		}

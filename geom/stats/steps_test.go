@@ -45,30 +45,24 @@ func TestStepsOfStatistics(t *testing.T) {
 		p := []float64{age[i] - 3 + 0.3*r.NormFloat64(), r.NormFloat64()}
 		x, z = append(x, p), append(z, inPlane(p))
 	}
-	still := []float64{0, 0}
-	mean := expect.Must(stats.FrechetMean(exact, z))
-	size := floats.Max(mean.Distances)
-	numbers := func(what string, on *geom.Space[geom.Vec], x [][]float64, in func(p, v []float64) (point, vector []float64)) (geom.Status, []float64) {
-		switch what {
-		case "mean":
-			of := expect.Must(stats.FrechetMean(on, x))
-			point, _ := in(of.Point, still)
-			return of.Status, append(of.Distances, point...)
-		case "regression":
-			of := expect.Must(stats.Regress(on, x, linear.Terms{linear.Covariate("age", age...)}))
-			point, _ := in(of.Point, still)
-			return of.Status, append(of.Residuals, point...)
-		}
-		mean := expect.Must(stats.FrechetMean(on, x))
-		of := expect.Must(stats.TangentPCA(mean))
-		_, mode := in(mean.Point, of.Modes[0])
-		return of.Status, append(of.Explained[:1:1], mode...)
+	type found struct {
+		status  geom.Status
+		numbers []float64
 	}
-	for _, what := range []string{"mean", "regression", "principal component"} {
-		_, want := numbers(what, exact, z, same)
-		status, found := numbers(what, settled, x, mapped)
-		_, rough := numbers(what, coarse, x, mapped)
-		good, bad := floats.Distance(found, want, 2)/size, floats.Distance(rough, want, 2)/size
+	// The mean, with its distances, a regression and a principal component.
+	numbers := func(on *geom.Space[geom.Vec], x [][]float64, in func(p, v []float64) (point, vector []float64)) [3]found {
+		mean := expect.Must(stats.FrechetMean(on, x))
+		line := expect.Must(stats.Regress(on, x, linear.Terms{linear.Covariate("age", age...)}))
+		pca := expect.Must(stats.TangentPCA(mean))
+		centre, mode := in(mean.Point, pca.Modes[0])
+		point, _ := in(line.Point, line.Point)
+		return [3]found{{mean.Status, append(mean.Distances, centre...)}, {line.Status, append(line.Residuals, point...)}, {pca.Status, append(pca.Explained[:1:1], mode...)}}
+	}
+	wanted, fine, rough := numbers(exact, z, same), numbers(settled, x, mapped), numbers(coarse, x, mapped)
+	size := floats.Max(wanted[0].numbers[:len(x)])
+	for k, what := range []string{"mean", "regression", "principal component"} {
+		want, status := wanted[k].numbers, fine[k].status
+		good, bad := floats.Distance(fine[k].numbers, want, 2)/size, floats.Distance(rough[k].numbers, want, 2)/size
 		t.Logf("%s: %s, off by %.2g, with 25 steps by %.2g", what, status, good, bad)
 		if status != geom.Converged || good > 1e-4 || bad < 1.2e-4 {
 			t.Errorf("%s: %s, off by %.2g of the largest distance, with 25 steps by %.2g", what, status, good, bad)

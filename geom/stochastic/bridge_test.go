@@ -51,7 +51,7 @@ func TestBridgeLikelihoodOnSphere(t *testing.T) {
 			ends[j] = at(angle)
 		}
 		for _, T := range times {
-			got := expect.Must(stochastic.LogLikelihood(w.s, w.proposal, pole, ends, stochastic.Run{Paths: geomtest.Count(300, 1000), Steps: 100, Time: T, Seed: 21}))
+			got := expect.Must(stochastic.LogLikelihood(w.s, w.proposal, pole, ends, stochastic.Run{Paths: geomtest.Count(150, 1000), Steps: 100, Time: T, Seed: 21}))
 			for j, angle := range angles {
 				expect.Estimate(t, fmt.Sprintf("%s, T = %g, angle %g", name, T, angle), got[j].Log, got[j].StandardError, math.Log(heat.Kernel(T, math.Cos(angle))))
 			}
@@ -123,7 +123,7 @@ func TestBridgeHalfWay(t *testing.T) {
 	x, v := []float64{1, 0, 0}, []float64{math.Cos(0.6), math.Sin(0.6), 0}
 	for name, w := range ways() {
 		const steps = 64
-		b := expect.Must(stochastic.Bridge(w.s, w.proposal, x, v, stochastic.Run{Paths: 1000, Steps: steps, Time: T, Seed: 22}))
+		b := expect.Must(stochastic.Bridge(w.s, w.proposal, x, v, stochastic.Run{Paths: geomtest.Count(400, 1000), Steps: steps, Time: T, Seed: 22}))
 		i := middle(b)
 		if b.Times[0] != 0 || b.Times[steps] != T {
 			t.Errorf("%s: times from %g to %g", name, b.Times[0], b.Times[steps])

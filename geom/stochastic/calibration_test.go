@@ -22,7 +22,7 @@ func TestCalibration(t *testing.T) {
 	if !geomtest.In(t, geomtest.Optimised) {
 		return
 	}
-	simulations := geomtest.Count(200, 1000)
+	simulations := geomtest.Count(100, 1000)
 	landmarks, q := threeLandmarks()
 	for _, c := range []struct {
 		name  string
