@@ -40,12 +40,39 @@ INLINE double *VERSION(row)(const Job *job, const Set *set, double *grid, const 
 // Skipped are the numbers of that vector before the bump.
 INLINE int VERSION(skipped)(const Job *job, const Placed *p) { return p->cell[2] * job->K % LANES; }
 
+// The loops over the rows of a bump are unrolled for the usual numbers of vectors, of the plane and of space, if UNROLL says so.
+#if LANES == 8
+#define USUAL(PART) case 3: PART(3); break; case 4: PART(4); break; case 5: PART(5); break; case 6: PART(6); break;
+#else
+#define USUAL(PART) \
+	case 5: PART(5); break; case 6: PART(6); break; case 7: PART(7); break; \
+	case 8: PART(8); break; case 9: PART(9); break; case 10: PART(10); break;
+#endif
+#define ROWS(PART, unroll, vectors) \
+	switch (UNROLL && unroll ? vectors : 0) { \
+	USUAL(PART) \
+	default: PART(vectors); \
+	}
+
+// Put adds to each row of a bump the product of the bumps along the other axes times still, and its derivative along the move times moving.
+INLINE void VERSION(put)(const Job *job, const Placed *p, double w[3][3][maxWidth], const double *move, const double *still, const double *moving, const int changes, const int vectors) {
+	for (int k = 0; k < job->grid->axis[0].width; k++)
+		for (int l = 0; l < job->grid->axis[1].width; l++) {
+			double *row = VERSION(row)(job, job->from, job->in, p, k, l), s = w[0][0][k] * w[1][0][l];
+			double along = changes ? move[0] * w[0][1][k] * w[1][0][l] + move[1] * w[0][0][k] * w[1][1][l] : 0;
+			for (int v = 0; v < vectors; v++) {
+				vec more = s * AT(still, v * LANES);
+				if (changes) more += along * AT(moving, v * LANES);
+				AT(row, v * LANES) += more;
+			}
+		}
+}
+
 // Add spreads the weights of a point, and with changes the derivative of that along changes of weights and point.
 INLINE void VERSION(add)(const Job *job, const Placed *p, const int changes, const int vectors) {
 	const Grid *grid = job->grid;
 	const int C = job->C, K = job->K;
 	double w[3][3][maxWidth] __attribute__((aligned(64))), move[3];
-	// What a row gets: the product of the bumps along the other axes times still, and its derivative along the move times moving.
 	double still[reached] __attribute__((aligned(64))), moving[reached] __attribute__((aligned(64)));
 	VERSION(bumps)(grid, p, changes, w);
 	const double *q = job->from->weight + p->original * C;
@@ -59,23 +86,14 @@ INLINE void VERSION(add)(const Job *job, const Placed *p, const int changes, con
 		for (int i = 0; i < grid->axis[2].width; i++)
 			for (int c = 0; c < C; c++) first[i * K + C + c] = dq[c] * w[2][0][i] + q[c] * move[2] * w[2][1][i], other[i * K + C + c] = q[c] * w[2][0][i];
 	}
-	for (int k = 0; k < grid->axis[0].width; k++)
-		for (int l = 0; l < grid->axis[1].width; l++) {
-			double *row = VERSION(row)(job, job->from, job->in, p, k, l), s = w[0][0][k] * w[1][0][l];
-			double along = changes ? move[0] * w[0][1][k] * w[1][0][l] + move[1] * w[0][0][k] * w[1][1][l] : 0;
-			for (int v = 0; v < vectors; v++) {
-				vec more = s * AT(still, v * LANES);
-				if (changes) more += along * AT(moving, v * LANES);
-				AT(row, v * LANES) += more;
-			}
-		}
+#define PUT(vectors) VERSION(put)(job, p, w, move, still, moving, changes, vectors)
+	ROWS(PUT, !changes, vectors)
+#undef PUT
 }
 
-// Read is Σ φ(x)·G of each column of the grid at a point, its gradient, and its second derivatives 00, 11, 22, 01, 02, 12, in cells.
-INLINE void VERSION(read)(const Job *job, const Placed *p, double w[3][3][maxWidth], double out[10][columns], const int derivatives, const int vectors) {
+// Collect sums the rows of a bump along the first two axes: with the bumps, and with their derivatives 0, 1, 00, 11, 01.
+INLINE void VERSION(collect)(const Job *job, const Placed *p, double w[3][3][maxWidth], vec sum[6][reached / LANES], const int derivatives, const int vectors) {
 	const Grid *grid = job->grid;
-	const int K = job->K;
-	vec sum[6][reached / LANES];
 	for (int m = 0; m < (derivatives == 0 ? 1 : 3 * derivatives); m++)
 		for (int v = 0; v < vectors; v++) sum[m][v] = (vec){0};
 	for (int k = 0; k < grid->axis[0].width; k++) {
@@ -95,6 +113,16 @@ INLINE void VERSION(read)(const Job *job, const Placed *p, double w[3][3][maxWid
 			if (derivatives > 1) sum[3][v] += line[0][v] * w[0][2][k], sum[4][v] += line[2][v] * w[0][0][k], sum[5][v] += line[1][v] * w[0][1][k];
 		}
 	}
+}
+
+// Read is Σ φ(x)·G of each column of the grid at a point, its gradient, and its second derivatives 00, 11, 22, 01, 02, 12, in cells.
+INLINE void VERSION(read)(const Job *job, const Placed *p, double w[3][3][maxWidth], double out[10][columns], const int derivatives, const int vectors) {
+	const Grid *grid = job->grid;
+	const int K = job->K;
+	vec sum[6][reached / LANES];
+#define COLLECT(vectors) VERSION(collect)(job, p, w, sum, derivatives, vectors)
+	ROWS(COLLECT, derivatives < 2, vectors)
+#undef COLLECT
 	// What each result is a sum of along the last axis: a row of sum, times a derivative of the bump.
 	static const int source[10] = {0, 1, 2, 0, 3, 4, 0, 5, 1, 2}, order[10] = {0, 0, 0, 1, 0, 0, 2, 0, 1, 1};
 	for (int m = 0; m < (derivatives == 0 ? 1 : derivatives == 1 ? 4 : 10); m++) {
@@ -133,29 +161,6 @@ INLINE void VERSION(get)(const Job *job, const Placed *p, const int derivatives,
 // Vectors are as many as a bump may cover of a row.
 INLINE int VERSION(vectors)(const Job *job) { return (job->grid->axis[2].width * job->K + 2 * LANES - 2) / LANES; }
 
-// The loops are unrolled for the usual bumps, of the plane and of space, if UNROLL says so.
-#define EACH(each, from, to, what, vectors) for (int64_t i = from; i < to; i++) VERSION(each)(job, job->points + i, what, vectors)
-#if LANES == 8
-#define USUAL(each, from, to, what) \
-	case 3: EACH(each, from, to, what, 3); break; \
-	case 4: EACH(each, from, to, what, 4); break; \
-	case 5: EACH(each, from, to, what, 5); break; \
-	case 6: EACH(each, from, to, what, 6); break;
-#else
-#define USUAL(each, from, to, what) \
-	case 5: EACH(each, from, to, what, 5); break; \
-	case 6: EACH(each, from, to, what, 6); break; \
-	case 7: EACH(each, from, to, what, 7); break; \
-	case 8: EACH(each, from, to, what, 8); break; \
-	case 9: EACH(each, from, to, what, 9); break; \
-	case 10: EACH(each, from, to, what, 10); break;
-#endif
-#define POINTS(each, from, to, what) \
-	switch (UNROLL ? vectors : 0) { \
-	USUAL(each, from, to, what) \
-	default: EACH(each, from, to, what, vectors); \
-	}
-
 // Spread adds the points of a block to the grid. Blocks of one color meet no cell of each other.
 TARGET static void VERSION(spread)(void *data, int unit, double *unused) {
 	const Job *job = data;
@@ -163,8 +168,9 @@ TARGET static void VERSION(spread)(void *data, int unit, double *unused) {
 	if (b0 >= job->from->blocks[0] || b1 >= job->from->blocks[1]) return;
 	const int64_t *start = job->from->start + b0 * job->from->blocks[1] + b1;
 	const int vectors = VERSION(vectors)(job);
-	if (job->changes) EACH(add, start[0], start[1], 1, vectors);
-	else { POINTS(add, start[0], start[1], 0) }
+	for (int64_t i = start[0]; i < start[1]; i++)
+		if (job->changes) VERSION(add)(job, job->points + i, 1, vectors);
+		else VERSION(add)(job, job->points + i, 0, vectors);
 }
 
 // Gather reads a chunk of points off the grid.
@@ -172,9 +178,10 @@ TARGET static void VERSION(gather)(void *data, int unit, double *unused) {
 	const Job *job = data;
 	int64_t from = (int64_t)unit * chunk, to = from + chunk < job->to->inside ? from + chunk : job->to->inside;
 	const int vectors = VERSION(vectors)(job);
-	if (job->changes) EACH(get, from, to, 2, vectors);
-	else if (job->f != NULL) { POINTS(get, from, to, 1) }
-	else { POINTS(get, from, to, 0) }
+	for (int64_t i = from; i < to; i++)
+		if (job->changes) VERSION(get)(job, job->points + i, 2, vectors);
+		else if (job->f != NULL) VERSION(get)(job, job->points + i, 1, vectors);
+		else VERSION(get)(job, job->points + i, 0, vectors);
 }
 
 typedef struct { vec *re, *im; } VERSION(Lines);
@@ -385,6 +392,5 @@ TARGET static void VERSION(backward)(void *data, int unit, double *memory) {
 
 static const Loops VERSION(loops) = {VERSION(spread), VERSION(forward), VERSION(multiply), VERSION(backward), VERSION(gather)};
 
-#undef EACH
 #undef USUAL
-#undef POINTS
+#undef ROWS

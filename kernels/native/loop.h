@@ -147,9 +147,48 @@ INLINE void VERSION(meet)(const Kernel *kernel, double part, const double *x, co
 			}
 		}
 }
+// A group of targets, from i on, against tiles of sources: those that a list names, or all from one to another. Both ends of the pairs
+// in its own tile are targets, which meet each other twice, for half.
+INLINE void VERSION(tiles)(const Job *job, int64_t i, const int *list, int from, int to, const Share *share, double sumV[group][maxC], double sumF[group][maxD], const int D, const int C, const int order, const int sides) {
+	vec v[group][maxC], f[group][maxD];
+	for (int g = 0; g < group; g++) {
+		for (int c = 0; c < C; c++) v[g][c] = VERSION(all)(0);
+		for (int a = 0; a < D; a++) f[g][a] = VERSION(all)(0);
+	}
+	for (int l = from; l < to; l++) {
+		int64_t t = list == NULL ? l : list[l];
+		double *sums = sides == one ? NULL : touch(share, t, order > 0 ? C + D : C);
+		VERSION(meet)(&job->kernel, t == i / tile ? 0.5 : 1, entry(&job->x, i, 0), entry(&job->y, t * tile, 0), sums, v, f, D, C, order, sides);
+	}
+	for (int g = 0; g < group; g++) {
+		for (int c = 0; c < C; c++) sumV[g][c] = VERSION(total)(v[g][c]);
+		for (int a = 0; a < D && order > 0; a++) sumF[g][a] = VERSION(total)(f[g][a]);
+	}
+}
+
+// The loops over pairs are unrolled for points of the plane and of space with weights of as many columns, if UNROLL says so: that is most
+// of the time that a compiler takes. What lists the tiles is compiled once.
+#define TILES(D, C, order, sides) VERSION(tiles)(job, i, list, from, to, share, v, f, D, C, order, sides)
+#define ORDERS(D, C, sides) \
+	if (job->order == 0) TILES(D, C, 0, sides); \
+	else if (job->order == 1) TILES(D, C, 1, sides); \
+	else TILES(D, C, 2, sides)
+#define SIDES(D, C) \
+	if (job->sides == one) { ORDERS(D, C, one); } \
+	else { ORDERS(D, C, job->sides); }
+
+TARGET static void VERSION(usual)(const Job *job, int64_t i, const int *list, int from, int to, const Share *share, double v[group][maxC], double f[group][maxD]) {
+	if (UNROLL && job->D == 2 && job->C == 2) { SIDES(2, 2) }
+	else if (UNROLL && job->D == 3 && job->C == 3) { SIDES(3, 3) }
+	else TILES(job->D, job->C, job->order, job->sides);
+}
+
+#undef TILES
+#undef SIDES
+#undef ORDERS
 
 // Reach lists the boxes, of those from one to another, that points in a box may reach, by their names from the first one on.
-INLINE int VERSION(reach)(const Job *job, const double low[maxD], const double high[maxD], const Boxes *boxes, int from, int to, const int *names, int first, int *list, const int D) {
+INLINE int VERSION(within)(const Job *job, const double low[maxD], const double high[maxD], const Boxes *boxes, int from, int to, const int *names, int first, int *list, const int D) {
 	int found = 0;
 	for (int l = from; l < to; l += LANES) {
 		vec gap = VERSION(all)(0);
@@ -164,7 +203,13 @@ INLINE int VERSION(reach)(const Job *job, const double low[maxD], const double h
 	return found;
 }
 
-INLINE void VERSION(box)(const Set *x, int64_t from, int64_t to, double low[maxD], double high[maxD], const int D) {
+TARGET static __attribute__((noinline)) int VERSION(reach)(const Job *job, const double low[maxD], const double high[maxD], const Boxes *boxes, int from, int to, const int *names, int first, int *list) {
+	if (job->D == 2) return VERSION(within)(job, low, high, boxes, from, to, names, first, list, 2);
+	if (job->D == 3) return VERSION(within)(job, low, high, boxes, from, to, names, first, list, 3);
+	return VERSION(within)(job, low, high, boxes, from, to, names, first, list, 1);
+}
+
+TARGET static __attribute__((noinline)) void VERSION(box)(const Set *x, int64_t from, int64_t to, double low[maxD], double high[maxD], const int D) {
 	for (int a = 0; a < D; a++) {
 		low[a] = INFINITY, high[a] = -INFINITY;
 		for (int64_t i = from; i < to; i++) low[a] = less(*entry(x, i, a), low[a]), high[a] = more(*entry(x, i, a), high[a]);
@@ -172,20 +217,20 @@ INLINE void VERSION(box)(const Set *x, int64_t from, int64_t to, double low[maxD
 }
 
 // A block of targets, against the tiles of sources that any of it may reach.
-INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near, const Share *share, const int D, const int C, const int order, const int sides) {
+TARGET static void VERSION(block)(const Job *job, int64_t from, int64_t to, Near *near, const Share *share) {
 	const Set *x = &job->x, *y = &job->y;
 	double low[maxD], high[maxD];
-	const int columns = order > 0 ? C + D : C;
+	const int D = job->D, C = job->C, order = job->order, sides = job->sides, columns = summed(job);
 	int count = tilesOf(y);
 	if (near != NULL) {
 		VERSION(box)(x, from, to, low, high, D);
 		const int first = sides == self ? from / tile : 0;
-		int clusters = VERSION(reach)(job, low, high, &y->clusters, 0, y->clusters.count, NULL, first / cluster, near->list, D);
+		int clusters = VERSION(reach)(job, low, high, &y->clusters, 0, y->clusters.count, NULL, first / cluster, near->list);
 		Boxes *boxes = &near->boxes;
 		boxes->count = 0;
 		for (int l = 0; l < clusters; l++) {
 			int start = near->list[l] * cluster, end = start + cluster < y->tiles.count ? start + cluster : y->tiles.count;
-			boxes->count += VERSION(reach)(job, low, high, &y->tiles, start, end, NULL, first, near->tiles + boxes->count, D);
+			boxes->count += VERSION(reach)(job, low, high, &y->tiles, start, end, NULL, first, near->tiles + boxes->count);
 		}
 		for (int l = 0; l < boxes->count; l++)
 			for (int a = 0; a < D; a++) boxes->low[a][l] = y->tiles.low[a][near->tiles[l]], boxes->high[a][l] = y->tiles.high[a][near->tiles[l]];
@@ -193,52 +238,24 @@ INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near
 		nowhere(boxes, D);
 	}
 	for (int64_t i = from; i < to; i += group) {
-		// Both ends of the pairs in its own tile are targets, which meet each other twice, for half.
 		const int first = sides == self ? i / tile : 0;
 		if (near != NULL) {
 			VERSION(box)(x, i, i + group, low, high, D);
-			count = VERSION(reach)(job, low, high, &near->boxes, 0, near->boxes.count, near->tiles, first, near->list, D);
+			count = VERSION(reach)(job, low, high, &near->boxes, 0, near->boxes.count, near->tiles, first, near->list);
 		}
-		vec v[group][maxC], f[group][maxD];
-		for (int g = 0; g < group; g++) {
-			for (int c = 0; c < C; c++) v[g][c] = VERSION(all)(0);
-			for (int a = 0; a < D; a++) f[g][a] = VERSION(all)(0);
-		}
-		for (int l = near == NULL ? first : 0; l < count; l++) {
-			int64_t t = near == NULL ? l : near->list[l];
-			double *sums = sides == one ? NULL : touch(share, t, columns);
-			VERSION(meet)(&job->kernel, t == first ? 0.5 : 1, entry(x, i, 0), entry(y, t * tile, 0), sums, v, f, D, C, order, sides);
-		}
+		double v[group][maxC], f[group][maxD];
+		VERSION(usual)(job, i, near == NULL ? NULL : near->list, near == NULL ? first : 0, count, share, v, f);
 		for (int g = 0; g < group; g++) {
 			if (sides == self) {
 				double *sum = share->sum + i / tile * columns * tile + i % tile + g;
-				for (int c = 0; c < C; c++) sum[c * tile] += VERSION(total)(v[g][c]);
-				for (int a = 0; a < D && order > 0; a++) sum[(C + a) * tile] += VERSION(total)(f[g][a]);
+				for (int c = 0; c < C; c++) sum[c * tile] += v[g][c];
+				for (int a = 0; a < D && order > 0; a++) sum[(C + a) * tile] += f[g][a];
 			} else if (i + g < x->n) {
 				int64_t at = x->original == NULL ? i + g : x->original[i + g];
 				double none = nothing(x, i + g, D);
-				for (int c = 0; c < C && sides == one; c++) job->v[at * C + c] = none + VERSION(total)(v[g][c]);
-				for (int a = 0; a < D && order > 0; a++) job->f[at * D + a] = none - 2 * VERSION(total)(f[g][a]) * job->kernel.scale[a];
+				for (int c = 0; c < C && sides == one; c++) job->v[at * C + c] = none + v[g][c];
+				for (int a = 0; a < D && order > 0; a++) job->f[at * D + a] = none - 2 * f[g][a] * job->kernel.scale[a];
 			}
 		}
 	}
 }
-
-// The loops are unrolled for points of the plane and of space with weights of as many columns, if UNROLL says so: that is most of the
-// time that a compiler takes.
-#define ORDERS(D, C, sides) \
-	if (job->order == 0) VERSION(groups)(job, from, to, near, share, D, C, 0, sides); \
-	else if (job->order == 1) VERSION(groups)(job, from, to, near, share, D, C, 1, sides); \
-	else VERSION(groups)(job, from, to, near, share, D, C, 2, sides)
-#define SIDES(D, C) \
-	if (job->sides == one) { ORDERS(D, C, one); } \
-	else { ORDERS(D, C, job->sides); }
-
-TARGET static void VERSION(block)(const Job *job, int64_t from, int64_t to, Near *near, const Share *share) {
-	if (UNROLL && job->D == 2 && job->C == 2) { SIDES(2, 2) }
-	else if (UNROLL && job->D == 3 && job->C == 3) { SIDES(3, 3) }
-	else VERSION(groups)(job, from, to, near, share, job->D, job->C, job->order, job->sides);
-}
-
-#undef SIDES
-#undef ORDERS
