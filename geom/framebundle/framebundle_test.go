@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	geomtest.Main(m, geomtest.Quick,
-		TestMostProbablePathToTurned, TestMove, TestGeodesic, TestErrors)
+		TestMostProbablePathNotFound, TestMostProbablePathToTurned, TestMove, TestGeodesic, TestErrors)
 }
 
 // stereographic is S² in one chart, by its metric alone.

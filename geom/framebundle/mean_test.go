@@ -259,7 +259,7 @@ func TestFrameBundleMeanErrors(t *testing.T) {
 // search converges.
 func TestFrameBundleMeanNamesTheWrong(t *testing.T) {
 	const wrong = 5
-	skulls := morpho.GreatApes().Shapes()[:11]
+	skulls := morpho.GreatApes().Shapes()[:17]
 	q := skulls[wrong]
 	q[0], q[4] = q[4], q[0]
 	mean := func(x []geom.Shape) *framebundle.Mean[geom.Shape] {
@@ -271,7 +271,7 @@ func TestFrameBundleMeanNamesTheWrong(t *testing.T) {
 		}
 		return expect.Must(stats.FrameBundleMean(space, shapes, 1))
 	}
-	m := mean(skulls[:10])
+	m := mean(skulls[:16])
 	t.Logf("%v; imbalance %.2g, %d evaluations", m.Err(), m.Imbalance, m.Evaluations)
 	expect.Refused(t, m.Err(), "the path to sample 5, counted from 0, costs")
 	if m.Status == geom.Converged || m.Evaluations > 3000 {

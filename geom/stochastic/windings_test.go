@@ -82,7 +82,7 @@ func TestWindings(t *testing.T) {
 	}
 	angles[0] = 1e-9
 	for _, T := range []float64{0.5, 2} {
-		r := stochastic.Run{Paths: geomtest.Count(50, 300), Steps: 200, Time: T, Seed: 51}
+		r := stochastic.Run{Paths: geomtest.Count(100, 300), Steps: 200, Time: T, Seed: 51}
 		for k, l := range expect.Must(stochastic.LogLikelihood(rotations(nil), stochastic.Guided, about(0), ends, r)) {
 			expect.Estimate(t, fmt.Sprintf("SO(3), T = %g, angle %.2g", T, angles[k]), l.Log, l.StandardError, math.Log(rotationKernel(T, angles[k])))
 		}

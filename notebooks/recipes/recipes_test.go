@@ -18,6 +18,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"anatomy/geom/geomtest"
 	"anatomy/geom/stats/linear"
 	"anatomy/geom/tree"
 	"anatomy/landmarks/morpho"
@@ -83,6 +84,9 @@ func TestMain(m *testing.M) {
 		if i == 0 {
 			must(morpho.Write("landmarks.csv", &morpho.Dataset{Specimens: []morpho.Specimen{{Name: bone.Name, Points: [][]float64{outline[0], outline[5], outline[10], outline[15]}}}}))
 		}
+	}
+	if variable, flags, _ := strings.Cut(string(geomtest.Quick), "="); os.Getenv(variable) == "" { // recipes compile much and compute little
+		must(os.Setenv(variable, flags))
 	}
 	state := m.Run()
 	must(os.Chdir(home))

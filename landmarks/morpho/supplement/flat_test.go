@@ -125,7 +125,7 @@ func TestFlat(t *testing.T) {
 		}
 	}
 	folder := filepath.Join(t.TempDir(), "report")
-	if err := onTree.Write(folder); err != nil {
+	if err := bare(onTree).Write(folder); err != nil || len(pictures(onTree)) < 6 {
 		t.Fatal(err)
 	}
 	table := string(expect.Must(os.ReadFile(filepath.Join(folder, "tables", "scores.csv"))))
