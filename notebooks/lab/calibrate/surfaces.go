@@ -369,11 +369,12 @@ func placements(b *bench) {
 		shared := map[int][]float64{}
 		for k := range uint64(families) {
 			f := try.Get(c.kin.Draw(subjects, count, b.seed+k))
-			among := try.Get(f.Place(templates))
+			study := try.Get(f.Study(templates))
+			placed := try.Get(study.Place())
 			for _, n := range numbers {
 				var all simulated.Coverage
 				for _, chosen := range combin.Combinations(templates, n) {
-					p := try.Get(among(chosen...))
+					p := try.Get(study.Among(placed, chosen...))
 					shared[n] = append(shared[n], p.Shared)
 					for i := c.kin.Others; i < subjects; i++ {
 						if !slices.Contains(chosen, i) {
