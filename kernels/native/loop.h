@@ -230,6 +230,9 @@ INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near
 	if (job->order == 0) VERSION(groups)(job, from, to, near, share, D, C, 0, sides); \
 	else if (job->order == 1) VERSION(groups)(job, from, to, near, share, D, C, 1, sides); \
 	else VERSION(groups)(job, from, to, near, share, D, C, 2, sides)
+#define FIRST(D, C) \
+	if (job->sides == one) VERSION(groups)(job, from, to, near, share, D, C, 1, one); \
+	else VERSION(groups)(job, from, to, near, share, D, C, 1, job->sides)
 #define SIDES(D, C) \
 	if (job->sides == one) { ORDERS(D, C, one); } \
 	else { ORDERS(D, C, job->sides); }
@@ -237,8 +240,10 @@ INLINE void VERSION(groups)(const Job *job, int64_t from, int64_t to, Near *near
 TARGET static void VERSION(block)(const Job *job, int64_t from, int64_t to, Near *near, const Share *share) {
 	if (UNROLL && job->D == 2 && job->C == 2) { SIDES(2, 2) }
 	else if (UNROLL && job->D == 3 && job->C == 3) { SIDES(3, 3) }
+	else if (UNROLL && job->D == 3 && job->C == 6 && job->order == 1) { FIRST(3, 6); } // of the varifolds of surfaces
 	else VERSION(groups)(job, from, to, near, share, job->D, job->C, job->order, job->sides);
 }
 
+#undef FIRST
 #undef SIDES
 #undef ORDERS
