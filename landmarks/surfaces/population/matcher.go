@@ -105,7 +105,7 @@ func (c *matcher) solve(b *mat.Dense) *mat.Dense {
 // evaluate computes the objective of subject k with its gradient.
 func (c *matcher) evaluate(call engine.Caller, k int, x []float64) *matched {
 	n := len(x) - c.pose.size()
-	out := try.Get(call(c.terms, append([]any{shape.Flat(c.controls), x[:n], c.vertices, c.precision(), x[n:]}, c.chunks[k].measures...)...))
+	out := try.Get(call(c.terms, c.chunks[k].after(shape.Flat(c.controls), x[:n], c.vertices, c.precision(), x[n:])...))
 	var motion mat.VecDense
 	motion.MulVec(c.hessian.kernel, mat.NewVecDense(len(x), x))
 	e := &matched{x: x, mismatch: slices.Clone(out.Flat(0)), energy: mat.Dot(&motion, mat.NewVecDense(len(x), x)) / 2}
@@ -158,5 +158,5 @@ func (c *matcher) matchOne(call engine.Caller, task *geom.Task, k int, opts []so
 
 // sizes are ‖S_o‖² of the objects of subject k.
 func (c *matcher) sizes(k int) []float64 {
-	return lists.Make(len(c.Objects), func(o int) float64 { return c.chunks[k].measures[3*o+2].([]float64)[0] })
+	return lists.Make(len(c.Objects), func(o int) float64 { return c.chunks[k].measures.Scalar(3*o + 2) })
 }

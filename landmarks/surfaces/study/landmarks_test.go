@@ -24,8 +24,8 @@ import (
 // a hole, a process that is broken off, a mirror image.
 func TestPlace(t *testing.T) {
 	const count, hole, broken = 12, 4, 5
-	family := expect.Must(recovery.Kin{Width: 0.7, Deviation: 0.05, Side: 0.2}.Draw(7, count, 1))
-	names := []string{"a", "b", "c", "holed", "broken", "mirrored", "d"}
+	family := expect.Must(recovery.Kin{Width: 0.7, Deviation: 0.05, Side: 0.2}.Draw(8, count, 1))
+	names := []string{"a", "b", "c", "holed", "broken", "mirrored", "d", "e"}
 	files := map[string]any{}
 	random := rand.New(rand.NewPCG(5, 1))
 	truth := map[string][][]float64{}

@@ -225,23 +225,23 @@ func TestPlacementSettles(t *testing.T) {
 	model.Objects = slices.Clone(model.Objects)
 	model.Objects[0].Noise *= 0.5
 	bad := mesh.Icosphere(1).Map(func(x []float64) []float64 { return []float64{100 * x[0], 100 * x[1], 100 * x[2]} })
-	subjects := slices.Concat(s.Subjects[:4], [][]*mesh.Mesh{{bad}})
-	given := []geom.Shape{s.Landmarks[0], s.Landmarks[1], nil, nil, nil}
+	subjects := slices.Concat(s.Subjects[:3], [][]*mesh.Mesh{{bad}})
+	given := []geom.Shape{s.Landmarks[0], nil, nil, nil}
 	p := expect.Must(model.Landmarks(s.Controls, subjects, given))
 	fine := expect.Must(model.Landmarks(s.Controls, subjects, given, solve.Tolerance(0.001)))
 	squares := 0.0
-	for i := range 4 {
+	for i := range 3 {
 		for l, m := range p.Placed[i] {
-			squares += math.Pow(floats.Distance(m.Point, fine.Placed[i][l].Point, 2)/m.StandardError(), 2) / 80
+			squares += math.Pow(floats.Distance(m.Point, fine.Placed[i][l].Point, 2)/m.StandardError(), 2) / 40
 		}
 	}
 	if t.Logf("landmarks move by %.2g standard errors", math.Sqrt(squares)); squares > 0.2*0.2 {
 		t.Errorf("landmarks move by %.2g standard errors", math.Sqrt(squares))
 	}
-	if len(p.Failures) != 1 || p.Failures[0].Subject != 4 || p.Placed[4] != nil {
+	if len(p.Failures) != 1 || p.Failures[0].Subject != 3 || p.Placed[3] != nil {
 		t.Error(p.Failures)
 	}
-	given[0] = given[0][:19]
+	given[1] = s.Landmarks[1][:19]
 	_, err := model.Landmarks(s.Controls, subjects, given)
-	expect.Refused(t, err, "subject 1 has 20 landmarks, subject 0 has 19")
+	expect.Refused(t, err, "subject 1 has 19 landmarks, subject 0 has 20")
 }
