@@ -369,12 +369,11 @@ func placements(b *bench) {
 		shared := map[int][]float64{}
 		for k := range uint64(families) {
 			f := try.Get(c.kin.Draw(subjects, count, b.seed+k))
-			study := try.Get(f.Study(templates))
-			placed := try.Get(study.Place())
+			_, among := try.Get2(f.Place(templates))
 			for _, n := range numbers {
 				var all simulated.Coverage
 				for _, chosen := range combin.Combinations(templates, n) {
-					p := try.Get(study.Among(placed, chosen...))
+					p := try.Get(among(chosen...))
 					shared[n] = append(shared[n], p.Shared)
 					for i := c.kin.Others; i < subjects; i++ {
 						if !slices.Contains(chosen, i) {

@@ -104,8 +104,9 @@ func (k Kin) Draw(subjects, count int, seed uint64) (_ *Family, err error) {
 	return f, nil
 }
 
-// Study starts a study of a folder with the subjects and the landmarks of the first templates, as the template placed_landmarks does it.
-func (f *Family) Study(templates int) (s *study.Study, err error) {
+// Place places the landmarks of the first templates on the other subjects, as the template placed_landmarks does it with a folder. The function that it
+// returns places those of some of the templates alone.
+func (f *Family) Place(templates int) (s *study.Study, among func(templates ...int) (*population.Placement, error), err error) {
 	defer try.Catch(&err)
 	folder := try.Get(os.MkdirTemp("", "family"))
 	defer os.RemoveAll(folder)
@@ -119,7 +120,9 @@ func (f *Family) Study(templates int) (s *study.Study, err error) {
 	}
 	s = try.Get(study.Read(folder))
 	try.Do(s.ReadLandmarks(folder))
-	return s, s.Start(0.8, 0.3, true)
+	try.Do(s.Start(0.8, 0.3, true))
+	p := try.Get(s.Place())
+	return s, func(templates ...int) (*population.Placement, error) { return s.Among(p, templates...) }, nil
 }
 
 // Coverage says how far placed landmarks are from the truth, in the tangent of the subject.

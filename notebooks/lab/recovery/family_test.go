@@ -13,6 +13,7 @@ import (
 	"anatomy/geom"
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/solve"
+	"anatomy/geom/try"
 	"anatomy/internal/lists"
 	"anatomy/landmarks/surfaces/mesh"
 	"anatomy/landmarks/surfaces/population"
@@ -20,18 +21,22 @@ import (
 	"anatomy/notebooks/lab/recovery"
 )
 
-// bodies are nearly symmetric. Their study has started.
-var bodies = sync.OnceValues(func() (*recovery.Family, *study.Study) {
-	family := expect.Must(recovery.Kin{Width: 0.6, Deviation: 0.06, Side: 0.2}.Draw(6, 20, 1))
-	return family, expect.Must(family.Study(6))
+// bodies are nearly symmetric, and their landmarks are placed.
+var bodies = sync.OnceValue(func() (all struct {
+	family *recovery.Family
+	study  *study.Study
+	among  func(templates ...int) (*population.Placement, error)
+}) {
+	all.family = expect.Must(recovery.Kin{Width: 0.6, Deviation: 0.06, Side: 0.2}.Draw(6, 20, 1))
+	all.study, all.among = try.Get2(all.family.Place(6))
+	return all
 })
 
 // Landmarks of one and of three templates are where their ellipses say, and closer to the truth with three: for every choice of templates
 // among six subjects, on all others. The bounds are three standard deviations of such shares between families, which Calibrate counts.
 func TestPlacements(t *testing.T) {
 	const subjects = 6
-	family, s := bodies()
-	placed := expect.Must(s.Place())
+	family, among := bodies().family, bodies().among
 	errs := map[int]float64{}
 	for _, c := range []struct {
 		templates        int
@@ -39,7 +44,7 @@ func TestPlacements(t *testing.T) {
 	}{{1, 0.16, 0.88, math.Inf(1)}, {3, 0.1, 0.9, 20}} {
 		var all recovery.Coverage
 		for _, chosen := range combin.Combinations(subjects, c.templates) {
-			p := expect.Must(s.Among(placed, chosen...))
+			p := expect.Must(among(chosen...))
 			if len(p.Failures) > 0 || c.templates == 1 && p.Placed[chosen[0]] != nil {
 				t.Errorf("templates %v: %v; on the only one there are landmarks: %t", chosen, p.Failures, p.Placed[chosen[0]] != nil)
 			}
@@ -64,7 +69,7 @@ func TestPlacements(t *testing.T) {
 	}
 	expect.Abs(t, "mean square error with three templates in that with one", errs[3]/errs[1], 2./3, 0.13) // (1 + 1/3)/(1 + 1)
 	for want, templates := range map[string][]int{"templates [6] among [0 1 2 3 4 5]": {6}, "templates [0 0]": {0, 0}, "no templates": nil} {
-		expect.Refused(t, expect.Error(s.Among(placed, templates...)), want)
+		expect.Refused(t, expect.Error(among(templates...)), want)
 	}
 }
 
@@ -148,7 +153,7 @@ func TestPosesOfRoughBodies(t *testing.T) {
 // Bodies that are nearly symmetric come into the pose of the first, where rigid alignment turns some the wrong way, and a mirrored one is
 // named.
 func TestPosesOfBodies(t *testing.T) {
-	family, s := bodies()
+	family, s := bodies().family, bodies().study
 	rigid, wrong := expect.Must(population.Align(s.Model.Objects, s.Subjects[0], population.Single(family.Subjects)[1:5], true)), 0
 	for i := 1; i < 6; i++ {
 		if turned(family, s.Landmarks[i]) {
@@ -220,7 +225,7 @@ func TestPlacementOfCurves(t *testing.T) {
 
 // A tolerance ten times smaller moves landmarks by little of their standard errors, and a bad subject does not stop the others.
 func TestPlacementSettles(t *testing.T) {
-	_, s := bodies()
+	s := bodies().study
 	model := s.Model
 	model.Objects = slices.Clone(model.Objects)
 	model.Objects[0].Noise *= 0.5
