@@ -153,9 +153,7 @@ func searches(measure measurer) {
 	measure("4 × placed landmarks", "float64", 1e-3, func() (places [][]float64) {
 		marks := append([]geom.Shape{subjects[0][0].Vertices[3:5]}, make([]geom.Shape, 4)...)
 		for _, placed := range try.Get(model.Landmarks(ellipse(12, 2, 1), subjects, marks, solve.Tolerance(0.001))).Placed[1:] {
-			for _, l := range placed {
-				places = append(places, l.Point)
-			}
+			places = append(places, lists.Each(placed, func(l population.PlacedLandmark) []float64 { return l.Point })...)
 		}
 		return places
 	})

@@ -266,7 +266,9 @@ func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned) 
 }
 
 // ambiguous says whether the second of poses is nearly as good as the first.
-func ambiguous(own []population.Pose) bool { return len(own) > 1 && own[1].Objective < nearly*own[0].Objective }
+func ambiguous(own []population.Pose) bool {
+	return len(own) > 1 && own[1].Objective < nearly*own[0].Objective
+}
 
 // split returns the poses of a subject, and those of its mirror image.
 func split(poses []population.Pose) (own, image []population.Pose) {
