@@ -14,6 +14,7 @@ import (
 	"anatomy/geom/guided"
 	"anatomy/geom/linalg"
 	"anatomy/geom/ode"
+	"anatomy/geom/solve"
 	"anatomy/geom/stats"
 	"anatomy/geom/stochastic"
 	"anatomy/geom/tree"
@@ -143,19 +144,16 @@ func searches(measure measurer) {
 		Objects: []population.Object{{Norm: attachment.Norm{Kernel: kernels.Gaussian(0.5)}, Noise: 0.3}},
 	}
 	measure("atlas of 5 curves", "float64", 1e-3, func() [][]float64 {
-		a := try.Get(model.Atlas(subjects[0], ellipse(12, 2, 1), subjects))
+		a := try.Get(model.Atlas(subjects[0], ellipse(12, 2, 1), subjects, solve.Tolerance(0.003)))
 		if a.Status != geom.Converged {
 			try.Do(fmt.Errorf("the atlas is %s", a.Status))
 		}
 		return [][]float64{{a.Objective}, slices.Concat(a.Template[0].Vertices...)}
 	})
 	measure("4 × placed landmarks", "float64", 1e-3, func() (places [][]float64) {
-		marks := make([]geom.Shape, len(subjects))
-		marks[0] = subjects[0][0].Vertices[3:5]
-		for _, placed := range try.Get(model.Landmarks(ellipse(12, 2, 1), subjects, marks)).Placed[1:] {
-			for _, l := range placed {
-				places = append(places, l.Point)
-			}
+		marks := append([]geom.Shape{subjects[0][0].Vertices[3:5]}, make([]geom.Shape, 4)...)
+		for _, placed := range try.Get(model.Landmarks(ellipse(12, 2, 1), subjects, marks, solve.Tolerance(0.001))).Placed[1:] {
+			places = append(places, lists.Each(placed, func(l population.PlacedLandmark) []float64 { return l.Point })...)
 		}
 		return places
 	})

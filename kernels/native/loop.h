@@ -166,8 +166,8 @@ INLINE void VERSION(tiles)(const Job *job, int64_t i, const int *list, int from,
 	}
 }
 
-// The loops over pairs are unrolled for points of the plane and of space with weights of as many columns, if UNROLL says so: that is most
-// of the time that a compiler takes. What lists the tiles is compiled once.
+// The loops over pairs are unrolled for points of the plane and of space with weights of as many columns, and for varifolds of surfaces, if UNROLL
+// says so: that is most of the time that a compiler takes. What lists the tiles is compiled once.
 #define TILES(D, C, order, sides) VERSION(tiles)(job, i, list, from, to, share, v, f, D, C, order, sides)
 #define ORDERS(D, C, sides) \
 	if (job->order == 0) TILES(D, C, 0, sides); \
@@ -180,7 +180,10 @@ INLINE void VERSION(tiles)(const Job *job, int64_t i, const int *list, int from,
 TARGET static void VERSION(usual)(const Job *job, int64_t i, const int *list, int from, int to, const Share *share, double v[group][maxC], double f[group][maxD]) {
 	if (UNROLL && job->D == 2 && job->C == 2) { SIDES(2, 2) }
 	else if (UNROLL && job->D == 3 && job->C == 3) { SIDES(3, 3) }
-	else TILES(job->D, job->C, job->order, job->sides);
+	else if (UNROLL && job->D == 3 && job->C == 6 && job->order == 1) { // the varifolds of surfaces
+		if (job->sides == one) TILES(3, 6, 1, one);
+		else TILES(3, 6, 1, job->sides);
+	} else TILES(job->D, job->C, job->order, job->sides);
 }
 
 #undef TILES

@@ -247,12 +247,12 @@ func TestTemplateMovesAsInTheNotebook(t *testing.T) {
 // The landmarks of one body are placed on another by one command, as a table that morpho reads.
 func TestPlace(t *testing.T) {
 	data, out := t.TempDir(), filepath.Join(t.TempDir(), "placed.csv")
-	for i, name := range []string{"a", "b", "c"} {
+	for i, name := range []string{"a", "b"} {
 		body := mesh.Ellipsoid(2, 1.2, 1+0.1*float64(i), 8, 12)
 		if err := mesh.Write(filepath.Join(data, name+".ply"), body); err != nil {
 			t.Fatal(err)
 		}
-		if i < 2 {
+		if i == 0 {
 			marks := &morpho.Dataset{Specimens: []morpho.Specimen{{Name: name, Points: [][]float64{body.Vertices[0], body.Vertices[5], body.Vertices[11], body.Vertices[20]}}}}
 			if err := morpho.Write(filepath.Join(data, name+".csv"), marks); err != nil {
 				t.Fatal(err)
@@ -262,7 +262,7 @@ func TestPlace(t *testing.T) {
 	do(t, "place", "-data", data, "-deformation", "1.5", "-detail", "0.2", "-keep", filepath.Join(data, "..", "searches"), "-out", out)
 	placed := expect.Must(morpho.Read(out))
 	kinds := expect.Must(placed.Column("landmarks"))
-	if got := strings.Join(kinds, " "); got != "digitised digitised placed" {
+	if got := strings.Join(kinds, " "); got != "digitised placed" {
 		t.Errorf("landmarks are %s", got)
 	}
 }

@@ -108,7 +108,7 @@ func newAligner(objects []Object, to []*mesh.Mesh, subjects [][]*mesh.Mesh, scal
 			e, f := objects[o].Norm.Measure(in[0], Const(in[0].Graph(), m.Cells))
 			return []*Node{e, f, objects[o].Norm.Square(e, f)}
 		}, m.Vertices))
-		al.target, al.measures = append(al.target, m), append(al.measures, []any{out.Matrix(0), out.Matrix(1), out.Scalar(2)})
+		al.target, al.measures = append(al.target, m), append(al.measures, []any{out[0], out[1], out[2]})
 	}
 	al.objective = engine.Compile(func(in []*Node) []*Node {
 		distance := al.distance(in[0], in[1:])

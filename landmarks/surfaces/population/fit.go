@@ -63,7 +63,15 @@ type functions struct {
 type chunk struct {
 	subjects []int
 	size     int
-	measures []any
+	measures engine.Values
+}
+
+// after returns arguments with the measures behind them.
+func (c chunk) after(args ...any) []any {
+	for _, m := range c.measures {
+		args = append(args, m)
+	}
+	return args
 }
 
 // evaluation is the objective with its gradient at x.
@@ -240,7 +248,7 @@ func (f *fit) measureSubjects(subjects [][]*mesh.Mesh, size int, some ...int) {
 				}
 			}
 			out := try.Get(measure.Call(x, all))
-			c.measures = append(c.measures, out.Array3(0), out.Array3(1), out.Vector(2))
+			c.measures = append(c.measures, out...)
 			f.squares[o] += floats.Sum(out.Vector(2))
 		}
 	}
@@ -323,7 +331,7 @@ func (f *fit) evaluate(x []float64) *evaluation {
 				p[b] = f.momentum(c.subjects[b], coefficients)
 			}
 		}
-		out := try.Get(f.dataTerms.Call(append([]any{controls, p, z, precision}, c.measures...)...))
+		out := try.Get(f.dataTerms.Call(c.after(controls, p, z, precision)...))
 		mismatch, end, byMomentum, byVertex := out.Matrix(0), out.Array3(1), out.Matrix(2), out.Flat(3)
 		for b, i := range c.subjects {
 			e.mismatch[i], e.deformed[i] = mismatch[b], end[b]

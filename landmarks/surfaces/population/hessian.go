@@ -33,7 +33,10 @@ type dataHessian struct {
 // dataHessianAt returns it at vertices of the template, by differences of gradients: that of the last call, if no coordinate has moved
 // by more than a twentieth of the spacing since. The displacements of other motions are given.
 func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessian {
-	const probes = 32
+	probes := 32
+	if f.out == nil && len(others) > 0 { // for poses, of which no noise is estimated
+		probes = 0
+	}
 	near, spacing := f.hessian != nil, f.spacing()
 	for o, t := range f.start {
 		near = near && floats.Distance(f.part(f.hessian.vertices, o), f.part(vertices, o), math.Inf(1)) <= 0.05*t.Spacing()
@@ -43,7 +46,8 @@ func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessia
 	}
 	d, momenta, rows := f.Space.Manifold.D, f.Space.Manifold.Dim(), len(vertices)
 	size := momenta + len(others)
-	z, batch := engine.Unflatten(vertices, d), f.perCall
+	calls := (size + probes + f.perCall - 1) / f.perCall
+	z, batch := engine.Unflatten(vertices, d), (size+probes+calls-1)/calls
 	random := rand.New(rand.NewPCG(2, 1))
 	jacobian := mat.NewDense(rows, size+probes, nil) // J, and the random displacements
 	jacobian.Slice(0, rows, 0, momenta).(*mat.Dense).Copy(f.everyCoordinate(f.kernelBetween(z)))
@@ -79,8 +83,8 @@ func (f *fit) dataHessianAt(vertices []float64, others ...[]float64) *dataHessia
 		trace, square := 0.0, 0.0
 		for k := size; k < size+probes; k++ {
 			g := mat.Col(nil, k, pulls.Slice(from, end*d, 0, size+probes))
-			trace += floats.Dot(g, mat.Col(nil, k, jacobian.Slice(from, end*d, 0, size+probes))) / probes
-			square += floats.Dot(g, g) / probes
+			trace += floats.Dot(g, mat.Col(nil, k, jacobian.Slice(from, end*d, 0, size+probes))) / float64(probes)
+			square += floats.Dot(g, g) / float64(probes)
 		}
 		var hessian, squares mat.Dense
 		own := o.pulls.Slice(from, end*d, 0, size)

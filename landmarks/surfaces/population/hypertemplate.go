@@ -154,7 +154,7 @@ func (f *fit) resistances(e *evaluation) [][]*mat.SymDense {
 						moved[b] = append(moved[b], y)
 					}
 				}
-				pulls := engine.Unflatten(try.Get(f.endPulls.Call(append([]any{moved, f.precision()}, c.measures...)...)).Flat(0), len(e.x[:f.blocks()[0][1]]))
+				pulls := engine.Unflatten(try.Get(f.endPulls.Call(c.after(moved, f.precision())...)).Flat(0), len(e.x[:f.blocks()[0][1]]))
 				for b, i := range c.subjects {
 					if sums[i] == nil {
 						sums[i] = make([]float64, d*len(pulls[b]))

@@ -35,7 +35,9 @@ func (f *fit) run(name string, about []chunk, o solve.Objective, x []float64, li
 			fmt.Fprintln(sum, m.Vertices, m.Cells)
 		}
 		for _, c := range about {
-			fmt.Fprintln(sum, c.measures...)
+			for i := range c.measures {
+				fmt.Fprintln(sum, c.measures.Flat(i))
+			}
 		}
 		o.Keep = f.keep(filepath.Join(f.Save, fmt.Sprintf("search_%x.json", sum.Sum(nil)[:16])), o.Value)
 	}

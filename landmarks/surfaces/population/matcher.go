@@ -34,6 +34,7 @@ type matcher struct {
 
 // matched is the objective with its gradient.
 type matched struct {
+	x             []float64
 	mismatch      []float64 // of objects
 	energy, value float64
 	gradient      []float64
@@ -88,8 +89,11 @@ func (c *matcher) termsGraph(in []*Node) []*Node {
 	return append([]*Node{mismatch}, Gradient(ReduceAllSum(Mul(mismatch, precision)), p, theta)...)
 }
 
-// hold sets posterior for the noise.
-func (c *matcher) hold() { c.posterior = c.hessian.factorPosterior(c.weights()) }
+// hold sets posterior for the noise, with which all ends are to be found anew.
+func (c *matcher) hold() {
+	c.posterior = c.hessian.factorPosterior(c.weights())
+	clear(c.ends)
+}
 
 // solve returns posterior⁻¹ b.
 func (c *matcher) solve(b *mat.Dense) *mat.Dense {
@@ -101,10 +105,10 @@ func (c *matcher) solve(b *mat.Dense) *mat.Dense {
 // evaluate computes the objective of subject k with its gradient.
 func (c *matcher) evaluate(call engine.Caller, k int, x []float64) *matched {
 	n := len(x) - c.pose.size()
-	out := try.Get(call(c.terms, append([]any{shape.Flat(c.controls), x[:n], c.vertices, c.precision(), x[n:]}, c.chunks[k].measures...)...))
+	out := try.Get(call(c.terms, c.chunks[k].after(shape.Flat(c.controls), x[:n], c.vertices, c.precision(), x[n:])...))
 	var motion mat.VecDense
 	motion.MulVec(c.hessian.kernel, mat.NewVecDense(len(x), x))
-	e := &matched{mismatch: slices.Clone(out.Flat(0)), energy: mat.Dot(&motion, mat.NewVecDense(len(x), x)) / 2}
+	e := &matched{x: x, mismatch: slices.Clone(out.Flat(0)), energy: mat.Dot(&motion, mat.NewVecDense(len(x), x)) / 2}
 	e.value = e.energy + floats.Dot(e.mismatch, c.precision())
 	e.gradient = slices.Concat(out.Flat(1), out.Flat(2))
 	floats.Add(e.gradient, motion.RawVector().Data)
@@ -126,14 +130,21 @@ func (c *matcher) match(name string, subjects []int, opts []solve.Option) {
 
 // matchOne brings the variables of subject k to their minimum. The second derivatives at the template precondition it.
 func (c *matcher) matchOne(call engine.Caller, task *geom.Task, k int, opts []solve.Option) {
-	if first := c.evaluate(call, k, c.x[k]); math.IsNaN(first.value) || math.IsInf(first.value, 0) {
+	last := c.ends[k]
+	at := func(x []float64) *matched {
+		if last == nil || !slices.Equal(last.x, x) {
+			last = c.evaluate(call, k, x)
+		}
+		return last
+	}
+	if first := at(c.x[k]); math.IsNaN(first.value) || math.IsInf(first.value, 0) {
 		return
 	}
 	own := *c.fit // which counts for itself, as subjects are matched at one time
 	own.on = task
 	end := own.run("match", c.chunks[k:k+1], solve.Objective{
 		Value: func(x []float64) (float64, []float64, error) {
-			e := c.evaluate(call, k, x)
+			e := at(x)
 			return bounded(e.value, e.gradient)
 		},
 		Precondition: func(g []float64) ([]float64, error) {
@@ -142,10 +153,10 @@ func (c *matcher) matchOne(call engine.Caller, task *geom.Task, k int, opts []so
 		FirstStep: 1,
 	}, c.x[k], limits(0.01), opts)
 	try.FailIf(end.Status == geom.Cancelled, "the search was stopped")
-	c.x[k], c.status[k], c.ends[k] = end.X, end.Status, c.evaluate(call, k, end.X)
+	c.x[k], c.status[k], c.ends[k] = end.X, end.Status, at(end.X)
 }
 
 // sizes are ‖S_o‖² of the objects of subject k.
 func (c *matcher) sizes(k int) []float64 {
-	return lists.Make(len(c.Objects), func(o int) float64 { return c.chunks[k].measures[3*o+2].([]float64)[0] })
+	return lists.Make(len(c.Objects), func(o int) float64 { return c.chunks[k].measures.Scalar(3*o + 2) })
 }

@@ -225,13 +225,8 @@ func (p *placements) locate(m Model, controls [][]float64, subjects [][]*mesh.Me
 		err := try.Run(func() {
 			m.check(subjects[templates[0]], controls, subjects[i:i+1])
 			for _, object := range s {
-				border, seen := [][]float64{}, map[int]bool{}
-				for _, v := range slices.Concat(object.Boundary()...) {
-					if !seen[v] {
-						border, seen[v] = append(border, object.Vertices[v]), true
-					}
-				}
-				l.locators, l.border = append(l.locators, try.Get(object.Locator())), append(l.border, border)
+				border := slices.Compact(slices.Sorted(slices.Values(slices.Concat(object.Boundary()...))))
+				l.locators, l.border = append(l.locators, try.Get(object.Locator())), append(l.border, lists.Pick(object.Vertices, border))
 			}
 		})
 		switch {

@@ -186,9 +186,7 @@ func (c *matcher) compete(poses []Pose, first int) {
 			}
 		}
 		c.match("match of a pose", likely, []solve.Option{solve.Tolerance(tolerance), solve.MaxIterations(iterations)})
-		for _, i := range likely {
-			k := i - first
-			poses[k].Objective = math.Inf(1)
+		for k := range poses {
 			if end := c.ends[first+k]; end != nil {
 				poses[k].Objective = end.value
 			}

@@ -253,7 +253,7 @@ func (s *Study) choosePoses(deformation float64) (chosen []*population.Aligned) 
 		}
 		chosen = append(chosen, best.Aligned)
 		switch {
-		case suspected[i] && image[0].Objective < clearly*own[0].Objective:
+		case slices.Contains(suspected, i) && image[0].Objective < clearly*own[0].Objective:
 			s.doubt(i+1,
 				"its mirror image fits %s with the objective %.2g, and itself with %.2g: see whether it is of the other side, or two axes were exchanged",
 				s.Names[0], image[0].Objective, own[0].Objective)
@@ -272,41 +272,25 @@ func ambiguous(own []population.Pose) bool {
 
 // split returns the poses of a subject, and those of its mirror image.
 func split(poses []population.Pose) (own, image []population.Pose) {
-	for _, p := range poses {
-		if p.Mirrored {
-			image = append(image, p)
-		} else {
-			own = append(own, p)
-		}
-	}
-	return own, image
+	mirrored := func(p population.Pose) bool { return p.Mirrored }
+	return slices.DeleteFunc(slices.Clone(poses), mirrored), lists.Filter(poses, mirrored)
 }
 
 // lookCloser replaces the poses of subjects whose mirror images fit best, or whose poses are ambiguous, by those of matches in more detail, and says
 // which these are.
-func (s *Study) lookCloser(model population.Model, controls [][]float64, poses [][]population.Pose) (suspected map[int]bool) {
-	suspected = map[int]bool{}
+func (s *Study) lookCloser(model population.Model, controls [][]float64, poses [][]population.Pose) (suspected []int) {
 	for i, all := range poses {
 		if own, _ := split(all); all[0].Mirrored || ambiguous(own) {
-			suspected[i] = true
+			suspected = append(suspected, i)
 		}
 	}
-	if len(suspected) == 0 {
+	if suspected == nil {
 		return nil
 	}
 	objects, thin := s.thinned(1600, 0.15)
-	var shapes [][]*mesh.Mesh
-	for i := range poses {
-		if suspected[i] {
-			shapes = append(shapes, thin[i+1])
-		}
-	}
 	model.Objects = objects
-	again := try.Get(model.Poses(thin[0], controls, shapes))
-	for i := range poses {
-		if suspected[i] {
-			poses[i], again = again[0], again[1:]
-		}
+	for k, again := range try.Get(model.Poses(thin[0], controls, lists.Pick(thin[1:], suspected))) {
+		poses[suspected[k]] = again
 	}
 	return suspected
 }

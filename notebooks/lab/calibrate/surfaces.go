@@ -369,7 +369,7 @@ func placements(b *bench) {
 		shared := map[int][]float64{}
 		for k := range uint64(families) {
 			f := try.Get(c.kin.Draw(subjects, count, b.seed+k))
-			among := try.Get(f.Place(templates))
+			_, among := try.Get2(f.Place(templates))
 			for _, n := range numbers {
 				var all simulated.Coverage
 				for _, chosen := range combin.Combinations(templates, n) {

@@ -50,8 +50,8 @@ func bumpy(x []float64) float64 {
 		{0, 0, 0, 0.30, 1}, {0.35, 0.05, -0.05, 0.26, 0.9}, {-0.35, -0.08, 0.05, 0.24, 0.9},
 		{0.62, 0.3, 0.1, 0.15, 0.7}, {-0.5, 0.25, 0.3, 0.14, 0.8}, {0.05, -0.38, 0.3, 0.15, 0.7}, {-0.6, -0.4, -0.2, 0.14, 0.7},
 	} {
-		square := math.Pow(x[0]-b[0], 2) + math.Pow(x[1]-b[1], 2) + math.Pow(x[2]-b[2], 2)
-		sum += b[4] * math.Exp(-square/(2*b[3]*b[3]))
+		u, v, w := x[0]-b[0], x[1]-b[1], x[2]-b[2]
+		sum += b[4] * math.Exp(-(u*u+v*v+w*w)/(2*b[3]*b[3]))
 	}
 	return -0.2 * math.Log(sum/0.25)
 }
@@ -106,7 +106,7 @@ func (k Kin) Draw(subjects, count int, seed uint64) (_ *Family, err error) {
 
 // Place places the landmarks of the first templates on the other subjects, as the template placed_landmarks does it with a folder. The function that it
 // returns places those of some of the templates alone.
-func (f *Family) Place(templates int) (among func(templates ...int) (*population.Placement, error), err error) {
+func (f *Family) Place(templates int) (s *study.Study, among func(templates ...int) (*population.Placement, error), err error) {
 	defer try.Catch(&err)
 	folder := try.Get(os.MkdirTemp("", "family"))
 	defer os.RemoveAll(folder)
@@ -118,11 +118,11 @@ func (f *Family) Place(templates int) (among func(templates ...int) (*population
 			try.Do(morpho.Write(filepath.Join(folder, name+".mrk.json"), d))
 		}
 	}
-	s := try.Get(study.Read(folder))
+	s = try.Get(study.Read(folder))
 	try.Do(s.ReadLandmarks(folder))
 	try.Do(s.Start(0.8, 0.3, true))
 	p := try.Get(s.Place())
-	return func(templates ...int) (*population.Placement, error) { return s.Among(p, templates...) }, nil
+	return s, func(templates ...int) (*population.Placement, error) { return s.Among(p, templates...) }, nil
 }
 
 // Coverage says how far placed landmarks are from the truth, in the tangent of the subject.
