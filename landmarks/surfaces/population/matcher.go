@@ -108,7 +108,7 @@ func (c *matcher) evaluate(call engine.Caller, k int, x []float64) *matched {
 	out := try.Get(call(c.terms, c.chunks[k].after(shape.Flat(c.controls), x[:n], c.vertices, c.precision(), x[n:])...))
 	var motion mat.VecDense
 	motion.MulVec(c.hessian.kernel, mat.NewVecDense(len(x), x))
-	e := &matched{x: x, mismatch: slices.Clone(out.Flat(0)), energy: mat.Dot(&motion, mat.NewVecDense(len(x), x)) / 2}
+	e := &matched{x: slices.Clone(x), mismatch: slices.Clone(out.Flat(0)), energy: mat.Dot(&motion, mat.NewVecDense(len(x), x)) / 2}
 	e.value = e.energy + floats.Dot(e.mismatch, c.precision())
 	e.gradient = slices.Concat(out.Flat(1), out.Flat(2))
 	floats.Add(e.gradient, motion.RawVector().Data)
