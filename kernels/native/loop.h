@@ -149,26 +149,35 @@ INLINE void VERSION(meet)(const Kernel *kernel, double part, const double *x, co
 }
 // A group of targets, from i on, against tiles of sources: those that a list names, or all from one to another. Both ends of the pairs
 // in its own tile are targets, which meet each other twice, for half.
-INLINE void VERSION(tiles)(const Job *job, int64_t i, const int *list, int from, int to, const Share *share, double sumV[group][maxC], double sumF[group][maxD], const int D, const int C, const int order, const int sides) {
+INLINE void VERSION(tiles)(const Job *job, int64_t i, const int *list, int from, int to, const Share *share, const int D, const int C, const int order, const int sides) {
 	vec v[group][maxC], f[group][maxD];
 	for (int g = 0; g < group; g++) {
 		for (int c = 0; c < C; c++) v[g][c] = VERSION(all)(0);
 		for (int a = 0; a < D; a++) f[g][a] = VERSION(all)(0);
 	}
+	const int columns = order > 0 ? C + D : C;
 	for (int l = from; l < to; l++) {
 		int64_t t = list == NULL ? l : list[l];
-		double *sums = sides == one ? NULL : touch(share, t, order > 0 ? C + D : C);
+		double *sums = sides == one ? NULL : touch(share, t, columns);
 		VERSION(meet)(&job->kernel, t == i / tile ? 0.5 : 1, entry(&job->x, i, 0), entry(&job->y, t * tile, 0), sums, v, f, D, C, order, sides);
 	}
 	for (int g = 0; g < group; g++) {
-		for (int c = 0; c < C; c++) sumV[g][c] = VERSION(total)(v[g][c]);
-		for (int a = 0; a < D && order > 0; a++) sumF[g][a] = VERSION(total)(f[g][a]);
+		if (sides == self) {
+			double *sum = share->sum + i / tile * columns * tile + i % tile + g;
+			for (int c = 0; c < C; c++) sum[c * tile] += VERSION(total)(v[g][c]);
+			for (int a = 0; a < D && order > 0; a++) sum[(C + a) * tile] += VERSION(total)(f[g][a]);
+		} else if (i + g < job->x.n) {
+			int64_t at = job->x.original == NULL ? i + g : job->x.original[i + g];
+			double none = nothing(&job->x, i + g, D);
+			for (int c = 0; c < C && sides == one; c++) job->v[at * C + c] = none + VERSION(total)(v[g][c]);
+			for (int a = 0; a < D && order > 0; a++) job->f[at * D + a] = none - 2 * VERSION(total)(f[g][a]) * job->kernel.scale[a];
+		}
 	}
 }
 
 // The loops over pairs are unrolled for points of the plane and of space with weights of as many columns, and for varifolds of surfaces, if UNROLL
 // says so: that is most of the time that a compiler takes. What lists the tiles is compiled once.
-#define TILES(D, C, order, sides) VERSION(tiles)(job, i, list, from, to, share, v, f, D, C, order, sides)
+#define TILES(D, C, order, sides) VERSION(tiles)(job, i, list, from, to, share, D, C, order, sides)
 #define ORDERS(D, C, sides) \
 	if (job->order == 0) TILES(D, C, 0, sides); \
 	else if (job->order == 1) TILES(D, C, 1, sides); \
@@ -177,7 +186,7 @@ INLINE void VERSION(tiles)(const Job *job, int64_t i, const int *list, int from,
 	if (job->sides == one) { ORDERS(D, C, one); } \
 	else { ORDERS(D, C, job->sides); }
 
-TARGET static void VERSION(usual)(const Job *job, int64_t i, const int *list, int from, int to, const Share *share, double v[group][maxC], double f[group][maxD]) {
+TARGET static void VERSION(usual)(const Job *job, int64_t i, const int *list, int from, int to, const Share *share) {
 	if (UNROLL && job->D == 2 && job->C == 2) { SIDES(2, 2) }
 	else if (UNROLL && job->D == 3 && job->C == 3) { SIDES(3, 3) }
 	else if (UNROLL && job->D == 3 && job->C == 6 && job->order == 1) { // the varifolds of surfaces
@@ -223,7 +232,7 @@ TARGET static __attribute__((noinline)) void VERSION(box)(const Set *x, int64_t 
 TARGET static void VERSION(block)(const Job *job, int64_t from, int64_t to, Near *near, const Share *share) {
 	const Set *x = &job->x, *y = &job->y;
 	double low[maxD], high[maxD];
-	const int D = job->D, C = job->C, order = job->order, sides = job->sides, columns = summed(job);
+	const int D = job->D, sides = job->sides;
 	int count = tilesOf(y);
 	if (near != NULL) {
 		VERSION(box)(x, from, to, low, high, D);
@@ -246,19 +255,6 @@ TARGET static void VERSION(block)(const Job *job, int64_t from, int64_t to, Near
 			VERSION(box)(x, i, i + group, low, high, D);
 			count = VERSION(reach)(job, low, high, &near->boxes, 0, near->boxes.count, near->tiles, first, near->list);
 		}
-		double v[group][maxC], f[group][maxD];
-		VERSION(usual)(job, i, near == NULL ? NULL : near->list, near == NULL ? first : 0, count, share, v, f);
-		for (int g = 0; g < group; g++) {
-			if (sides == self) {
-				double *sum = share->sum + i / tile * columns * tile + i % tile + g;
-				for (int c = 0; c < C; c++) sum[c * tile] += v[g][c];
-				for (int a = 0; a < D && order > 0; a++) sum[(C + a) * tile] += f[g][a];
-			} else if (i + g < x->n) {
-				int64_t at = x->original == NULL ? i + g : x->original[i + g];
-				double none = nothing(x, i + g, D);
-				for (int c = 0; c < C && sides == one; c++) job->v[at * C + c] = none + v[g][c];
-				for (int a = 0; a < D && order > 0; a++) job->f[at * D + a] = none - 2 * f[g][a] * job->kernel.scale[a];
-			}
-		}
+		VERSION(usual)(job, i, near == NULL ? NULL : near->list, near == NULL ? first : 0, count, share);
 	}
 }
