@@ -32,7 +32,7 @@ type matcher struct {
 	status    []geom.Status
 }
 
-// matched is the objective with its gradient.
+// matched is the objective with its gradient at x.
 type matched struct {
 	x             []float64
 	mismatch      []float64 // of objects
