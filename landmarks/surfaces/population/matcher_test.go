@@ -15,6 +15,7 @@ import (
 	"anatomy/geom/geomtest/expect"
 	"anatomy/geom/ode"
 	"anatomy/geom/shape"
+	"anatomy/geom/solve"
 	"anatomy/internal/dense"
 	"anatomy/internal/lists"
 	"anatomy/kernels"
@@ -348,5 +349,11 @@ func TestMatcherTogether(t *testing.T) {
 	c.match("match", all, nil)
 	for k, e := range c.ends {
 		expect.Rel(t, "the least objective", e.value, ends[k].value, 1e-4)
+	}
+	c.sigma[0] *= 2 // another objective at the same place
+	c.hold()
+	c.match("match", all, []solve.Option{solve.Tolerance(1)}) // it stays where it is
+	for k, e := range c.ends[:2] {                            // that of the template itself is 0
+		expect.Rel(t, "the objective of another noise", e.value, c.evaluate((*engine.Func).Call, k, c.x[k]).value, 1e-9)
 	}
 }
